@@ -22,7 +22,7 @@ $(VENV)/.done: pyproject.toml envs/constraints.txt
 	@echo 'Once: torch and all else into $(VENV), 7 GB on disk; three minutes or more, without a word.'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --upgrade pip
-	@$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,ann,parquet,dev]'
+	@$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,ann,parquet,evidence,dev]'
 	@touch $@
 
 # Figures need neither torch nor the tools of development; an environment with all of it will do.

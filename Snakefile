@@ -12,7 +12,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from collateral.plan import paths
-from collateral.plan.missing_inputs import find_lost
+from collateral.plan.diff import find_lost
 from collateral.plan.run_hooks import hold_lock, last_lines, result_lines
 
 min_version("9.0")

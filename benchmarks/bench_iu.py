@@ -22,7 +22,7 @@ from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params
 from collateral.methods.iu.products import BATCH_SIZE, _backward
 from collateral.models._build import build_model
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 

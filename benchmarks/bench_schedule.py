@@ -24,7 +24,7 @@ import atexit
 import time
 from pathlib import Path
 
-from collateral.plan.snakemake_patches import lift_limit
+from collateral.plan.run_hooks import lift_limit
 
 atexit.register(lambda: Path("cpu").write_text(str(time.process_time())))
 

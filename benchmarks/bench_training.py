@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from os import cpu_count
 
 import torch
-from measure import Row, Seconds, in_turns, ratio, run, timed
+from measure import Row, Seconds, cpu_ratio, in_turns, ratio, run, timed
 from plain.images import loader
 from plain.training import train_epoch
 from randoms import BATCH_SIZE, INFO, plain_images, random_examples
@@ -160,11 +160,15 @@ def precisions(name: str, steps: int, size: int, repeats: int) -> list[Row]:
     note = f"images per CPU second: {rates['short']:.0f} and "
     rows = []
     for precision, goal in zip(known, GOALS[name], strict=False):
-        faster = ratio("", seconds["short"], seconds[precision]).cpu_values
         what = f"training {name}: float32 with little memory / {precision}, in CPU seconds"
-        rows.append(Row(what, faster, at_least=goal, note=f"{note}{rates[precision]:.0f}"))
-        what = f"training {name}, {precision}: share of the hardware limit (bare step / ours)"
-        rows.append(ratio(what, seconds[f"bare {precision}"], seconds[precision], at_least=0.97))
+        about = {"at_least": goal, "note": f"{note}{rates[precision]:.0f}"}
+        rows.append(cpu_ratio(what, seconds["short"], seconds[precision], **about))
+        what = f"training {name}, {precision}: bare step / ours, in CPU seconds"
+        bare_seconds = seconds[f"bare {precision}"]
+        rows.append(cpu_ratio(what, bare_seconds, seconds[precision], at_least=0.97))
+    if BFLOAT16 in known:
+        what = f"bare step of {name}: float32 / bfloat16, in CPU seconds"
+        rows.append(cpu_ratio(what, *(seconds[f"bare {precision}"] for precision in known)))
     return rows
 
 

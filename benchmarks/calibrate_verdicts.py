@@ -6,14 +6,16 @@
 
 `population` writes the rates of every run and seed to docs/data/calibration/rates.csv. `table`
 draws seeds from them with replacement, runs every candidate test, and writes errors.csv,
-equivalence.csv, verdicts.csv and looks.csv beside them. docs/statistics.md explains these tables.
+equivalence.csv, verdicts.csv, looks.csv and cifar.csv beside them. errors.csv also has the test in
+use on the first and on the last half of the seeds; cifar.csv has populations with the means and
+spreads of the CIFAR cut. docs/statistics.md explains these tables.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -25,23 +27,17 @@ from scipy.special import expit, logit, polygamma, psi
 from collateral.contract.verdicts import ALPHA, MEASURES, look_levels
 from collateral.findings.locality.numbers import BINNED, Binned, bin_count, bin_mean
 from collateral.findings.verdict import VERDICTS
-from collateral.findings.verdict.evidence import (
+from collateral.findings.verdict.rule import (
     DAMAGE,
     MIDPOINT,
     UA,
     Samples,
+    decide,
     run_tests,
     with_midpoint,
 )
-from collateral.findings.verdict.rule import decide
-from collateral.metrics.inference.contrasts import (
-    Contrast,
-    angle,
-    angle_step,
-    unpaired,
-)
-from collateral.metrics.inference.differences import holm
-from collateral.metrics.inference.equivalence import FACTOR, equivalence_p, tost_p
+from collateral.metrics.differences import Contrast, angle, angle_step, holm, unpaired
+from collateral.metrics.equivalence import FACTOR, equivalence_p, tost_p
 from collateral.results.cell import CellResults
 
 FOLDER = Path("docs/data/calibration")
@@ -70,6 +66,8 @@ TESTS = (  # scale of rates, pairing of seeds, variance over seeds
     ("angle", "unpaired", "half moderated"),
     ("angle", "unpaired", "typical"),
 )
+USED = TESTS[-1]
+FORMER = TESTS[0]
 FAR_ENOUGH = 5.0  # standard errors of a population's difference that counts as real
 
 Floats = NDArray[np.float64]
@@ -131,12 +129,31 @@ class Population:
         return 1 / np.append(self.counts, self.counts[2])
 
     def shifted(self, target: Floats) -> Floats:
-        """Return the methods, moved on the logit scale so that each mean is that of `target`."""
+        """Return the methods, moved on the logit scale so that each mean is that of `target`.
+
+        A rate that is 0 or 1 in most seeds has no spread of its own there: the shift would leave
+        most seeds on one side of the mean and throw a few far to the other. Retrain's rate of
+        another seed takes its place.
+        """
         moved = np.empty_like(self.methods)
         for place, column in product(range(len(self.methods)), range(len(RATES))):
             values, wanted = self.methods[place, :, column], target[:, column].mean()
+            if np.isin(values, (0.0, 1.0)).mean() > 0.5:
+                values = np.roll(self.retrained[:, column], place + 1)
             moved[place, :, column] = _move(values, wanted, self.counts[column])
         return moved
+
+    @property
+    def at_midpoint(self) -> Floats:
+        """The methods, with UA moved to the midpoint of the base model's and Retrain's."""
+        moved = self.methods.copy()
+        moved[..., UA] = self.shifted((self.retrained + self.base) / 2)[..., UA]
+        return moved
+
+    def part(self, seeds: slice) -> Population:
+        """Return some seeds of the population."""
+        methods, retrained, base = self.methods[:, seeds], self.retrained[seeds], self.base[seeds]
+        return Population(methods, retrained, base, self.counts)
 
     def samples(self, methods: Floats, retrained: Floats, base: Floats) -> Samples:
         """Return drawn rates (draws, [methods,] seeds, rates) with damage as one more measure."""
@@ -311,26 +328,35 @@ def real_differences(population: Population) -> NDArray[np.bool_]:
     return np.abs(methods.mean(axis=1) - retrained.mean(axis=0)) > FAR_ENOUGH * error
 
 
-def error_rows(name: str, population: Population) -> Iterator[dict[str, object]]:
-    """Yield family-wise errors and power of every candidate, by number of seeds."""
+def all_error_rows(name: str, population: Population) -> Iterator[dict[str, object]]:
+    """Yield the rows of every candidate, and of the test in use on both halves of the seeds."""
+    yield from error_rows(name, population, TESTS)
+    half = len(population.retrained) // 2
+    for label, seeds in (("first half", slice(half)), ("last half", slice(half, None))):
+        yield from error_rows(f"{name}, {label}", population.part(seeds), (USED,))
+
+
+def error_rows(
+    name: str, population: Population, tests: Sequence[tuple[str, str, str]] = (FORMER, USED)
+) -> Iterator[dict[str, object]]:
+    """Yield family-wise errors and power of some candidates, by number of seeds."""
     at_retrain = population.shifted(population.retrained)
-    at_midpoint = population.methods.copy()
-    middle = (population.retrained + population.base) / 2
-    at_midpoint[..., UA] = population.shifted(middle)[..., UA]
     is_real = real_differences(population)
     for num_seeds in NUM_SEEDS:
         draws = Draws(population, num_seeds)
         cases = {
             "posing": draws.posing(),
             "shifted": draws.samples(at_retrain),
-            "midpoint": draws.samples(at_midpoint),
+            "midpoint": draws.samples(population.at_midpoint),
             "power": draws.samples(population.methods),
         }
         found: dict[str, dict[tuple[str, ...], NDArray[np.bool_]]] = {}
         for case, samples in cases.items():
-            scales = {scale: Estimates.of(samples, scale) for scale, _, _ in TESTS}
-            found[case] = {test: scales[test[0]].p(*test[1:]) < ALPHA for test in TESTS}
-        for test in TESTS:
+            names = {scale for scale, _, _ in tests}
+            scales = {scale: Estimates.of(samples, scale) for scale in names}
+            found[case] = {test: scales[test[0]].p(*test[1:]) < ALPHA for test in tests}
+        for test in tests:
+            power = found["power"][test][..., :MIDPOINT][:, is_real]
             yield {
                 **{"cell": name, "seeds": num_seeds},
                 **dict(zip(("scale", "pairing", "variance"), test, strict=True)),
@@ -338,7 +364,7 @@ def error_rows(name: str, population: Population) -> Iterator[dict[str, object]]
                 "shifted": found["shifted"][test].any(axis=(1, 2)).mean(),
                 "worst_method": found["shifted"][test].any(axis=2).mean(axis=0).max(),
                 "midpoint": found["midpoint"][test][..., MIDPOINT].any(axis=1).mean(),
-                "power": found["power"][test][..., :MIDPOINT][:, is_real].mean(),
+                "power": power.mean() if is_real.any() else np.nan,
                 "num_real": is_real.sum(),
             }
 
@@ -387,51 +413,63 @@ def verdict_rows(name: str, population: Population) -> Iterator[dict[str, object
             yield {"cell": name, "seeds": num_seeds, "method": run, **shares}
 
 
+def _first(samples: Samples, num_seeds: int) -> Samples:
+    """Return the samples of the first seeds."""
+    names = ("runs", "retrained", "base_ua")
+    return replace(samples, **{name: getattr(samples, name)[..., :num_seeds] for name in names})
+
+
 def look_rows(name: str, population: Population) -> Iterator[dict[str, object]]:
     """Yield the family-wise error of three looks, at their levels and at 5 % each."""
     looks = (5, 8, 10)
     draws = Draws(population, looks[-1], NUM_VERDICT_DRAWS)
     samples = draws.samples(population.shifted(population.retrained))
     for rule, levels in (("weighted", look_levels(looks)), ("5 % each", [ALPHA] * 3)):
-        tested = [run_tests(samples.first(n), a) for n, a in zip(looks, levels, strict=True)]
+        tested = [run_tests(_first(samples, n), a) for n, a in zip(looks, levels, strict=True)]
         found = [((t.low > 0) | (t.high < 0))[..., :MIDPOINT].any(axis=(1, 2)) for t in tested]
         yield {"cell": name, "levels": rule, "error": np.any(found, axis=0).mean()}
 
 
 def cifar_populations() -> Iterator[tuple[str, Population]]:
-    """Yield normal populations with the means and spreads of the three seeds of the CIFAR cut.
+    """Yield populations of Beta laws with the means and spreads of the CIFAR cut's three seeds.
 
     The file has losses against Retrain and no accuracies by similarity: the level of Retrain's
-    errors is that of RA and TA, and the variance of a run is that of its loss minus Retrain's.
+    errors is that of affected RA, RA and TA, and the variance of a run that of its loss minus
+    Retrain's.
     """
     frame = pd.read_csv(CIFAR, dtype={"seed": str, "at": str}, keep_default_na=False)
-    rng = np.random.default_rng(0)
+    places = (("near", "retain", "ra_affected"), ("far", "retain", "ra"), ("far", "test", "ta"))
     for name, cell in frame[frame["cell"] != ""].groupby("cell"):
         values = cell[cell["at"] == ""].set_index(["run", "metric", "set"])["value"].sort_index()
         number = pd.to_numeric(values).groupby(level=[0, 1, 2])
         mean, variance = number.mean(), number.var(ddof=1)
         forgotten = pd.to_numeric(cell[cell["metric"] == "forget_count"]["value"]).sum()
-        counts = [forgotten, forgotten]
-        places = (("near", "retain", "ra"), ("far", "retain", "ra"), ("far", "test", "ta"))
-        counts += [mean["retrain", f"{part}_count", of] for part, of, _ in places]
-        levels = [mean["retrain", of, ""] for of in ("ua", "mia")]
-        levels += [1 - mean["retrain", of, ""] for _, _, of in places]
-        squares = [variance["retrain", of, ""] for of in ("ua", "mia")]
-        squares += [1.5 * mean["retrain", f"{part}_loss_sd", of] ** 2 for part, of, _ in places]
+        counts = [forgotten] * 2 + [mean["retrain", f"{part}_count", of] for part, of, _ in places]
+        level = [1 - mean["retrain", of, ""] for _, _, of in places]
+        # The stored spread is that of a difference between two means of three retrainings.
+        square = [1.5 * mean["retrain", f"{part}_loss_sd", of] ** 2 for part, of, _ in places]
+        rng, drawn = np.random.default_rng(0), {}
+        for run in ("retrain", "original", *METHODS):
+            center = [mean[run, of, ""] for of in ("ua", "mia")]
+            spread = [variance[run, of, ""] for of in ("ua", "mia")]
+            for (part, of, _), error, own in zip(places, level, square, strict=True):
+                loss = (run, f"{part}_loss", of)
+                center.append(error + (0 if run == "retrain" else mean[loss]))
+                spread.append(own if run == "retrain" else max(variance[loss] - own, own))
+            drawn[run] = _draw_rates(rng, np.clip(center, 0, 1), np.array(spread))
+        methods = np.array([drawn[run] for run in METHODS])
+        yield name, Population(methods, drawn["retrain"], drawn["original"], np.array(counts))
 
-        def draw(center: Floats, square: Floats) -> Floats:
-            drawn = rng.normal(center, np.sqrt(square), (2000, len(RATES)))
-            return np.clip(drawn, 0, 1)
 
-        methods = []
-        for run in METHODS:
-            own = [variance[run, of, ""] for of in ("ua", "mia")]
-            losses = [variance[run, f"{part}_loss", of] for part, of, _ in places]
-            own += [max(a - b, b) for a, b in zip(losses, squares[2:], strict=True)]
-            methods.append(draw(np.array(levels), np.array(own)))
-        retrained, base = (draw(np.array(levels), np.array(squares)) for _ in range(2))
-        base[:, UA] = mean["original", "ua", ""]
-        yield name, Population(np.array(methods), retrained, base, np.array(counts))
+def _draw_rates(rng: np.random.Generator, mean: Floats, variance: Floats) -> Floats:
+    """Return 2,000 seeds of rates by Beta laws; a rate without a spread is constant."""
+    is_constant = (variance <= 0) | (mean <= 0) | (mean >= 1)
+    inner = np.where(is_constant, 0.5, mean)
+    size = inner * (1 - inner) / np.where(is_constant, 0.01, variance) - 1
+    drawn = rng.beta(
+        inner * np.fmax(size, 0.1), (1 - inner) * np.fmax(size, 0.1), (2000, len(mean))
+    )
+    return np.where(is_constant, mean, drawn)
 
 
 def main() -> None:
@@ -449,7 +487,8 @@ def main() -> None:
     populations = {str(name): Population.read(part) for name, part in cells}
     cifar = {f"cifar {name}": population for name, population in cifar_populations()}
     tables = {
-        "errors": (error_rows, {**populations, **cifar}),
+        "errors": (all_error_rows, populations),
+        "cifar": (error_rows, cifar),
         "equivalence": (equivalence_rows, populations),
         "verdicts": (verdict_rows, populations),
         "looks": (look_rows, populations),

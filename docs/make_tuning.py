@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from collateral.commands._tuning import COLUMNS, FILE, SHOWN
+from collateral.commands.list import COLUMNS, FILE, SHOWN
 from collateral.config.yaml import read_file
 
 ROOT = Path(__file__).resolve().parents[1]

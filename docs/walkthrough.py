@@ -24,8 +24,7 @@ from collateral.methods.ga import method as ga
 from collateral.methods.ga.params import Params as GAParams
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Params as LTDParams
-from collateral.metrics import near
-from collateral.metrics.similarity import similarity
+from collateral.metrics import similarity
 from collateral.models._build import build_model
 from collateral.training.examples import Task, test_examples, train_examples
 from collateral.training.fit import fit
@@ -99,9 +98,9 @@ for name, values in rates.items():
 #    in the base model with the sum of the features of the forgotten images. The range of the
 #    similarities is cut into ten bins; the top bins with at least 20 images are near.
 features = infer(base, test)[0].numpy()
-near_to = similarity(features, infer(base, task.forget)[0].numpy())
-bins = near.assign_bins(near_to, near.bin_edges(near_to))
-is_near = bins >= near.first_near_bin(near.bin_count(bins))
+near_to = similarity.similarity(features, infer(base, task.forget)[0].numpy())
+bins = similarity.assign_bins(near_to, similarity.bin_edges(near_to))
+is_near = bins >= similarity.first_near_bin(similarity.bin_count(bins))
 
 
 def is_right(model):
@@ -118,9 +117,9 @@ for name in models:
 
 # 7. The picture: points lost against Retrain in each bin of similarity.
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
-edges = near.bin_edges(near_to)
+edges = similarity.bin_edges(near_to)
 for name in ("FT", "GA", "LTD"):
-    by_bin = 100 * near.bin_mean(lost[name], bins)
+    by_bin = 100 * similarity.bin_mean(lost[name], bins)
     is_filled = np.isfinite(by_bin)
     axes.plot(((edges[:-1] + edges[1:]) / 2)[is_filled], by_bin[is_filled], "o-", label=name)
 axes.axhline(0, color="grey", linewidth=0.8)

@@ -59,8 +59,10 @@ TESTS = {
     "metrics/copies": ("test_gates", "test_neighbours", "test_pictures"),
     "metrics/divergence": ("test_finding_divergence",),
     "metrics/membership": ("test_finding_membership", "test_finding_epochs", *OF_CELLS),
-    "metrics/near": ("test_finding_locality", "test_finding_localization", *OF_CELLS),
-    "metrics/similarity": ("test_similarity",),
+    "metrics/similarity": (
+        *("test_similarity", "test_finding_locality", "test_finding_localization"),
+        *OF_CELLS,
+    ),
     "metrics/statistics": (
         *("test_finding_gap", "test_finding_trajectory", "test_finding_locality"),
         *("test_finding_classes", "test_tables", "test_stage_metrics"),

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from collateral.commands._tuning import find_tuned
-from collateral.commands.list import format_values
+from collateral.commands.list import find_tuned, format_values
 from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 

@@ -163,7 +163,7 @@ def _plain(entry: Schema) -> str:
 
 def _several(inner: str) -> str:
     inner = f"numbers {inner}" if inner.startswith((">", "≥")) else inner
-    return re.sub(r"\b(integer|number|text|path|value)\b", r"\1s", inner).replace("any ", "")
+    return re.sub(r"\b(integer|number|text|path|value|block)\b", r"\1s", inner).replace("any ", "")
 
 
 def _mapping(entry: Schema, schema: Schema) -> str:
@@ -171,7 +171,7 @@ def _mapping(entry: Schema, schema: Schema) -> str:
     if not isinstance(inner, Mapping) or not inner:
         return "block"
     values = type_of(inner, schema)
-    kind = "lists" if values.startswith("list of") else _several(values).replace("block", "blocks")
+    kind = "lists" if values.startswith("list of") else _several(values)
     return f"{kind} by name{_entries(entry)}"
 
 

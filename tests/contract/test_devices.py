@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from collateral.results.record import GPU_SLOTS
 from collateral.training.locks import claim
 
 torch = pytest.importorskip("torch")
@@ -136,6 +137,40 @@ def test_of_many_jobs_at_once_no_two_work_on_one_device(machine, tmp_path):
     assert [job.wait() for job in jobs] == [0] * 8
 
 
+# Slots: several jobs on one device.
+
+SHARE = HOLD.replace("claim(names,", "claim(names, slots=2,")
+
+
+def test_jobs_that_share_fill_one_device_and_then_the_next(start):
+    said = [start("a", "b", code=SHARE).says() for _ in range(4)]
+    assert said == ["took a", "took a", "took b", "took b"]
+    assert start("a", "b", code=SHARE).says().startswith("waiting: a is held by process")
+
+
+def test_a_job_that_does_not_share_waits_until_all_slots_are_free(start):
+    first, second = start("a", code=SHARE), start("a", code=SHARE)
+    assert (first.says(), second.says()) == ("took a", "took a")
+    third = start("a")
+    holders = ", ".join(f"process {job.process.pid} ({PROGRAM})" for job in (first, second))
+    assert third.says() == f"waiting: a is held by {holders}"
+    second.kill()
+    fourth = start("a", code=SHARE)
+    assert fourth.says() == "took a"  # the job that waits keeps no slot
+    first.kill()
+    fourth.kill()
+    assert third.says() == "took a"
+
+
+def test_nobody_gets_a_slot_of_a_device_that_a_job_has_for_itself(start):
+    whole = start("a")
+    assert whole.says() == "took a"
+    sharing = start("a", code=SHARE)
+    assert sharing.says().startswith("waiting: a is held by")
+    whole.kill()
+    assert sharing.says() == "took a"
+
+
 # The choice among torch's devices.
 
 
@@ -197,6 +232,14 @@ def test_of_several_gpus_in_one_allocation_jobs_take_one_each(gpus, start, monke
     gpus(4)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert devices.choose_device() == torch.device("cuda", 1)
+
+
+def test_jobs_share_a_gpu_as_the_run_says(gpus, start, monkeypatch):
+    gpus(1)
+    monkeypatch.setenv(GPU_SLOTS, "2")
+    assert devices.choose_device() == torch.device("cuda", 0)
+    assert start("gpu-0", code=SHARE).says() == "took gpu-0"
+    assert start("gpu-0", code=SHARE).says().startswith("waiting: gpu-0")
 
 
 def test_an_impossible_name_is_an_error_and_no_lock_to_wait_for():

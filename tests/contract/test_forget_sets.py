@@ -9,11 +9,14 @@ import pytest
 from collateral.cli import run
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
-from collateral.data.forget import classes_part, index_file, random_part, zipf
+from collateral.data.forget import classes_part, hardest, index_file, random_part, zipf
 from collateral.data.forget.class_part import Params, select
+from collateral.metrics.memorisation import memorisation
 from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.dataset import Labels
+from collateral.results.experiments import ShadowMargins
+from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.provenance import write_record
 from collateral.results.split import Split
 
@@ -42,8 +45,15 @@ SETTINGS = {
     "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
     "zipf": [{"fraction": 0.1}, {"fraction": 0.5, "exponent": 2, "split_seed": 3}],
     "where": [{"column": "subject", "is": [3, 5]}, {"column": "subject", "is": 20}],
+    "hardest": [{"share": 0.1}, {"share": 0.5, "class": "dog"}],
+    "easiest": [{"share": 0.1}, {"share": 0.5, "class": 1, "split_seed": 3}],
+    "memorised": [{"share": 0.1, "level": "high"}, {"share": 0.5, "level": "low", "class": "cat"}],
 }
+# Values by train example, for the kinds that depend on trained models; half of them are equal.
+VALUES = np.random.default_rng(0).permutation(np.r_[np.zeros(101), np.arange(101.0)])
 PLACES = [7, 0, 201, 4]
+# Means over the forget set and over all examples, which the split job measures.
+MEASURED = ("mean_loss", "mean_loss_of_all", "memorisation", "memorisation_of_all")
 
 
 def settings_of(kind):
@@ -70,13 +80,43 @@ def part(**values):
     return select(LABELS, Params.model_validate(values)).tolist()
 
 
+def choose(kind, params, values=VALUES):
+    module = FORGET.load(kind)
+    further = [values] if hasattr(module, "NEEDS") else []
+    return module.select(LABELS, module.Params.model_validate(params), *further)
+
+
 def run_stage(folder, kind, params, labels=LABELS):
     path = folder / "labels.npz"
     labels.save(path)
     write_record(layout.record_path(path), {}, root=folder, files=[path])
     paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / "split.json")]
-    run("split", [*paths, "--kind", kind, "--params", json.dumps(params)])
+    models = write_models(folder, getattr(FORGET.load(kind), "NEEDS", ""), len(labels.train))
+    run("split", [*paths, "--kind", kind, "--params", json.dumps(params), "--models", *models])
     return Split.load(folder / "split.json", folder)
+
+
+def write_models(folder, needs, count):
+    """Write files of models that give every example its value in VALUES, or close to it."""
+    if needs == "base":
+        # The loss of two classes is log(1 + exp(other - own)), so larger values are harder.
+        logits = np.zeros((count, 2), np.float16)
+        logits[np.arange(count), 1 - TRAIN] = VALUES[:count] / 8
+        outputs = Outputs(logits, np.zeros(count, np.float32), TRAIN[:count])
+        places = [folder / "base/seed-0" / layout.OUTPUTS]
+        ModelOutputs(outputs, outputs).save(places[0])
+    elif needs == "shadows":
+        # Unseen examples have the probability 1/2; seen ones more, the larger their value is.
+        is_in = np.arange(12)[:, None] % 2 == np.arange(count) % 2
+        margins = np.where(is_in, VALUES[:count] / 8, 0).astype(np.float32)
+        places = [folder / f"shadows/{k}" / layout.MARGINS for k in range(len(is_in))]
+        for place, *arrays in zip(places, is_in, margins, strict=True):
+            ShadowMargins(*arrays).save(place)
+    else:
+        return []
+    for place in places:
+        write_record(place.parent / layout.RECORD, {}, root=folder, files=[place])
+    return [str(place) for place in places]
 
 
 def test_every_kind_on_disk_is_tested():
@@ -86,9 +126,7 @@ def test_every_kind_on_disk_is_tested():
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
 def test_indices_exist_ascend_and_are_the_same_again(kind, params):
-    module = FORGET.load(kind)
-    chosen = module.select(LABELS, module.Params.model_validate(params))
-    again = module.select(LABELS, module.Params.model_validate(params))
+    chosen, again = choose(kind, params), choose(kind, params)
     assert chosen.dtype == np.int64, f"select returned {chosen.dtype}; indices are int64"
     assert 0 < len(chosen) < len(TRAIN), (
         f"{len(chosen)} of {len(TRAIN)} are chosen: some, not all; where the defaults do not fit, "
@@ -107,13 +145,14 @@ def test_the_split_file_says_what_was_chosen(tmp_path, kind, params):
     written = run_stage(tmp_path, kind, params)
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
-    selected = module.select(LABELS, given).tolist()
+    selected = choose(kind, params).tolist()
     assert written.forget.tolist() == selected, "split.json has others than `select` chose"
     assert written.num_train == len(TRAIN), "split.json is of another number of train examples"
     affected = {*TRAIN[written.forget]}
     assert {*written.affected} == affected, f"classes {affected} are affected, it says others"
     told = {"kind": kind, **module.chosen(LABELS, given)}
-    assert written.chosen == told, "`chosen` returns what JSON does not give back as it is"
+    said = {key: value for key, value in written.chosen.items() if key not in MEASURED}
+    assert said == told, "`chosen` returns what JSON does not give back as it is"
 
 
 def test_a_part_of_a_class_is_its_first_examples_in_data_set_order():
@@ -331,7 +370,7 @@ def test_the_size_is_known_without_the_labels(kind, params):
     given = module.Params.model_validate(params)
     listed = {name: column.tolist() for name, column in COLUMNS.items()}
     size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (1, 1, 1), lambda: listed)
-    counted, chosen = module.count(size, given), len(module.select(LABELS, given))
+    counted, chosen = module.count(size, given), len(choose(kind, params))
     assert counted == chosen, (
         f"count says {counted}, select chooses {chosen}: estimates and limits follow from `count`"
     )
@@ -357,3 +396,76 @@ def test_classes_are_forgotten_as_their_ranks_say():
 def test_a_smaller_long_tail_is_part_of_a_larger_one_and_another_seed_is_another():
     assert {*tail(fraction=0.05)[0]} < {*tail(fraction=0.1)[0]}
     assert tail(fraction=0.05)[0] != tail(fraction=0.05, split_seed=1)[0]
+
+
+def test_the_hardest_have_the_largest_values_and_the_easiest_the_smallest():
+    hardest, easiest = (choose(kind, {"share": 0.1}) for kind in ("hardest", "easiest"))
+    assert sorted(VALUES[hardest]) == list(range(81, 101))
+    assert set(VALUES[easiest]) == {0}
+
+
+def test_of_a_class_only_its_examples_are_ranked():
+    found = choose("hardest", {"share": 0.1, "class": "dog"})
+    assert len(found) == 10 and set(TRAIN[found]) == {1}
+    others = np.setdiff1d(np.flatnonzero(TRAIN == 1), found)
+    assert VALUES[found].min() >= VALUES[others].max()
+
+
+def test_equal_values_are_drawn_at_random_by_the_seed():
+    equal = np.zeros(len(TRAIN))
+    first, again, other = (
+        choose("easiest", {"share": 0.1, "split_seed": seed}, equal).tolist() for seed in (0, 0, 1)
+    )
+    assert first == again != other
+    assert max(first) > 30, "the first places would be the order of the data set"
+
+
+def test_an_example_without_a_value_is_taken_last():
+    values = np.where(np.arange(len(TRAIN)) < 150, np.nan, VALUES)
+    for level in ("high", "low"):
+        assert min(choose("memorised", {"share": 0.2, "level": level}, values)) >= 150
+
+
+def test_a_share_without_an_example_is_refused():
+    with pytest.raises(ValueError, match=r"0\.001 of 202 train examples is no example"):
+        choose("hardest", {"share": 0.001})
+    size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (8, 8, 1))
+    assert [key for key, _ in hardest.unfit(size, hardest.Params(share=0.001))] == ["share"]
+    known = hardest.Params.model_validate({"share": 0.5, "class": "cow"})
+    assert [key for key, _ in hardest.unfit(size, known)] == ["class"]
+
+
+def test_the_split_reports_means_and_the_files_of_the_models(tmp_path):
+    written = run_stage(tmp_path, "hardest", {"share": 0.1})
+    loss = np.log1p(np.exp((VALUES / 8).astype(np.float16).astype(float)))
+    assert written.chosen["mean_loss"] == pytest.approx(loss[written.forget].mean(), rel=1e-3)
+    assert written.chosen["mean_loss_of_all"] == pytest.approx(loss.mean(), rel=1e-3)
+    content = json.loads((tmp_path / "split.json").read_text())
+    assert [*content["inputs"]] == ["base/seed-0/outputs.npz", "labels.npz"]
+
+
+def test_the_first_half_of_the_pool_chooses_and_the_second_reports(tmp_path):
+    labels = tmp_path / "labels.npz"
+    LABELS.save(labels)
+    write_record(layout.record_path(labels), {}, root=tmp_path, files=[labels])
+    is_in = np.arange(12)[:, None] % 2 == np.arange(len(TRAIN)) % 2
+    files = []
+    for member, seen in enumerate(is_in):
+        # In the first half, example 7 alone is memorised; in the second half, nothing is.
+        margin = np.where(seen & (np.arange(len(TRAIN)) == 7) & (member < 6), 9, 0)
+        files.append(tmp_path / f"shadows/{member}" / layout.MARGINS)
+        ShadowMargins(seen, margin.astype(np.float32)).save(files[-1])
+        write_record(files[-1].parent / layout.RECORD, {}, root=tmp_path, files=[files[-1]])
+    params = json.dumps({"share": 0.005, "level": "high"})
+    paths = ["--labels", str(labels), "--out", str(tmp_path / "split.json")]
+    run("split", [*paths, "--kind", "memorised", "--params", params, "--models", *map(str, files)])
+    written = Split.load(tmp_path / "split.json", tmp_path)
+    assert written.forget.tolist() == [7]
+    assert written.chosen["memorisation"] == 0
+
+
+def test_memorisation_is_seen_minus_unseen():
+    is_in = np.array([[1], [1], [1], [1], [0], [0], [0], [0]], bool)
+    correct = np.array([[1.0], [1], [1], [0], [1], [0], [0], [0]])
+    assert memorisation(is_in, correct).tolist() == [0.5]
+    assert np.isnan(memorisation(np.ones_like(is_in), correct)).all()

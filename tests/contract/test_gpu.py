@@ -25,6 +25,7 @@ from collateral.contract.params import TrainingParams
 from collateral.models import NAMES as MODELS
 from collateral.models._build import build_model
 from collateral.plugins.find import METHOD, params_class
+from collateral.results.record import GPU_SLOTS
 from collateral.training import checkpoints as checkpointing
 from collateral.training import fit as engine
 from collateral.training import job_io as sessions
@@ -366,6 +367,19 @@ def test_the_stages_write_the_same_files_on_a_gpu(tmp_path, monkeypatch):
     assert record["numerics"] == {"device": NAME, "deterministic": True, "tf32": False}
     cost = json.loads((there.folder / "ltd" / "cost.json").read_text())
     assert (cost["device"], cost["peak_device_mb"]) == ("cuda", 1.0)
+
+
+def test_a_job_that_shares_its_gpu_states_no_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(sessions, "choose_device", lambda: GPU)
+    monkeypatch.setenv(GPU_SLOTS, "3")
+    workshop = Workshop(tmp_path)
+    with pretended():
+        main(workshop.train("base", epochs=1))
+        main(workshop.method("unlearn", "ga", "ga", BRIEF, run="ga"))
+    base, ga = (json.loads((tmp_path / name / "cost.json").read_text()) for name in ("base", "ga"))
+    assert (base["gpu_slots"], base["seconds"], base["total_seconds"]) == (3, {}, None)
+    assert base["shared_seconds"]["train"] > 0
+    assert "gpu_slots" not in ga and ga["total_seconds"] > 0
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from collateral.methods.ltd import method
 from collateral.methods.ltd.assignments import online_targets
 from collateral.methods.ltd.auto_k import MIN_DROP, NUM_BINS, AscentStep
 from collateral.methods.ltd.params import Params
-from collateral.metrics.near import NUM_BINS as METRICS_BINS
+from collateral.metrics.similarity import NUM_BINS as METRICS_BINS
 from collateral.metrics.similarity import similarity as metrics_similarity
 from collateral.plugins.find import prepared_name
 from collateral.training.examples import Examples, Images, Task

@@ -18,8 +18,12 @@ from collateral.results.files import write_json
 from collateral.results.provenance import write_record
 from collateral.stages import expose
 from collateral.training import fit as fitting
-from collateral.training.exposure import UnlearnedShadow, summarize_status
-from collateral.training.shadows import compute_margins, draw_membership
+from collateral.training.shadows import (
+    UnlearnedShadow,
+    compute_margins,
+    draw_membership,
+    summarize_status,
+)
 
 COUNT, SHARE = 6, 0.5
 POOL = {"count": COUNT, "share": SHARE}

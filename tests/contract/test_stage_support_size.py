@@ -13,7 +13,7 @@ from workshop import Workshop
 from collateral.cli import main, make_parser
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
-from collateral.metrics.near import assign_bins
+from collateral.metrics.similarity import assign_bins
 from collateral.results import layout
 from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json

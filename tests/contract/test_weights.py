@@ -17,9 +17,8 @@ from workshop import MODEL, Workshop, command
 
 from collateral.cli import main
 from collateral.contract.data import ImageInfo
-from collateral.models._build import build_model
+from collateral.models._build import build_model, wrap_model
 from collateral.models._classifier import Classifier
-from collateral.models._wrap import wrap_model
 from collateral.results import layout
 from collateral.results.provenance import content_hash, read_signed
 from collateral.training.weights import load_initial, load_trained, read_weights

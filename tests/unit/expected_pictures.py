@@ -286,7 +286,7 @@ class Cell:
 
     def epochs(self) -> list[Panel]:
         """Return RA, UA and TA, of all examples and of the affected classes."""
-        return [self._epochs(metric) for metric in ("ra", "ua", "ta", *AFFECTED)]
+        return [self._epochs(metric) for metric in ("ra", "ua", "ta", "ra_affected", "ta_affected")]
 
     def _epochs(self, metric: str) -> Panel:
         name, bound = f"epoch_{metric}", self.chance(metric)
@@ -369,9 +369,9 @@ class Cell:
             ],
         }
 
-    def relearning(self) -> list[Panel]:
-        """Return the curves, and their distance from Retrain's."""
-        metric, steps = "relearn_accuracy", self.places("retrain", "relearn_accuracy")
+    def probed(self, metric: str) -> list[Panel]:
+        """Return the curves of a probe, and their distance from Retrain's."""
+        steps = self.places("retrain", metric)
         reference = [self.rate("retrain", metric, at=step) for step in steps]
         own, gap = {}, {}
         for run, label in self.labels.items():
@@ -434,14 +434,12 @@ class Cell:
         found = [Judged.read(self, run) for run in runs]
         return [one for one in found if not math.isnan(one.error + one.damage)]
 
-    def corner(self, right: float, height: float) -> tuple[float, float, float, float]:
-        """Return how far retraining again stays from Retrain, in error and in damage.
-
-        A box of that size, and no less than a hundredth of the picture.
-        """
-        error = max((self.chance("ua") + self.chance("mia")) / 2, 0.01 * right)
-        damage = max(self.chance_by_sd("damage", "retain"), 0.01 * height)
-        return 0, error, -damage, damage
+    def corner(self) -> tuple[float, float, float, float]:
+        """Return the box of the margins: error (mean of UA's and MIA's) and damage, in points."""
+        ua, mia, damage = (
+            100 * self.number("retrain", "margin", at=at) for at in ("ua", "mia", "damage")
+        )
+        return 0, mean(np.array([ua, mia])), -damage, damage
 
     def step(self, name: str) -> Floats:
         """Return a number of the step of gradient ascent, by bin and seed."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.results import layout
-from collateral.results.metadata import write_metadata
+from collateral.results.bundle import write_metadata
 from collateral.results.provenance import (
     INPUTS,
     hash_files,

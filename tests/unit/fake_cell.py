@@ -6,7 +6,7 @@ fake_results.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ class FakeRun:
     test: Outputs
     status: str = "ok"
     extra: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 1.5
     epochs: Sequence[ModelOutputs] = ()  # Outputs by epoch of a tracked run, the base first.
 
 
@@ -55,22 +56,24 @@ class FakeCell:
     split: Split
     neighbours: Neighbours
     runs: Mapping[tuple[str, int], FakeRun]
+    name: str = "cell"
 
     def write(self, folder: Path, **more: Any) -> CellResults:
         """Write the cell into a folder; return its results as findings read them."""
         self.labels.save(folder / layout.LABELS)
-        split = folder / layout.SPLIT.format(cell="cell")
+        split = folder / layout.SPLIT.format(cell=self.name)
         self.split.save(split, self.labels, folder / layout.LABELS)
-        self.neighbours.save(folder / layout.NEIGHBOURS.format(cell="cell"))
+        self.neighbours.save(folder / layout.NEIGHBOURS.format(cell=self.name))
         for (run, seed), made in self.runs.items():
-            place = folder / layout.RUN.format(cell="cell", run=run, seed=seed)
+            place = folder / layout.RUN.format(cell=self.name, run=run, seed=seed)
             if run == layout.ORIGINAL:
                 place = folder / layout.BASE.format(seed=seed)
             ModelOutputs(made.train, made.test).save(place / layout.OUTPUTS)
             record = {"run": run, "status": made.status, "extra": dict(made.extra)}
             write_json(place / layout.RECORD, record)
             by_epoch = {"epoch_seconds": [float(i) for i in range(len(made.epochs))]}
-            write_json(place / layout.COST, COST | (by_epoch if made.epochs else {}))
+            cost = COST | {"total_seconds": made.seconds}
+            write_json(place / layout.COST, cost | (by_epoch if made.epochs else {}))
             if made.epochs:
                 write_epochs(place, made.epochs)
         seal(folder)
@@ -79,7 +82,7 @@ class FakeCell:
         names = dict.fromkeys(run for run, _ in self.runs if run != reference)
         kinds = {name: "control" if name == layout.ORIGINAL else "method" for name in names}
         more = {"base_seeds": seeds, "attacks": ATTACKS, **more}
-        return CellResults(folder, "cell", seeds, kinds=kinds, **more)
+        return CellResults(folder, self.name, seeds, kinds=kinds, **more)
 
     def rows(self, folder: Path, **more: Any) -> list[Row]:
         """Return all rows of all findings, none of which may fail."""
@@ -162,18 +165,20 @@ def counted(runs: Mapping[str, Wrong]) -> FakeCell:
     return FakeCell(LABELS, forget, neighbours, made)
 
 
-def table_of(folder: Path, runs: Mapping[str, Wrong]) -> CellTable:
+def table_of(
+    folder: Path, runs: Mapping[str, Wrong], labels: Labels = LABELS, **more: Any
+) -> CellTable:
     """Return the numbers of a counted cell as tables and figures read them."""
-    cell = counted(runs)
-    results, rows = cell.write(folder), cell.rows(folder)
+    cell = replace(counted(runs), labels=labels)
+    results, rows = cell.write(folder, **more), cell.rows(folder, **more)
     names = {"metrics": COLUMNS, "costs": COST_COLUMNS}
     for name, columns in names.items():
         own = [row for row in rows if find_metric(row.metric).is_cost == (name == "costs")]
         write_cell(folder / f"{name}.csv", results, own, columns)
     seal(folder)
-    labels = {run: run.upper() for run in runs if run != "retrain"}
+    names_of_runs = {run: run.upper() for run in runs if run != "retrain"}
     paths = [folder / f"{name}.csv" for name in names]
-    return read_tables(BenchmarkPlan(labels), *paths).cells[0]
+    return read_tables(BenchmarkPlan(names_of_runs), *paths).cells[0]
 
 
 def _is_wrong(of: int, count: int) -> np.ndarray:

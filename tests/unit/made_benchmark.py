@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.special import softmax
 from sealing import seal
 
@@ -36,6 +37,7 @@ from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import INPUTS, hash_files, sign_folder
 from collateral.results.split import Split
 
+KEPT = Path(__file__).parents[2] / "docs" / "data"
 SEEDS = (2, 5, 11)  # neither their own places, nor in the order of their texts
 CLASSES = ("cat", "ox", "zebra")
 TRAIN_SIZES, TEST_SIZES = (90, 70, 50), (44, 32, 24)
@@ -471,7 +473,13 @@ def image_of(origin: str, index: int) -> np.ndarray:
 # The real stages.
 
 
-def compute(made: Made, root: Path, stage: Callable[[str], Any] = lambda name: None) -> Path:
+def compute(
+    made: Made,
+    root: Path,
+    stage: Callable[[str], Any] = lambda name: None,
+    more: Sequence[str] = (),
+    probes: Sequence[str] = PROBES,
+) -> Path:
     """Compute all numbers: of every cell, and of all of them; `stage` is told which one begins."""
     stage("metrics")
     for cell in made.cells:
@@ -487,12 +495,12 @@ def compute(made: Made, root: Path, stage: Callable[[str], Any] = lambda name: N
             "--support-sized": made.support_sized,
             "--exposed": made.exposed,
             "--attacks": ATTACKS,
-            "--probed": PROBES,
+            "--probed": probes,
         }
         words = [str(word) for option, values in lists.items() for word in (option, *values)]
         files = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
         words += [str(word) for option, name in files.items() for word in (option, place / name)]
-        main(["metrics", "--folder", str(root), "--cell", cell, *words])
+        main(["metrics", "--folder", str(root), "--cell", cell, *words, *more])
     files = {"--out": layout.METRICS, "--costs": layout.COSTS}
     files |= {"--problems": layout.PROBLEMS, "--gates": layout.GATES}
     stage("gather")
@@ -519,3 +527,9 @@ def present(root: Path, *stages: str, stage: Callable[[str], Any] = lambda name:
 
 def _options(root: Path, files: Mapping[str, str]) -> list[str]:
     return [word for option, name in files.items() for word in (option, str(root / name))]
+
+
+def folder_of(request: pytest.FixtureRequest) -> Path:
+    """Return the results of a fixture's parameter: a run that docs keep, or the one benchmark."""
+    is_made = request.param == "made"
+    return request.getfixturevalue("animals").root if is_made else KEPT / request.param

@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 from expected_pictures import Long
 from fake_results import RUNS, full_cell, read_cells, write_models
-from made_benchmark import PART, Made, compute
+from made_benchmark import LABELS, PART, Made, compute
+from made_benchmark import RUNS as MADE_RUNS
 from page_reading import CHARTS, draw
 from sealing import seal
-from unlike_benchmark import METHODS, write_unlike
 
 from collateral.findings.registry import VIEWS, in_page_order
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
+METHODS = {run: label for run, label in LABELS.items() if MADE_RUNS[run].kind == "method"}
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium"),
@@ -41,7 +42,7 @@ def page_file(tmp_path_factory):
     over_all = {**first.metrics[0], "cell": "", "seed": "", "run": "ga", "kind": "method"}
     first.metrics += [
         over_all | {"set": "", "at": "avg_gap", "metric": name, "value": "2"}
-        for name in ("ranked_cells", "mean_rank")
+        for name in ("ranked_cells", "lowest_cells")
     ]
     read_cells(folder, first, second)
     plan = {cell.name: CellPlan() for cell in (first, second)}
@@ -70,9 +71,10 @@ def deciding(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def many_charts(tmp_path_factory):
+def many_charts(animals, tmp_path_factory):
     """A page with every chart that there is, of numbers that are all unlike."""
-    folder = write_unlike(tmp_path_factory.mktemp("page") / "unlike")
+    folder = tmp_path_factory.mktemp("page") / animals.root.name
+    shutil.copytree(animals.root, folder)
     long = Long(folder)
     for place, source in (("", long.table), *((cell.name, cell.table) for cell in long.cells)):
         found = {finding: long.plots_by(finding, source) for finding in CHARTED}
@@ -185,10 +187,10 @@ def test_a_number_tells_where_it_comes_from(opened):
 
 
 def test_a_number_over_all_cells_tells_where_it_comes_from_too(opened):
-    opened.tab.locator("#all button[data-source='ga|mean_rank||avg_gap']").first.click()
+    opened.tab.locator("#all button[data-source='ga|lowest_cells||avg_gap']").first.click()
     said = opened.tab.locator("#provenance").inner_text()
     opened.tab.keyboard.press("Escape")
-    assert "Mean rank of ga, avg_gap" in said
+    assert "Lowest in of ga, avg_gap" in said
     assert re.search(r"over seeds\s+2 \(results/digits/metrics.csv, line \d+\)", said)
 
 
@@ -319,7 +321,7 @@ def test_the_picture_that_decides_is_drawn(browser, deciding):
     marks = opened.tab.locator("figure.chart svg path[aria-label*='forgetting error:']")
     assert marks.count() == 4  # all runs but RL, which diverged in a seed
     said = marks.first.get_attribute("aria-label")
-    for word in ("method: FT", "damage: ", "[", "noise floor, ±: ", "seeds: 3"):
+    for word in ("method: FT", "damage: ", "[", "margin, ±: ", "seeds: 3"):
         assert word in said
     assert opened.said == []
     opened.tab.close()

@@ -12,9 +12,15 @@ from fake_benchmark import BEGIN, FakeBenchmark
 from collateral.cli import main
 from collateral.plan import paths
 from collateral.results import bundle
-from collateral.results.bundle import MANIFEST, METADATA, write_bundle
+from collateral.results.bundle import (
+    MANIFEST,
+    METADATA,
+    STATE,
+    read_metadata,
+    write_bundle,
+    write_metadata,
+)
 from collateral.results.files import write_json
-from collateral.results.metadata import STATE, read_metadata, write_metadata
 from collateral.results.unbundle import unbundle
 
 HOUR = 3600 * 10**9

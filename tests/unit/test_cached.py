@@ -9,15 +9,15 @@ from small_grid import grid
 
 from collateral.cli import main
 from collateral.plan import paths
-from collateral.plan.jobs import kinds
-from collateral.plan.jobs.metrics import MetricsJob
-from collateral.plan.missing_inputs import (
-    MOST_NAMED,
+from collateral.plan.diff import (
+    MOST_LISTED,
     describe_missing,
     find_lost,
     find_missing,
     list_needed,
 )
+from collateral.plan.jobs import kinds
+from collateral.plan.jobs.metrics import MetricsJob
 
 EVERYTHING = {
     "data": {"name": "digits"},
@@ -166,9 +166,9 @@ def test_of_many_the_first_are_named_and_the_others_counted(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     files = find_missing([grid(**EVERYTHING)])
     lines = describe_missing(files).splitlines()
-    assert len(lines) == MOST_NAMED + 2
+    assert len(lines) == MOST_LISTED + 2
     assert lines[-2:] == [
-        f"... and {len(files) - MOST_NAMED} more",
+        f"... and {len(files) - MOST_LISTED} more",
         f"{len(files)} missing: no table, figure or page was made",
     ]
 
@@ -220,7 +220,7 @@ def test_before_anything_is_made_nothing_is_lost(tmp_path, monkeypatch):
 
 def test_the_command_fails_where_something_is_missing(benchmark, capsys, monkeypatch):
     """Records, which are empty files here, are compared in tests/workflow/test_changed_since.py."""
-    monkeypatch.setattr("collateral.commands.cached.find_stale", lambda _: [])
+    monkeypatch.setattr("collateral.plan.diff.find_stale", lambda _: [])
     Path("mine.yaml").write_text(yaml.safe_dump({"benchmarks": {"b": EVERYTHING}}))
     main(["cached", "--config", "mine.yaml"])
     assert capsys.readouterr() == ("", "")

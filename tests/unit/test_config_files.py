@@ -8,7 +8,7 @@ configfile = pytest.importorskip("snakemake.common.configfile")
 from snakemake.exceptions import WorkflowError  # noqa: E402
 from snakemake.settings.types import ConfigSettings  # noqa: E402
 
-from snakemake_logger_plugin_collateral import config_files  # noqa: E402
+import snakemake_logger_plugin_collateral as config_files  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from generators.defaults import OURS
 
-from collateral.commands._tuning import find_tuned
+from collateral.commands.list import find_tuned
 from collateral.contract.params import Between
 from collateral.plugins.find import METHOD, params_class
 

@@ -19,6 +19,7 @@ from collateral.data._metadata import find_size
 from collateral.data._readers.image_folder import known_tree
 from collateral.data._subset import choose_forget_set, take_subset
 from collateral.data.forget import files, where
+from collateral.plan import preflight
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.preflight import check_plan
 from collateral.plugins.find import DATA
@@ -201,11 +202,13 @@ def test_further_arrays_of_an_npz_are_columns(tmp_path):
         weight=np.ones(6),
         three=np.arange(3),
     )
-    columns = arrays.load(given).labels.columns
+    labels = arrays.load(given).labels
+    columns = labels.columns
     assert {name: column.tolist() for name, column in columns.items()} == {
         "subject": LABELS.columns["subject"].tolist(),
         "site": list("aabbcc"),
     }
+    assert {name: c.tolist() for name, c in labels.test_columns.items()} == {"site": ["a", "b"]}
     assert find_size("arrays", given).columns() == {n: c.tolist() for n, c in columns.items()}
 
 
@@ -227,8 +230,8 @@ def complaints(tmp_path, forget, data=None):
     return str(error.value).splitlines()
 
 
-def planned(data, forget):
-    return grid(data=data, classes=[], fractions=[], cells={"gone": {"forget": forget}})
+def planned(data, forget, **more):
+    return grid(data=data, classes=[], fractions=[], cells={"gone": {"forget": forget}}, **more)
 
 
 def test_a_withdrawn_file_that_is_not_there_stops_before_any_job(tmp_path):
@@ -273,6 +276,18 @@ def test_a_column_that_is_not_there_stops_before_any_job(tmp_path):
         "benchmarks.b.cells.gone.forget.column: no column 'person'; known: subject; only whole "
         "numbers, yes and no, and text count"
     )
+
+
+def test_columns_of_groups_are_checked_before_any_job(tmp_path, monkeypatch):
+    write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
+    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
+    monkeypatch.setattr(preflight, "MOST_GROUPS", 2)
+    with pytest.raises(ConfigError) as error:
+        check_plan({"b": planned(data, forget, groups=["subjects", "subject"])})
+    assert str(error.value).splitlines() == [
+        "benchmarks.b.groups[0]: no column 'subjects'; known: subject; did you mean subject?",
+        "benchmarks.b.groups[1]: 'subject' has 3 values; expected at most 2 groups",
+    ]
 
 
 def test_from_the_cache_nobody_misses_the_folder(tmp_path):

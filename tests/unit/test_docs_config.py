@@ -44,7 +44,8 @@ def set_in(model: type[BaseModel], value: Any, block: str) -> Iterator[tuple[str
         if found := inner(
             model.model_fields[key].annotation if key in model.model_fields else None
         ):
-            for one in given.values() if found[1] else [given]:
+            single = given if isinstance(given, list) else [given]
+            for one in given.values() if found[1] else single:
                 yield from set_in(found[0], one, key)
         if (block, key) in {("benchmarks", "data"), ("cells", "forget")}:
             name = key if key == "data" else f"forget {given['kind']}"

@@ -52,6 +52,11 @@ def test_links_lead_somewhere(page):
     assert leads_nowhere(page) == []
 
 
+def test_no_page_has_the_marks_of_a_merge():
+    texts = {page.name: page.read_text() for page in [*PAGES, ROOT / "CHANGELOG.md"]}
+    assert [n for n, text in texts.items() if re.search(r"^(<{7}|>{7}|={7}$)", text, re.M)] == []
+
+
 def test_a_link_that_leads_nowhere_is_seen(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# One\n[a](#one) [b](#two) [c](none.md) [d](page.md#one) ![e](none.png)\n")

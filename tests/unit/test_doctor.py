@@ -22,7 +22,7 @@ from collateral.commands.doctor import (
 )
 from collateral.config.load import load
 from collateral.plan.grid import build_grid
-from collateral.plan.install_paths import default_config
+from collateral.plan.paths import default_config
 
 CONFIG = {
     "benchmarks": {

@@ -13,7 +13,7 @@ from table_reading import texts_of
 from collateral.findings.locality.numbers import numbers as locality
 from collateral.findings.ulira.numbers import compare_rows, numbers, pooled_tpr
 from collateral.findings.ulira.views import plots, tables, words
-from collateral.metrics.ulira import (
+from collateral.metrics.likelihood_attacks import (
     PRIOR_MODELS,
     auc,
     find_partners,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collateral.metrics.accuracy import disagreement
-from collateral.metrics.near import (
+from collateral.metrics.similarity import (
     NEAR_COUNT,
     assign_bins,
     bin_count,

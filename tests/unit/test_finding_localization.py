@@ -16,8 +16,8 @@ from collateral.metrics.association import (
     logit_margins,
     pooled_mean,
 )
-from collateral.metrics.inference.examples import Resamples, percentiles
-from collateral.metrics.near import most_similar_mask
+from collateral.metrics.bootstrap import Resamples, percentiles
+from collateral.metrics.similarity import most_similar_mask
 
 RNG = np.random.default_rng(0)
 SIMILARITY = RNG.uniform(-0.2, 0.9, 500)

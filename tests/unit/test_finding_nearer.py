@@ -11,7 +11,7 @@ from scipy.special import softmax
 from table_reading import texts_of
 
 from collateral.findings.nearer.views import NOTHING, ONE_SEED, tables, words
-from collateral.metrics.relative_mmd import (
+from collateral.metrics.divergence import (
     MOST_EXAMPLES,
     choose_examples,
     relative_mmd,
@@ -151,6 +151,7 @@ def table_cell(retrained: float, count: float = 30, n: int = 3) -> FakeTable:
         half = 0.2 if n > 1 else math.nan
         cell.add_overall(name, "nearer_low", value - half)
         cell.add_overall(name, "nearer_high", value + half)
+    cell.add("original", "ua", *[0.9] * n)
     cell.add("retrain", "nearer_bandwidth", *[0.25] * n)
     cell.add_overall("retrain", "nearer_examples", count)
     return cell
@@ -159,7 +160,8 @@ def table_cell(retrained: float, count: float = 30, n: int = 3) -> FakeTable:
 def test_the_table_has_intervals_and_the_sentence_both_sides(tmp_path):
     cell = read_cell(tmp_path, table_cell(0.5))
     [table] = tables(cell)
-    assert texts_of(table.grids[0])["FT"] == ["+0.400 [+0.200, +0.600]"]
+    assert texts_of(table.grids[0])["FT"] == ["+0.400 [+0.200, +0.600]", "50.0 ± 0.0"]
+    assert "is 70.0 %" in table.caption  # the midpoint of 50 % and 90 %
     assert "30 examples" in table.caption and "0.250" in table.caption
     text = words(cell)
     assert "than to the base's: FT;" in text and "nearer to the base's: GA;" in text

@@ -12,8 +12,8 @@ from table_reading import texts_of
 
 from collateral.findings.probe.numbers import compress_like_outputs, first_even_step
 from collateral.findings.probe.views import chance, plots, tables, words
+from collateral.metrics.divergence import zrf
 from collateral.metrics.features import debiased_cka
-from collateral.metrics.jensen_shannon import zrf
 from collateral.results import layout
 from collateral.results.experiments import Probe
 from collateral.results.files import InvalidResultError
@@ -265,6 +265,16 @@ def test_features_and_resurfacing_have_their_tables(tmp_path):
     for grid in found["probe-cka"].grids:
         assert grid.headings == ["Forgotten", "Near, retained", "Far, retained", "Test"]
         assert texts_of(grid)["FT"] == [f"0.{digit}0 ± 0.00" for digit in (5, 6, 7, 8)]
+
+
+def test_a_class_of_which_few_examples_are_retained_is_named(tmp_path):
+    cell = feature_cell()
+    for name, kept in {"digit_3": 73, "digit_8": 13, "digit_9": 0}.items():
+        cell.add_overall("retrain", "train_count", 140, at=name)
+        cell.add_overall("retrain", "forget_count", 140 - kept, at=name)
+    linear, *others = tables(read_cell(tmp_path, cell))
+    assert "low for every model: digit_8 (13)." in linear.conventions
+    assert not any("digit_8 (13)" in table.conventions for table in others)
 
 
 def test_words_and_the_plot_name_what_comes_back(tmp_path):

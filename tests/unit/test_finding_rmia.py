@@ -13,7 +13,7 @@ from table_reading import texts_of
 
 from collateral.findings.rmia.numbers import auc_interval
 from collateral.findings.rmia.views import tables
-from collateral.metrics.rmia import (
+from collateral.metrics.likelihood_attacks import (
     delong_interval,
     find_placements,
     placement_auc,

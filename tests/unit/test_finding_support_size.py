@@ -10,7 +10,7 @@ import pytest
 from collateral.contract.rows import Row
 from collateral.findings.metric_index import is_known
 from collateral.findings.support_size.numbers import bin_rows, retrain_rows, seed_rows, size_rows
-from collateral.metrics.histograms import histogram, histogram_kl, keep_largest
+from collateral.metrics.divergence import histogram, histogram_kl, keep_largest
 from collateral.results.experiments import SupportSizes
 
 LN2, LN3, LN7 = math.log(2), math.log(3), math.log(7)

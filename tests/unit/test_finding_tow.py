@@ -9,7 +9,7 @@ from fake_cell import Wrong, counted, table_of
 from table_reading import lines_of, texts_of
 
 from collateral.findings.tug_of_war.views import tables
-from collateral.metrics.tug_of_war import tug_of_war
+from collateral.metrics.statistics import tug_of_war
 
 # Of 50 forgotten, 40 near, 160 far and 100 test examples.
 RETRAINED = Wrong(forget=(25, 20), near=(0, 0), far=(0, 0), test=(10, 20))

@@ -11,15 +11,17 @@ from fake_cell import FORGET, NEAR, Wrong, counted, table_of
 
 from collateral.contract.rows import Row
 from collateral.contract.verdicts import MARGIN_KEYS, MEASURES
-from collateral.findings._shared.compare import noise_floor
 from collateral.findings.locality.views import words as words_of_locality
 from collateral.findings.verdict import UNDECIDED, VERDICTS
-from collateral.findings.verdict.evidence import MIDPOINT, Samples, run_tests, seeds_needed
-from collateral.findings.verdict.numbers import AgainstRetrain
-from collateral.findings.verdict.picture import AREA, LEAST_AREA, limits, points
-from collateral.findings.verdict.rule import decide
+from collateral.findings.verdict.numbers import (
+    AgainstRetrain,
+    declared_looks,
+    find_looks,
+    verdict_rows,
+)
+from collateral.findings.verdict.rule import MIDPOINT, Samples, decide, run_tests, seeds_needed
 from collateral.findings.verdict.sentences import SENTENCES, find_verdict, find_verdicts
-from collateral.findings.verdict.views import tables, words
+from collateral.findings.verdict.views import AREA, LEAST_AREA, list_runs, plots, tables, words
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import calibrate_verdicts as calibration
@@ -139,8 +141,10 @@ def test_without_original_the_start_of_a_tracked_run_is_the_base_model(tmp_path)
     results = counted({"retrain": RETRAIN, "ft": CASES["did not forget"]}).write(tmp_path)
     starts = [Row("ft", "epoch_ua", ua, seed, at=0) for seed, ua in enumerate([1.0] * 4 + [0.98])]
     results.add(starts)
-    assert np.isnan(AgainstRetrain(results).base_ua).all()
-    assert AgainstRetrain(replace(results, tracked=("ft",))).base_ua.tolist() == [1.0] * 4 + [0.98]
+    assert np.isnan(AgainstRetrain(results, 5).base_ua).all()
+    assert AgainstRetrain(replace(results, tracked=("ft",)), 5).base_ua.tolist() == [1.0] * 4 + [
+        0.98
+    ]
 
 
 def test_controls_and_sweeps_get_no_verdict_and_do_not_count(tmp_path, cell):
@@ -215,8 +219,8 @@ def test_a_stated_margin_comes_first(tmp_path):
     stated = replace(cell, margins=("ua=25", "mia=25"))
     p = {}
     for name, one in (("estimated", cell), ("stated", stated)):
-        against = AgainstRetrain(one)
-        p[name] = against.tested(["ft"]).equivalence_p[0, 0]
+        against = AgainstRetrain(one, 5)
+        p[name] = run_tests(against.samples(["ft"])).equivalence_p[0, 0]
     assert against.samples([]).margins[0] == 0.25
     assert p["estimated"] > 0.05 > p["stated"]
     assert set(MARGIN_KEYS.values()) == set(MEASURES)
@@ -331,7 +335,7 @@ def test_the_table_has_a_line_a_method_and_records_of_all_runs(cell):
     assert [line.fields[0].value.partition(" (")[0] for line in lines] == list(CASES)
     assert grid.is_prose
     assert len(table.records) == len(CASES) + 1
-    assert table.records[0].keys() >= {"forgetting_error", "damage_low", "price", "floor_error"}
+    assert table.records[0].keys() >= {"forgetting_error", "damage_low", "price", "margin_error"}
 
 
 def test_words_name_the_methods_of_each_verdict(cell):
@@ -344,49 +348,48 @@ def test_a_cell_without_methods_has_no_table(tmp_path):
     assert words(made) == ""
 
 
-def test_points_are_in_points_and_a_collapsed_run_does_not_set_the_scale(cell):
-    frame = points(cell).set_index("run")
-    assert list(frame["kind"].unique()) == ["control", "method"]
-    hurt = frame.loc["hurt_the_neighbours"]
-    assert hurt["damage"] == hurt["y"] == pytest.approx(41.5)
+def plot_of(cell):
+    [plot] = plots(cell)
+    return plot.panels[0]
+
+
+def test_records_are_in_points_and_a_collapsed_run_does_not_set_the_scale(cell):
+    records = {one["run"]: one for one in list_runs(cell)}
+    assert {one["kind"] for one in records.values()} == {"control", "method"}
+    hurt = records["hurt_the_neighbours"]
+    assert hurt["damage"] == pytest.approx(41.5)
     assert hurt["damage_low"] < 41.5 < hurt["damage_high"]
     assert (hurt["n"], hurt["price"]) == (5, 1)
-    assert frame["is_edge"].sum() == 1
+    hollow = [one.run for one in plot_of(cell).series if not one.sets_scale]
+    assert hollow == ["collapsed"]
 
 
-def test_a_mark_has_an_area_where_no_price_is_known(cell):
-    costs = {
-        key: value for key, value in cell._overall.items() if key[:2] != ("like_retrain", PRICE)
-    }
-    frame = points(replace(cell, _overall=costs)).set_index("run")
-    assert np.isnan(frame.loc["like_retrain", "price"])
-    assert frame.loc["like_retrain", "area"] == LEAST_AREA
-    assert frame.loc["differs_from_retrain", "area"] == AREA
+def test_a_mark_has_the_area_of_its_price_and_the_least_where_none_is_known(cell):
+    prices = {"like_retrain": np.nan, "differs_from_retrain": 1.0, "did_not_forget": 0.5}
+    prices |= {"hurt_everyone": 100.0, "cannot_tell": 1.5}
+    costs = {(run, PRICE, "", ""): price for run, price in prices.items()}
+    panel = plot_of(replace(cell, _overall=cell._overall | costs))
+    areas = {one.run: one.areas[0] for one in panel.series}
+    assert [areas[run] for run in list(prices)[:3]] == [LEAST_AREA, AREA, AREA / 2]
+    assert areas["hurt_everyone"] == areas["cannot_tell"]
 
 
-def test_the_box_is_of_ua_alone_where_mia_is_not_known(cell):
-    key = ("retrain", "floor", "", "mia")
-    floors = {name: value for name, value in cell._overall.items() if name != key}
-    found = points(replace(cell, _overall=floors))["floor_error"].iloc[0]
-    assert found == pytest.approx(100 * noise_floor(cell, "ua"))
+def test_the_grey_box_is_that_of_the_margins_of_the_verdict(cell):
+    [band] = plot_of(cell).bands
+    ua, mia, damage = (cell.number("retrain", "margin", at=at) for at in ("ua", "mia", "damage"))
+    expected = (0, 50 * (ua + mia), -100 * damage, 100 * damage)
+    assert (band.left, band.right, band.low, band.high) == pytest.approx(expected)
+    # What is like Retrain is inside: its intervals are within the margins.
+    [like] = [one for one in plot_of(cell).series if one.run == "like_retrain"]
+    assert like.x[0] < band.right and band.low < like.y[0] < band.high
 
 
-def test_a_box_of_no_size_has_sides_that_can_be_seen(tmp_path):
-    by_heart = Wrong((50,) * 5, (0,) * 5, (0,) * 5, (10,) * 5)
-    frame = points(table_of(tmp_path, {"retrain": by_heart, "ft": ALIKE}))
-    low, high, right = limits(frame)
-    row = frame.iloc[0]
-    assert row["floor_error"] == row["floor_damage"] == 0
-    assert row["box_error"] == pytest.approx(right / 100)
-    assert row["box_damage"] == pytest.approx((high - low) / 100)
-
-
-def test_what_is_at_the_edge_is_drawn_no_further_than_the_others(tmp_path):
+def test_the_plot_covers_the_margins_and_all_runs_but_the_collapsed_ones(tmp_path):
     away = replace(ALIKE, forget=(50,) * 5, near=(40,) * 5, test=(90,) * 5)
-    frame = points(table_of(tmp_path, {**ENDS, "ga": away, "ft": ALIKE})).set_index("run")
-    ga = frame.loc["ga"]
-    assert ga["is_edge"] and ga["damage"] == pytest.approx(90)
-    assert ga["y"] < 30 < ga["damage"] and ga["x"] <= ga["forgetting_error"]
+    panel = plot_of(table_of(tmp_path, {**ENDS, "ga": away, "ft": ALIKE}))
+    [ga] = [one for one in panel.series if one.run == "ga"]
+    assert ga.y[0] == pytest.approx(90) and not ga.sets_scale
+    assert panel.bands[0].high < panel.y.limits[1] < 30 and panel.bands[0].right < panel.x.limits[1]
 
 
 def test_the_long_table_has_the_word(cell):
@@ -394,18 +397,54 @@ def test_the_long_table_has_the_word(cell):
     assert cell.number("like_retrain", "verdict", at="like Retrain") == 1
 
 
+def cell_with_looks(folder, runs, looks):
+    """Return the results of a cell whose config declares looks, and what verdicts say of them."""
+    results = counted(runs)
+    cell = results.write(folder)
+    cell.add(results.rows(folder))
+    return replace(cell, looks=looks)
+
+
 def test_a_look_that_decided_stays_and_later_looks_have_their_own_level(tmp_path):
     early = replace(CASES["differs from Retrain"], forget=(45, 46, 44, 15, 35))
-    results = counted({**ENDS, "ga": early, "ft": CASES["cannot tell"]})
-    cell = results.write(tmp_path)
-    cell.add(results.rows(tmp_path))
-    against = AgainstRetrain(replace(cell, looks=(3, 5, 8)))
-    assert [count for count, _ in against.declared_looks] == [3, 5, 8]
-    assert [level for _, level in against.declared_looks] == pytest.approx([0.01, 0.01, 0.03])
-    rows = {(row.run, row.metric): row for row in against.verdict_rows(["ga", "ft"])}
+    runs = {**ENDS, "ga": early, "ft": CASES["cannot tell"]}
+    cell = cell_with_looks(tmp_path, runs, (3, 5, 8))
+    assert [count for count, _ in declared_looks(cell)] == [3, 5, 8]
+    assert [level for _, level in declared_looks(cell)] == pytest.approx([0.01, 0.01, 0.03])
+    rows = {(row.run, row.metric): row for row in verdict_rows(find_looks(cell), ["ga", "ft"])}
     assert rows["ga", "verdict"].at == "differs from Retrain"
     assert rows["ga", "decided_at"].value == 3
     assert (rows["ft", "verdict"].at, rows["ft", "decided_at"].value) == ("cannot tell", 5)
+
+
+def test_rates_margins_and_collapse_are_those_of_the_seeds_that_decided(tmp_path):
+    late = replace(CASES["did not forget"], forget=(1, 0, 1, 40, 40))
+    broken = replace(ALIKE, status=("ok", "ok", "ok", "ok", "diverged"))
+    unsure = replace(CASES["cannot tell"], status=broken.status)
+    runs = {**ENDS, "ga": late, "ft": replace(ALIKE, forget=(45, 46, 44, 45, 44)), "rl": unsure}
+    runs["ft"] = replace(runs["ft"], status=broken.status)
+    cell = cell_with_looks(tmp_path, runs, (3, 5))
+    rows = list(verdict_rows(find_looks(cell), ["ga", "ft", "rl"]))
+    number = {(row.run, row.metric, row.at): row.value for row in rows}
+    verdicts = {
+        row.run: (row.at, number[row.run, "decided_at", None])
+        for row in rows
+        if row.metric == "verdict"
+    }
+    # A seed that breaks after the decision changes nothing; before it, the method collapsed.
+    assert verdicts == {
+        "ga": ("differs from Retrain", 3),
+        "ft": ("differs from Retrain", 3),
+        "rl": ("collapsed", 5),
+    }
+    three = np.array(RETRAIN.forget[:3]) / FORGET
+    assert number["ga", "judged_rate", "ua"] == pytest.approx(1 - 2 / 3 / FORGET)
+    assert number["ga", "judged_rate", "retrain_ua"] == pytest.approx(1 - three.mean())
+    assert number["ga", "margin", "ua"] == pytest.approx(1.96 * 2**0.5 * three.std(ddof=1))
+    assert (number["ft", "judged_rate", "diverged"], number["rl", "judged_rate", "diverged"]) == (
+        0,
+        0.2,
+    )
 
 
 def drawn(rng: np.random.Generator, n: int, away: float = 0.0, count: int = 400) -> Samples:

@@ -20,7 +20,7 @@ from collateral.findings.registry import (
     make_tables,
     with_part,
 )
-from collateral.metrics.jensen_shannon import class_means, rf_js
+from collateral.metrics.divergence import class_means, rf_js
 from collateral.plugins.find import FINDING, add_plugins
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout

@@ -11,8 +11,8 @@ from PIL import Image
 from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_class_names, find_input_files, find_size, hash_user_files
+from collateral.data._readers.file_list import SUFFIXES, SUFFIXES_OF
 from collateral.data._readers.image_folder import known_tree
-from collateral.data._readers.walking import SUFFIXES, SUFFIXES_OF
 from collateral.data._subset import take_subset
 from collateral.results.dataset import Labels
 

@@ -398,7 +398,7 @@ def test_of_two_values_none_is_inside_and_this_is_said(tmp_path, trial):
 @pytest.mark.parametrize(
     ("num_seeds", "colour", "said"),
     [
-        (3, "amber", "with 3 seeds and 3 methods, a difference from Retrain of 6.7 standard"),
+        (3, "amber", "with 3 seeds and 3 methods, a difference from Retrain of 7 standard"),
         (4, "amber", "may stay within chance; five seeds are fair"),
         (5, "green", "may stay within chance"),
     ],

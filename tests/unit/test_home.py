@@ -7,7 +7,7 @@ import pytest
 
 import collateral
 from collateral.cli import main
-from collateral.plan import install_paths
+from collateral.plan import paths as install_paths
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,16 +10,19 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp, ttest_ind
 
 from collateral.contract.verdicts import look_levels
-from collateral.metrics.inference.contrasts import angle, angle_step, unpaired
-from collateral.metrics.inference.differences import (
+from collateral.metrics.bootstrap import Resamples, percentiles
+from collateral.metrics.differences import (
+    angle,
+    angle_step,
     chosen_test,
     compare,
     holm,
     holm_levels,
     interval,
     p_value,
+    unpaired,
 )
-from collateral.metrics.inference.equivalence import (
+from collateral.metrics.equivalence import (
     FACTOR,
     equivalence_p,
     is_beyond,
@@ -27,8 +30,7 @@ from collateral.metrics.inference.equivalence import (
     mover_p,
     tost_p,
 )
-from collateral.metrics.inference.examples import Resamples, percentiles
-from collateral.metrics.inference.ranks import critical_difference, friedman_p
+from collateral.metrics.ranks import critical_difference, friedman_p
 
 THREE = np.array([1.0, 2.0, 3.0])  # mean 2, standard error 1 / sqrt(3)
 TEN = np.random.default_rng(0).normal(0.7, 1, 10)

@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from collateral.metrics.inference.contrasts import unpaired
-from collateral.metrics.inference.differences import ALPHA, holm, interval, p_value
-from collateral.metrics.inference.equivalence import FACTOR, mover_limit, tost_p
-from collateral.metrics.inference.examples import Resamples, percentiles
+from collateral.contract.verdicts import ALPHA
+from collateral.metrics.bootstrap import Resamples, percentiles
+from collateral.metrics.differences import holm, interval, p_value, unpaired
+from collateral.metrics.equivalence import FACTOR, mover_limit, tost_p
 
 NUM_METHODS = 8
 REPEATS = {

@@ -8,13 +8,11 @@ from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
-from collateral.commands._proposal import InitRequest, propose
-from collateral.commands._proposal_text import format_yaml
+from collateral.commands._proposal import InitRequest, format_yaml, propose
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
 from collateral.data._readers.image_folder import known_tree
 from collateral.data.forget import where
-from collateral.plan.estimate import SHIPPED
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import plan_of
@@ -24,12 +22,11 @@ from collateral.plan.report_plan import plan_of
 def _elsewhere(tmp_path, monkeypatch):
     known_tree.cache_clear()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("collateral.commands.init.default_device", lambda: "cpu")
+    monkeypatch.setattr("collateral.commands._proposal.default_device", lambda: "cpu")
 
 
 def request(folder, **more):
-    known = {"forget": None, "trained": None, "size": None, "minutes": 60, "cores": 2}
-    return InitRequest(folder, "resnet8", rates=SHIPPED["cpu"], **{**known, **more})
+    return InitRequest(folder, model="resnet8", **more)
 
 
 def write_list(folder, names):
@@ -186,6 +183,15 @@ def trained(tmp_path):
     root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
     (tmp_path / "mine.pt").write_bytes(b"")
     return ["init", str(root), "--model", "resnet8", "--weights", "mine.pt", "--size", "12"]
+
+
+def test_all_that_is_missing_is_said_at_once(trained):
+    with pytest.raises(SystemExit) as stop:
+        main(trained[:-2])
+    assert re.findall(r"^(?:collateral init: )?--(\w+): missing", str(stop.value), re.M) == [
+        "size",
+        "test",
+    ]
 
 
 def test_a_test_set_that_the_model_never_saw_is_asked_for(tmp_path, trained):

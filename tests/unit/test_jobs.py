@@ -553,6 +553,47 @@ def test_shadow_models_are_those_of_the_benchmark_for_all_cells_and_methods():
     assert {tuple(job.shadows) for job in jobs} == {tuple(models)}
 
 
+HARD = {
+    "cells": {
+        "hard": {"forget": {"kind": "hardest", "share": 0.1}},
+        "known": {"forget": {"kind": "memorised", "level": "high", "share": 0.1}},
+    },
+    "methods": {"ga": {}},
+    "shadows": {"count": 12},
+}
+
+
+def test_a_hard_forget_set_is_chosen_by_the_first_seeds_base():
+    benchmark = grid(**HARD, seeds=[4, 1])
+    jobs = {name: SplitJob(benchmark, cell) for name, cell in benchmark.cells.items()}
+    assert jobs["hard"].models == ["results/b/base/seed-4/outputs.npz"]
+    assert jobs["digit_3-50"].models == []
+    margins = [f"results/b/shadows/member-{member}/margins.npz" for member in range(12)]
+    assert jobs["known"].models == margins
+
+
+def test_the_half_of_the_pool_that_chose_the_forget_set_is_not_attacked():
+    benchmark = grid(**HARD)
+    attacked = {
+        name: [place.split("/")[3] for place in ExposeJob(benchmark, cell, "ga").shadows]
+        for name, cell in benchmark.cells.items()
+    }
+    assert attacked["hard"] == [f"member-{member}" for member in range(12)]
+    assert attacked["known"] == [f"member-{member}" for member in range(6, 12)]
+
+
+def test_a_pool_that_only_chooses_is_trained_and_not_attacked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    benchmark = grid(**{**HARD, "shadows": {"count": 12, "attack": False}})
+    assert not any(cell.exposed for cell in benchmark.cells.values())
+    shadow = ShadowJob(benchmark, 0)
+    assert shadow.will_run
+    split = tmp_path / "results/b/known/split.json"
+    split.parent.mkdir(parents=True)
+    split.touch()
+    assert not shadow.will_run
+
+
 def test_a_shadow_model_is_trained_as_the_base_is_and_told_its_pool():
     benchmark = grid(**POOL, base={"epochs": 7})
     job = ShadowJob(benchmark, 3)

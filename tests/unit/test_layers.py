@@ -24,7 +24,7 @@ PAPER_FILES = sorted(PAPER.rglob("*.py"))
 LAYERS = {
     "cli": {"contract", "plugins", "results"},
     "contract": set(),
-    "metrics": set(),
+    "metrics": {"contract"},
     "plugins": {"contract"},
     "config": {"contract", "data", "plugins"},
     "plan": {"config", "contract", "data", "models", "plugins", "results", "warm"},
@@ -77,8 +77,6 @@ HEAVY_OF_FINDINGS = {
     "__init__": set(),
     "numbers": COMPUTING,
     "views": {"numpy", "pandas"},
-    "plots": {"numpy", "pandas"},
-    "picture": {"numpy", "pandas"},  # what the plot and the CSV file show
 }
 PLOTS_AS_DATA = ("plot", "style")  # of plots/: what findings import
 ROOMS = ("config", "contract", "plan", "plugins")

@@ -5,9 +5,11 @@ code under test. Numbers that need more than a few lines are tested with their f
 """
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +69,16 @@ def rows_of(animals, metric):
     found = [row for row in animals.long.rows if row.metric == metric]
     assert len(found) > 2, metric
     return found
+
+
+def test_the_page_of_formats_says_where_each_number_with_a_set_or_an_index_is(animals):
+    page = Path(__file__).parents[2] / "docs" / "formats.md"
+    table = page.read_text().partition("## metrics.csv")[2].partition("## Other arrays")[0]
+    listed = {*re.findall(r"`(\w+)`", table)}
+    found = {row.metric for row in animals.long.rows if row.set or row.at}
+    assert len(found) > 50
+    plain = {re.sub(r"(_examples)?_(low|high|sd)$", "", name) for name in found - listed}
+    assert {name for name in plain - listed if not name.startswith(("epoch_", "group_"))} == set()
 
 
 def same(row, value, tolerance=1e-9):

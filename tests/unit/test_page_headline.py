@@ -1,6 +1,7 @@
 """The sentences at the top of the page follow from the decision table, for every verdict."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -17,7 +18,7 @@ from collateral.findings.verdict import (
 )
 from collateral.report import glossary
 from collateral.report.decision import CHIPS, CellColumn, Decision, MethodRow, Score
-from collateral.report.headline import describe_setting, explanation, find_best, headline
+from collateral.report.headline import certainty, describe_setting, explanation, find_best, headline
 from collateral.report.page import template
 from collateral.results.plan import About
 
@@ -150,9 +151,24 @@ def test_the_explanation_has_the_numbers_of_the_table():
     decision = decide(A=[score(UNDECIDED, 0.013), score(UNDECIDED, 0.066)], B=[UNLIKE, UNLIKE])
     assert explanation(decision) == (
         "A is 1.3 and 6.6 points from Retrain, averaged over UA, RA, TA and MIA (another "
-        "retraining: 0.5 and 0.5; doing nothing: 20.0 and 20.0), and takes 50 % of its time. Five "
-        "seeds are too few to prove that it equals retraining."
+        "retraining: 0.5 and 0.5; doing nothing: 20.0 and 20.0), and takes 50 % of its time."
     )
+
+
+def test_beside_the_headline_stands_how_sure_it_is():
+    unsure = replace(score(UNDECIDED, 0.01), needed=38.0)
+    hurt = [score(HURT, damage=0.05), score(HURT_ALL, damage=0.071)]
+    assert certainty(decide(A=[unsure, LIKE], B=hurt)) == (
+        "Five seeds find no failure of A, and are too few to prove that it equals retraining; "
+        "probably about 38 would decide. Neighbours lose more points than others (95 % interval): "
+        "B +7.1 [+6.1, +8.1]. If no method differed from Retrain, the chance of any finding would "
+        "be at most 5 %."
+    )
+    assert certainty(decide(A=[LIKE, LIKE])).startswith("A equals Retrain within the margins, on ")
+    assert "probably more than 100 would" in certainty(decide(A=[UNDECIDED]))
+    one_seed = [replace(cell(), seeds=1)]
+    assert certainty(decide(A=[UNDECIDED], cells=one_seed)).startswith("One seed cannot tell a ")
+    assert certainty(decide(A=[""])) == ""
 
 
 def test_of_many_cells_the_mean_is_told():

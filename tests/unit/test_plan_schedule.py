@@ -6,7 +6,7 @@ import pytest
 from snakemake.scheduling.job_scheduler import JobRateLimiter
 from snakemake.settings.types import MaxJobsPerTimespan
 
-from collateral.plan.snakemake_patches import lift_limit
+from collateral.plan.run_hooks import lift_limit
 
 
 def is_limited_by(limit: str) -> bool:

@@ -8,7 +8,6 @@ test_plots_page.py.
 import itertools
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,24 +26,21 @@ from expected_pictures import (
     points_said,
     span,
 )
-from unlike_benchmark import write_unlike
+from made_benchmark import folder_of
 
 from collateral.plots import plot as data
 from collateral.plots.plot import fit_x, fit_y
 
-KEPT = Path(__file__).parents[2] / "docs" / "data"
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
 PALETTE = sns.color_palette("colorblind").as_hex()
 COLOURS = [*(PALETTE[i] for i in (0, 1, 2, 3, 4, 9)), "#882255", *(PALETTE[i] for i in (5, 6, 8))]
 Plots = dict[tuple[str | None, str], data.Plot]
 
 
-@pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-more", "cifar-teacher"))
-def long(request, tmp_path_factory) -> Long:
+@pytest.fixture(scope="module", params=("made", "cifar-small", "cifar-more", "cifar-teacher"))
+def long(request) -> Long:
     """A benchmark of numbers that all differ, and the results that docs keep."""
-    if request.param != "unlike":
-        return Long(KEPT / request.param)
-    return Long(write_unlike(tmp_path_factory.mktemp("benchmark") / "unlike"))
+    return Long(folder_of(request))
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +173,10 @@ def test_localization(long, plots):
         check_panel(drawn, panel)
 
 
-def test_relearning(long, plots):
-    for cell, plot in cells_with(long, plots, "relearn"):
-        for drawn, panel in zip(plot.panels, cell.relearning(), strict=True):
+@pytest.mark.parametrize("name", ["relearn", "resurface"])
+def test_probes(long, plots, name):
+    for cell, plot in cells_with(long, plots, name):
+        for drawn, panel in zip(plot.panels, cell.probed(f"{name}_accuracy"), strict=True):
             check_panel(drawn, panel)
 
 
@@ -235,6 +232,7 @@ def test_the_cost_of_one_step(long, plots):
         for panel in (upper, lower):
             same([(band.left, band.right) for band in panel.bands], list(cell.taken()))
             assert {band.colour for band in panel.bands} == {single.look.colour}
+            assert fit_x(panel) == (low.min(), high.max())
 
 
 def test_affected_classes(long, plots):
@@ -364,12 +362,11 @@ def test_verdict(long, plots):
         [panel], expected = plot.panels, cell.verdicts()
         assert {one.label for one in panel.series} == {one.label for one in expected}
         drawn = {one.label: one for one in panel.series}
-        floor = cell.chance_by_sd("damage", "retain")
         for one in expected:
             series = drawn[one.label]
             ends = (math.nan, math.nan) if one.is_edge else one.ends
-            parts = (series.x, series.y, series.low, series.high, series.areas, series.noise)
-            same([[part[0] for part in parts]], [(one.error, one.damage, *ends, one.area, floor)])
+            parts = (series.x, series.y, series.low, series.high, series.areas)
+            same([[part[0] for part in parts]], [(one.error, one.damage, *ends, one.area)])
             assert list(series.n) == [np.count_nonzero(~np.isnan(one.damages))]
             assert list(series.names) == [one.label]
             assert series.sets_scale != one.is_edge
@@ -378,8 +375,7 @@ def test_verdict(long, plots):
             time = "–" if math.isnan(one.price) else f"{one.price:.1%} of Retrain's"
             texts = {"forgetting error": points_said(one.error), "time": time}
             assert texts.items() <= {name: many[0] for name, many in series.details.items()}.items()
-        right, (low, high) = fit_x(panel)[1] / 1.03, fit_y(panel)
-        corner = cell.corner(right, (high - low) / 1.06)
+        corner = cell.corner()
         known = [corner] if not math.isnan(sum(corner)) else []
         same([(b.left, b.right, b.low, b.high) for b in panel.bands], known)
 
@@ -416,7 +412,7 @@ def test_exposure(long, plots):
 def test_every_plot_is_compared(plots):
     compared = {"similarity", "epochs", "localization", "relearn", "affected", "classes"}
     compared |= {"exposure", "teacher-noise", "trajectory", "verdict", "support-kl"}
-    compared |= {"support-accuracy", "support-retrain", "support-drop"}
+    compared |= {"support-accuracy", "support-retrain", "support-drop", "resurface"}
     assert {name for _, name in plots if name[:6] != "sweep-"} <= compared
     assert len({name for _, name in plots}) > 5
 

@@ -21,7 +21,6 @@ from test_finding_verdict import ALIKE, ENDS
 
 from collateral.findings._shared.series import NOISE_LABEL, find_looks, mark_level
 from collateral.findings.registry import view_function
-from collateral.findings.verdict.picture import AREA, LEAST_AREA, area
 from collateral.plots.plot import Panel, Series, fit_rates, fit_x, fit_y
 from collateral.plots.style import PLAIN, method_look
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
@@ -325,9 +324,3 @@ def test_without_numbers_there_is_no_verdict_to_draw(tmp_path):
     lost = replace(ALIKE, status=("diverged",) * 5)
     cell = table_of(tmp_path, {"retrain": ENDS["retrain"], "ft": lost})
     assert not list(view_function("verdict", "plots")(cell))
-
-
-def test_the_area_of_a_mark_is_the_price():
-    assert area(1.0) == AREA and area(0.5) == AREA / 2
-    assert area(0.0) == area(np.nan) == LEAST_AREA
-    assert area(100.0) == area(1.5)

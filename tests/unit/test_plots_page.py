@@ -3,22 +3,20 @@
 import json
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 import vl_convert
 from chart_reading import Mark, marks_in
 from expected_pictures import Long, said
+from made_benchmark import folder_of
 from test_plots_print import drawn_places
-from unlike_benchmark import write_unlike
 
 from collateral.plots import page
 from collateral.plots.plot import Panel, fit_x, fit_y
 from collateral.plots.style import DARK
 from collateral.report.charts import encode_chart
 
-KEPT = Path(__file__).parents[2] / "docs" / "data"
 ROUNDED = {"rel": 6e-5, "abs": 1e-9}  # five digits
 NEUTRAL = "#888"
 SHOWN = {"line": "point", "point": "point", "bar": "bar"}  # the marks that have tooltips
@@ -29,13 +27,10 @@ SCALES = {"linear": "", "log": " (log scale)", "sqrt": " (square-root scale)"}
 LETTERS = 11  # size of every text, in pixels
 
 
-@pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-teacher"))
-def charts(request, tmp_path_factory):
+@pytest.fixture(scope="module", params=("made", "cifar-small", "cifar-teacher"))
+def charts(request):
     """Every plot of a benchmark with its chart."""
-    folder = KEPT / request.param
-    if request.param == "unlike":
-        folder = write_unlike(tmp_path_factory.mktemp("benchmark") / "unlike")
-    return [(plot, page.draw(plot)) for plot in Long(folder).plots().values()]
+    return [(plot, page.draw(plot)) for plot in Long(folder_of(request)).plots().values()]
 
 
 def panels_of(charts):

@@ -3,34 +3,29 @@
 import itertools
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from expected_pictures import Long
+from made_benchmark import folder_of
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
-from unlike_benchmark import write_unlike
 
 from collateral.plots import print as printed
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
 from collateral.plots.style import DARK, Look, control_look, method_look
 
-KEPT = Path(__file__).parents[2] / "docs" / "data"
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 GREY = "#e0e0e0"
 
 
-@pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-teacher"))
-def figures(request, tmp_path_factory):
+@pytest.fixture(scope="module", params=("made", "cifar-small", "cifar-teacher"))
+def figures(request):
     """Every plot of a benchmark with its figure."""
-    folder = KEPT / request.param
-    if request.param == "unlike":
-        folder = write_unlike(tmp_path_factory.mktemp("benchmark") / "unlike")
-    return [(plot, printed.draw(plot)) for plot in Long(folder).plots().values()]
+    return [(plot, printed.draw(plot)) for plot in Long(folder_of(request)).plots().values()]
 
 
 def panels_of(figures):

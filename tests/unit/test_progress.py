@@ -53,6 +53,28 @@ def test_figures_of_many_cells_take_longer_than_the_mean_job(clock):
     assert progress.seconds_left() == presenting_seconds("figures", 100) > 100
 
 
+# Seconds on one of two cores, as measured in a run of 200 small cells; figures use both cores.
+CELL = (("split", 0.1), ("neighbours", 0.1), ("retrain", 0.7), ("unlearn", 0.7), ("metrics", 0.8))
+END = (("gather", 6), ("tables", 5), ("figures", 90), ("report", 24), ("index", 0.5))
+
+
+def test_time_left_is_right_within_a_factor_of_two_in_a_run_of_many_cells(clock):
+    progress = Progress({rule: 200 for rule, _ in CELL} | {rule: 1 for rule, _ in END}, clock)
+    pairs = [(job, job) for job in CELL * 100]  # two at a time
+    said = []
+    for first, *others in [*pairs, *((job,) for job in END)]:
+        for jobid, (rule, _) in enumerate([first, *others]):
+            progress.start(jobid, rule, {})
+        for _ in range(10):
+            clock.now += first[1] / 10
+            said.append((clock.now, progress.seconds_left()))
+        for jobid in range(1 + len(others)):
+            progress.finish(jobid)
+    checked = [(clock.now - now, left) for now, left in said if now < clock.now - 30 and left]
+    assert len(checked) > 0.9 * len(said)
+    assert all(true / 2 < left < 2 * true for true, left in checked)
+
+
 def test_time_left_is_shared_by_as_many_jobs_as_ran_at_a_time(clock):
     progress = Progress({"one": 4}, clock)
     progress.start(1, "one", {})

@@ -86,8 +86,14 @@ def test_a_damaged_file_is_made_anew(cell, content):
 @pytest.mark.parametrize(
     ("changed", "again"),
     [
-        (("ft", 1), {"accuracy": 1, "divergence": 1, "localization": 2, "membership": 1}),
-        (("retrain", 1), {"accuracy": 1, "divergence": 3, "localization": 4, "membership": 1}),
+        (
+            ("ft", 1),
+            {"accuracy": 1, "divergence": 1, "klom": 1, "localization": 2, "membership": 1},
+        ),
+        (
+            ("retrain", 1),
+            {"accuracy": 1, "divergence": 3, "klom": 2, "localization": 4, "membership": 1},
+        ),
     ],
 )
 def test_numbers_against_retrain_are_made_anew_where_either_model_changed(cell, changed, again):
@@ -109,7 +115,7 @@ def test_numbers_against_retrain_are_made_anew_where_either_model_changed(cell, 
 def test_what_is_kept_is_what_would_be_made(tmp_path):
     lost = replace(model(1), train=nothing(40), test=nothing(40), status="diverged")
     cell = replace(CELL, runs=CELL.runs | {("ft", 1): lost}).write(tmp_path)
-    code = dict.fromkeys(("accuracy", "divergence", "localization", "membership"), "code")
+    code = dict.fromkeys(("accuracy", "divergence", "klom", "localization", "membership"), "code")
     plain, _ = cell_numbers(cell)
     for _ in range(2):
         kept, problems = cell_numbers(cell, RowCache(cell, code))

@@ -38,7 +38,7 @@ CONSTANTS = (
         "intervals over 16 models cover 83 to 91 %",
         "below 32",
     ),
-    *("1 is nearest", "0.1 points", "7.2 standard deviations", "3 pixels", "more than 100 seeds"),
+    *("1 is nearest", "0.1 points", "7.5 standard deviations", "3 pixels", "more than 100 seeds"),
 )
 
 

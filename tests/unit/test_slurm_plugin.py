@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from collateral.plan.snakemake_patches import SLURM_PLUGIN, SlurmPluginError, patch_slurm_plugin
+from collateral.plan.run_hooks import SLURM_PLUGIN, SlurmPluginError, patch_slurm_plugin
 
 
 class Executor:

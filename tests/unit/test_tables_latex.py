@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from unlike_benchmark import write_unlike
+from made_benchmark import folder_of
 
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.write import PACKAGES, write_table
@@ -15,7 +15,6 @@ from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import read_tables
 
-KEPT = Path(__file__).parents[2] / "docs" / "data"
 PDFLATEX = shutil.which("pdflatex")
 HEAD = r"\documentclass{article}\usepackage[textwidth=5.5in]{geometry}"
 HOSTILE = ("100 % & $5 #1 {x}_^~\\", "[5, 10] *", "<b> “é” ß", "a\nb\\end{tabular}", "x" * 90)
@@ -46,9 +45,12 @@ def too_wide(printed: str) -> list[str]:
     return re.findall(r"Overfull \\hbox \((\d+)\.\d+pt too wide\)", printed)
 
 
-@pytest.mark.parametrize("name", ["unlike", "cifar-small", "cifar-teacher"])
-def test_every_table_of_a_benchmark(name, tmp_path):
-    folder = KEPT / name if name != "unlike" else write_unlike(tmp_path / "unlike")
+@pytest.fixture(params=["made", "cifar-small", "cifar-teacher"])
+def folder(request):
+    return folder_of(request)
+
+
+def test_every_table_of_a_benchmark(folder, tmp_path):
     plan = BenchmarkPlan.load(folder / layout.PLAN)
     table = read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
     for finding in in_page_order("views", reference=table.reference):

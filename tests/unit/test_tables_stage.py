@@ -90,7 +90,7 @@ def test_over_cells_stands_beside_their_folders(tmp_path):
     for row in cell.metrics[-len(STANDINGS) :]:
         row["cell"] = ""
     out = make_tables(tmp_path, cell)
-    assert "| FT | 1 of 1 | 1 | 1 | 1.0 | 1.0 | 100.0 |" in (out / "summary.md").read_text()
+    assert "| FT | 1 of 1 | 1 | 1 | 100.0 |" in (out / "summary.md").read_text()
 
 
 MINE = """

@@ -4,7 +4,7 @@ import pytest
 from small_grid import grid
 from test_comparison import CELL, TUNED, changed, finished
 
-from collateral.plan.unwatched import MOST_NAMED, PRESENTED, Unwatched
+from collateral.plan.diff import MOST_NAMED, PRESENTED, Unwatched
 
 __all__ = ["finished"]  # the fixture
 RUN = f"results/b/{CELL}/seed-3/ft"

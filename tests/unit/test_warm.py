@@ -250,6 +250,20 @@ for stage in stages():
 # Where it cannot be
 
 
+def test_findings_are_imported_and_hashed_before_the_jobs_of_metrics():
+    code = """
+import sys
+from collateral.plan import fingerprint
+from collateral.warm.server import warm_up
+warm_up("metrics")
+names = [name for name in sys.modules if name.startswith("collateral.findings.")]
+numbers = [name for name in names if name.endswith(".numbers")]
+print(len(numbers) > 15, {*numbers} <= {*fingerprint._known})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
 def test_a_user_can_switch_it_off(monkeypatch):
     monkeypatch.setenv(ADDRESS, OFF)
     monkeypatch.setattr(run_hooks, "start_server", lambda folder: pytest.fail("started"))

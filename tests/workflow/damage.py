@@ -21,7 +21,8 @@ from collateral.results.files import read_json, write_json
 from collateral.results.provenance import FILES, INPUTS, SEAL, content_hash
 
 RESULTS = Path("results")
-INDEX = RESULTS / layout.REPORT
+# Pages that end with their own hash and those of their inputs.
+SIGNED_PAGES = (RESULTS / layout.REPORT, RESULTS / "theory" / layout.REPORT)
 # What is called otherwise from file to file of one kind.
 NAMES = {
     r"^(?!smoke/)": "../",
@@ -112,8 +113,8 @@ def replace(one: Example) -> None:
 def remake(one: Example) -> None:
     """Put in its place what the same job would make of something else, with its record."""
     record = record_of(one.path)
-    if one.path == INDEX:
-        about = {INPUTS: {f"smoke/{layout.GLANCE}": "of another page"}}
+    if one.path in SIGNED_PAGES:
+        about = {INPUTS: dict.fromkeys(provenance.read_page(one.path)[INPUTS], "of another")}
         end = {**about, SEAL: provenance._seal({**about, "page": ""})}
         one.path.write_text(json.dumps(end).join(provenance.COMMENT))
     elif one.path.name in layout.SIGNED:

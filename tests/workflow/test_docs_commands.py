@@ -77,7 +77,11 @@ def way_of(command: Command) -> str:
     program, first = command.words[0], command.words[1]
     if program in SHELL:
         return "shell"
-    if command.page == TUTORIAL and command.is_whole and first in {"init", "docs/walk.py"}:
+    if (
+        command.page == TUTORIAL
+        and command.is_whole
+        and first in {"init", "evidence", "docs/tutorial_files.py"}
+    ):
         return "walked"
     if command.words[-2:] == ("--for", "cluster"):
         return "cluster"  # elsewhere it ends with 1, as it should

@@ -91,6 +91,24 @@ def test_given_weights_stand_beside_methods_and_nothing_is_trained(made):
     assert (folder / "theirs/outputs.npz").read_bytes() == theirs.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("address", "run", "missing"),
+    [
+        ("alone/digit_3-50", "ft", "There is no Retrain"),
+        ("judged/digit_3-50", "theirs", "Another tool unlearned this model"),
+    ],
+)
+def test_a_record_says_what_is_missing(made, address, run, missing):
+    pytest.importorskip("rocrate")
+    done = made.collateral("evidence", address, run, "--seed", "1", "--out", run)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((made.folder / run / "evidence.json").read_text())
+    assert missing in record["missing"][0]
+    assert all(len(model["sha256"]) == 64 for model in record["models"])
+    checked = made.collateral("verify", f"{run}/evidence.json")
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_other_weights_of_the_same_name_are_looked_at_again(made):
     files = [made.folder / MADE / f"digit_3-50/seed-{s}/ltd/model.safetensors" for s in (0, 1)]
     files[1].write_bytes(files[0].read_bytes())

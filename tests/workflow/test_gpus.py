@@ -1,4 +1,4 @@
-"""Two workflows at once on a machine with two GPUs. GPUs and training are stand-ins."""
+"""Two workflows on two GPUs; several jobs on one GPU. GPUs and training are stand-ins."""
 
 import json
 import subprocess
@@ -28,15 +28,19 @@ benchmarks:
 # In place of `collateral train`: takes a GPU as it would, then says when it had which. The first
 # jobs wait until both workflows have one, so that they do meet.
 TRAIN = f"""#!{sys.executable}
-import json, sys, time
+import json, os, sys, time
 from pathlib import Path
+from collateral.results.record import gpu_slots
 from collateral.training.locks import claim
 started, meeting = time.time(), Path("MEETING")
 meeting.joinpath(Path.cwd().name).touch()
 while len([*meeting.iterdir()]) < 2 and time.time() < started + 120:
     time.sleep(0.02)
-device = claim(["MACHINE/gpu-0", "MACHINE/gpu-1"], poll_seconds=0.02)
+device = claim(["MACHINE/gpu-0", "MACHINE/gpu-1"], slots=gpu_slots(), poll_seconds=0.02)
 took = time.time()
+meeting.joinpath(str(os.getpid())).touch()
+while gpu_slots() > len([*meeting.iterdir()]) - 2 and time.time() < started + 120:
+    time.sleep(0.02)
 time.sleep(0.5)
 out = Path(sys.argv[sys.argv.index("--out") + 1])
 for name in {[*layout.RUN_FILES.values(), layout.EMBEDDINGS]}:
@@ -46,7 +50,7 @@ times = dict(device=device, started=started, took=took, ended=time.time())
 """
 
 
-def start(project: Project, machine: str, meeting: Path) -> subprocess.Popen[str]:
+def start(project: Project, machine: str, meeting: Path, *limits: str) -> subprocess.Popen[str]:
     """Start the training of all bases, as if the data were there."""
     (project.folder / "toy.yaml").write_text(CONFIG)
     for pattern in (paths.DATA, paths.LABELS):
@@ -60,7 +64,7 @@ def start(project: Project, machine: str, meeting: Path) -> subprocess.Popen[str
     environment = project.environment()
     bases = [paths.BASE.format(benchmark="toy", seed=seed) for seed in range(NUM_JOBS)]
     return subprocess.Popen(
-        [SNAKEMAKE, "--cores", "4", "--resources", "gpu=2", "--configfile", "toy.yaml", "--"]
+        [SNAKEMAKE, "--cores", "4", "--resources", *limits, "--configfile", "toy.yaml", "--"]
         + [f"{base}/{layout.MODEL}" for base in bases],
         cwd=project.folder,
         env={**environment, "PATH": f"{program.parent}:{environment['PATH']}"},
@@ -80,13 +84,17 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> list[list[dict]]:
     projects = [copy_project(tmp_path_factory.mktemp(name)) for name in ("one", "other")]
     machine = uuid.uuid4().hex
     meeting = tmp_path_factory.mktemp("meeting")
-    workflows = [start(project, machine, meeting) for project in projects]
-    for workflow in workflows:
-        output, _ = workflow.communicate()
-        assert workflow.returncode == 0, output
-    found = [sorted(project.folder.rglob("times.json")) for project in projects]
-    assert [len(files) for files in found] == [NUM_JOBS, NUM_JOBS]
-    return [[json.loads(Path(file).read_text()) for file in files] for files in found]
+    workflows = [start(project, machine, meeting, "gpu=2") for project in projects]
+    return [*map(read_times, projects, workflows)]
+
+
+def read_times(project: Project, workflow: subprocess.Popen[str]) -> list[dict]:
+    """What the jobs of a workflow say at its end."""
+    output, _ = workflow.communicate()
+    assert workflow.returncode == 0, output
+    files = sorted(project.folder.rglob("times.json"))
+    assert len(files) == NUM_JOBS
+    return [json.loads(Path(file).read_text()) for file in files]
 
 
 def test_no_two_jobs_have_a_device_at_the_same_time(jobs):
@@ -103,3 +111,16 @@ def test_a_workflow_starts_no_more_jobs_than_it_may_have_gpus(jobs):
             others = [other for other in workflow if overlap(job, other, "started")]
             at_its_start = [o for o in others if o["started"] <= job["started"]]
             assert len(at_its_start) <= 2
+
+
+def test_as_many_jobs_share_a_gpu_as_it_has_slots(tmp_path_factory):
+    folder, meeting = map(tmp_path_factory.mktemp, ("shared", "meeting"))
+    project = copy_project(folder)
+    meeting.joinpath("other").touch()  # there is no other workflow to wait for
+    workflow = start(project, uuid.uuid4().hex, meeting, "gpu=1", "gpu_slots=2")
+    times = read_times(project, workflow)
+    assert {job["device"] for job in times} == {0}
+    together = [sum(overlap(job, other, "took") for other in times) for job in times]
+    assert max(together) > 1  # the job itself and another one
+    for job in times:
+        assert sum(o["took"] <= job["took"] < o["ended"] for o in times) <= 2

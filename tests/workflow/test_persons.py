@@ -51,7 +51,7 @@ def write_people(folder: Path) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The model saw all pictures of the one folder; who made it insists on a share of them."""
     project = copy_project(tmp_path_factory.mktemp("persons"))
-    runpy.run_path(str(REPOSITORY / "docs/walk.py"))["make"](project.folder)
+    runpy.run_path(str(REPOSITORY / "docs/tutorial_files.py"))["make"](project.folder)
     (project.folder / "my digits/train").rename(project.folder / "pictures")
     (project.folder / "my digits").rename(tmp_path_factory.mktemp("rest") / "unused")
     write_people(project.folder)
@@ -61,7 +61,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     assert done.returncode == 0, done.stderr
     config = read_yaml(project.folder / "pictures.yaml")
     fewer = {"seeds": [0, 1], "methods": {"ft": {"epochs": 2, "lr": 0.05}}}
-    fewer |= {"controls": ["original"], "track": []}
+    fewer |= {"controls": ["original"], "track": [], "groups": ["site"], "positive": 1}
     config["benchmarks"]["pictures"] |= fewer
     (project.folder / "fewer.yaml").write_text(json.dumps(config))
     done = project.snakemake(f"{RESULTS}/check.done", "--configfile", "fewer.yaml")
@@ -79,6 +79,18 @@ def test_all_pictures_of_the_persons_are_forgotten_and_nobody_is_in_both_sets(ma
     assert not {*train} & {*test}
     assert {*train} | {*test} == {*PEOPLE}
     assert 0.1 < len(test) / 240 < 0.4
+
+
+def test_the_sites_are_compared_by_loss_errors_and_calibration(made):
+    results = made.folder / RESULTS / "tables/withdrawn"
+    rows = {
+        name: list(csv.DictReader((results / f"{name}.csv").open()))
+        for name in ("groups", "groups-errors", "groups-calibration")
+    }
+    sites = {row["at"].split()[0] for of in rows.values() for row in of}
+    assert sites == {"site=a", "site=b"}
+    ours = [row["metric"] for row in rows["groups-errors"] if row["run"] == "ft"]
+    assert {*ours} == {"group_missed_gap", "group_alarm_gap"}
 
 
 def test_the_page_says_that_ta_cannot_be_trusted(made):

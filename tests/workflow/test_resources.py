@@ -91,6 +91,14 @@ def test_only_jobs_that_train_ask_for_a_gpu(asked):
     assert {rule for rule in asked if "gpu" in asked[rule]} == PLANNED
 
 
+def test_jobs_whose_time_is_printed_have_a_gpu_for_themselves(project):
+    limits = ("--resources", "gpu=2", "gpu_slots=3")
+    asked = resources(project, *limits)["big"]
+    whole = {rule for rule in asked if asked[rule].get("gpu") == "3"}
+    assert whole == {"tune", "unlearn ft", "unlearn rl"}
+    assert {asked[rule]["gpu"] for rule in PLANNED - whole} == {"1"}
+
+
 def test_every_other_rule_runs_where_snakemake_runs():
     files = [REPOSITORY / "Snakefile", *(REPOSITORY / "workflow/rules").glob("*.smk")]
     text = "\n".join(file.read_text() for file in files)

@@ -3,6 +3,7 @@
 `pytest tests/workflow/test_walk.py --fix` writes what came out into the page.
 """
 
+import json
 import re
 import runpy
 import subprocess
@@ -36,6 +37,7 @@ pytest.importorskip("safetensors")
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG, RESULTS = "my-digits.yaml", "results/my-digits"
 TABLES = f"{RESULTS}/tables/withdrawn"
+RECORD = "evidence/my-digits-withdrawn-retrain-0/evidence.json"
 SMOKE_RESULTS = "results/smoke"
 OF_SMOKE = ("Retrain", "FT", "SalUn", "AMUN", "*Original*")
 # Checks that the page speaks of.
@@ -45,22 +47,23 @@ MEASURES = ("Method", "UA (%)", "RA (%)", "TA (%)", "MIA (%)", "Avg. Gap")
 
 @dataclass(frozen=True)
 class Walk:
-    """A folder in which the page was followed, and what `init` said."""
+    """A folder in which the page was followed, and what `init` and `evidence` said."""
 
     folder: Path
     said: str
+    recorded: str
 
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory: pytest.TempPathFactory) -> Walk:
     """All that they have, what they type, and the run."""
     project = copy_project(tmp_path_factory.mktemp("walk"))
-    runpy.run_path(str(REPOSITORY / "docs/walk.py"))["make"](project.folder)
+    runpy.run_path(str(REPOSITORY / "docs/tutorial_files.py"))["make"](project.folder)
     said = typed(project, "collateral", "init")
     edit(project.folder / CONFIG)
     done = project.snakemake("--configfile", CONFIG)
     assert done.returncode == 0, done.stdout + done.stderr
-    return Walk(project.folder, said)
+    return Walk(project.folder, said, typed(project, "collateral", "evidence"))
 
 
 def typed(project: Project, *beginning: str) -> str:
@@ -166,6 +169,17 @@ def test_the_tutorial_shows_the_neighbours(walked, pytestconfig):
 def test_the_tutorial_shows_who_was_hurt(walked, pytestconfig):
     page = (walked.folder / RESULTS / "report.html").read_text()
     hold("walk: pictures", hurt(page, "GA", "SalUn"), pytestconfig, without_values)
+
+
+def test_the_tutorial_ends_with_the_record(walked, pytestconfig):
+    hold("walk: evidence", fenced(walked.recorded), pytestconfig)
+    record = json.loads((walked.folder / RECORD).read_text())
+    assert record["requested"] == "2026-06-03" and record["request"]["images"] == 24
+    rows = [[row["label"], row["numbers"]["original"]["text"]] for row in record["losses"]]
+    made = table(["Points lost against Retrain", "Model before"], rows)
+    hold("walk: record", made, pytestconfig, masked)
+    checked = Project(walked.folder).collateral("verify", RECORD)
+    assert checked.returncode == 0, checked.stdout
 
 
 def without_values(text: str) -> str:

@@ -30,7 +30,17 @@ from collateral.results.record import peak_rss_mb
 # Flag or name of an argument, and its keywords for `add_argument`.
 Argument = tuple[str, dict[str, Any]]
 # Commands in the order in which a user needs them; all others follow by name.
-IN_USE = ("init", "estimate", "doctor", "list", "verify", "export", "bundle", "unbundle")
+IN_USE = (
+    "init",
+    "estimate",
+    "doctor",
+    "list",
+    "verify",
+    "export",
+    "evidence",
+    "bundle",
+    "unbundle",
+)
 EXAMPLE = """\
 Example:
   collateral estimate config.yaml   time and disk of the default experiment

@@ -1,7 +1,5 @@
 """Numbers in the paper's tables, and the distance of our numbers from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,11 +6,11 @@ from snakemake.common.configfile import load_configfile
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.config.reread import reread
+from collateral.config.yaml import reread
 from collateral.config.yaml import read_file
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
-from collateral.plan.install_paths import default_config
+from collateral.plan.paths import default_config
 from collateral.plan.preflight import check_plan
 
 # A prefix is refused, because folders on command lines would not get it.

@@ -1,7 +1,8 @@
 """Rules of the data set and of the forget sets.
 
 Input: the config, and the user's own files if it names some. Output: dataset.npz and
-labels.npz per benchmark, split.json per cell.
+labels.npz per benchmark, split.json per cell. Some kinds of forget sets depend on the outputs of
+the base model, or on the margins of shadow models.
 """
 
 
@@ -35,6 +36,8 @@ rule split:
     input:
         labels=paths.LABELS,
         files=value("split", "user_files"),
+        models=value("split", "models"),
+        earlier=value("split", "earlier"),
     output:
         split=paths.SPLIT,
     log:
@@ -47,5 +50,6 @@ rule split:
     shell:
         """
         collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
-            --params {params.forget:q} --code {params.code} --out {output.split:q} >{log:q} 2>&1
+            --params {params.forget:q} --models {input.models:q} --earlier {input.earlier:q} \
+            --code {params.code} --out {output.split:q} >{log:q} 2>&1
         """

@@ -22,7 +22,7 @@ rule given:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=WHOLE_GPU,
         mem_mb=memory,
         runtime=minutes("given"),
     params:

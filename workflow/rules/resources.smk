@@ -1,7 +1,7 @@
 """Local rules, priorities, and the memory and time limits of training jobs."""
 
 from collateral.plan import resources
-from collateral.plan.install_paths import home, set_install_variables
+from collateral.plan.paths import home, set_install_variables
 
 set_install_variables(home())
 
@@ -24,6 +24,9 @@ localrules:
     index,
     check,
 
+
+# Slots that a job takes of a GPU: base, retrain, shadow and expose take one of them.
+WHOLE_GPU = resources.share_gpus(workflow)
 
 # A benchmark with fewer cells has one process for its figures, which need not wait for cores.
 CELLS_PER_THREAD = 5

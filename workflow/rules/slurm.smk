@@ -16,7 +16,7 @@ from collateral.plan.slurm import (
     preemption_problem,
     status_problem,
 )
-from collateral.plan.snakemake_patches import SlurmPluginError, patch_slurm_plugin
+from collateral.plan.run_hooks import SlurmPluginError, patch_slurm_plugin
 
 
 def list_job_partitions():

@@ -6,7 +6,7 @@ import inspect
 from snakemake.common import overwrite_function_params
 
 from collateral.plan.run_hooks import keep_warm
-from collateral.plan.snakemake_patches import lift_limit
+from collateral.plan.run_hooks import lift_limit
 
 # Garbage collection rarely finds garbage, because a DAG consists of live objects.
 # CPU seconds of a dry run with / without this: 247 jobs 1.7 / 1.7; 9,991 jobs 18.1 / 21.0.

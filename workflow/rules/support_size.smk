@@ -21,7 +21,7 @@ rule support_size:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=WHOLE_GPU,
         mem_mb=memory,
         runtime=minutes("support_size"),
     params:

@@ -23,7 +23,7 @@ rule teacher:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=WHOLE_GPU,
         mem_mb=memory,
         runtime=minutes("teacher"),
     params:
@@ -58,7 +58,7 @@ rule tune:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=WHOLE_GPU,
         mem_mb=memory,
         runtime=minutes("tune"),
     params:
@@ -92,7 +92,7 @@ rule unlearn:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        gpu=1,
+        gpu=WHOLE_GPU,
         mem_mb=memory,
         runtime=minutes("unlearn"),
     params:

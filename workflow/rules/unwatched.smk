@@ -7,7 +7,7 @@ code. Jobs on a cluster, which read the Snakefile again, compare nothing.
 from snakemake.persistence import PersistenceBase
 from snakemake.settings.types import RerunTrigger
 
-from collateral.plan.unwatched import Unwatched
+from collateral.plan.diff import Unwatched
 
 UNWATCHED = Unwatched(GRID)
 HAS_METADATA = PersistenceBase.has_metadata

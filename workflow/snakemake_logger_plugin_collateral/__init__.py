@@ -14,11 +14,14 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from snakemake.common import configfile
+from snakemake.exceptions import WorkflowError
 from snakemake.logging import ColorizingTextHandler, DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from snakemake_logger_plugin_collateral.config_files import read_strictly
+from collateral.config.errors import ConfigError
+from collateral.config.yaml import read_file
 from snakemake_logger_plugin_collateral.progress import Progress, duration
 
 REDRAW_SECONDS = 0.2
@@ -177,3 +180,26 @@ def last_lines(log: Path, count: int = 3) -> list[str]:
         return ["(not written)"]
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     return [line for line in lines if line.strip()][-count:]
+
+
+# Snakemake's own reader gives a misleading error for a tag and a traceback for an alias to its own
+# parent, before the Snakefile is read. This is for Snakemake 9; if a later version has no such
+# function, it reads the files itself, and the Snakefile reads them again.
+READER = "_load_configfile"
+ORIGINAL = getattr(configfile, READER, None)
+
+
+def read_strictly() -> None:
+    """Replace Snakemake's reader of config files by ours: YAML 1.2, errors that name the line."""
+    if ORIGINAL:
+        setattr(configfile, READER, _read)
+
+
+def _read(source: Any, filetype: str = "Config") -> Any:
+    assert ORIGINAL is not None
+    if filetype == "Config" and isinstance(source, str | Path):
+        try:
+            return read_file(Path(source))
+        except ConfigError as error:
+            raise WorkflowError(f"The config is not valid:\n{error}") from None
+    return ORIGINAL(source, filetype)

@@ -8,6 +8,9 @@ from math import ceil
 
 from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
+PAGE = "report"  # rule of a page; the last one runs alone, on one core
+SPLIT = ("tables", "figures")  # rules whose jobs use all cores if there are many cells
+
 
 @dataclass(frozen=True)
 class Job:
@@ -67,9 +70,9 @@ class Progress:
         """Estimate the time left; None until enough rules have finished a job.
 
         The work left is the mean duration of each rule times its jobs left, minus the elapsed time
-        of running jobs. It is divided by the mean number of jobs that ran at the same time. If no
-        job of a rule has finished, its duration is the mean of all rules, or by the number of
-        cells if the rule makes tables, figures or pages.
+        of running jobs. It is divided by the mean number of jobs that ran at the same time, except
+        for the last page. If no job of a rule has finished, its duration is the mean of all rules,
+        or by the number of cells if the rule makes tables, figures or pages.
         """
         known = sum(self._planned[rule] for rule in self._finished)
         ages = [(job.rule, self._clock() - job.started) for job in self.running.values()]
@@ -80,9 +83,13 @@ class Progress:
             self._mean(rule) * (count - self._finished[rule])
             for rule, count in self._planned.items()
         )
-        work -= sum(min(age, self._mean(rule)) for rule, age in ages)
         concurrency = busy / self.elapsed
-        return work / concurrency
+        if len(ages) == 1 and ages[0][0] in SPLIT:
+            ages = [(rule, age * concurrency) for rule, age in ages]
+        work -= sum(min(age, self._mean(rule)) for rule, age in ages)
+        is_page_left = self._planned[PAGE] > self._finished[PAGE]
+        page = min(work, self._mean(PAGE)) if is_page_left else 0.0
+        return (work - page) / concurrency + page
 
     def _mean(self, rule: str) -> float:
         if rule in self._finished:

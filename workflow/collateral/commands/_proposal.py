@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import json
+from argparse import ArgumentTypeError
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
+from collateral.commands.estimate import default_device
+from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.config.names import slug
+from collateral.config.yaml import parse
+from collateral.contract.work import count_cores
 from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
 from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
 from collateral.data._readers.test_set import SplitOptions
 from collateral.data.forget import files, where
-from collateral.plan.estimate import Rates, estimate
+from collateral.plan.estimate import SHIPPED, Rates, estimate
 
 # From best to worst: first enough seeds to distinguish a difference from chance, then epochs.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
@@ -36,34 +42,50 @@ OPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class TrainedModel:
-    """A trained model of the user, with mean and standard deviation of its training images."""
-
-    weights: str
-    mean: list[float]
-    std: list[float]
+def _column_and_values(text: str) -> where.Params:
+    """Parse `subject=17,23` into a column and its values; 017 stays text and keeps its zero."""
+    column, _, values = text.partition("=")
+    listed = tuple(value.strip() for value in values.split(","))
+    if not column.strip() or not all(listed):
+        raise ArgumentTypeError(f"{text!r}: should be COLUMN=VALUE,VALUE")
+    return where.Params.model_validate({"column": column.strip(), "is": listed})
 
 
 @dataclass(frozen=True)
 class InitRequest:
     """The user's request: data, model, forget set and time limit."""
 
-    folder: Path
-    model: str
-    forget: Path | None  # a list of files
-    trained: TrainedModel | None
-    size: int | None  # side of an image in pixels; None: chosen by this module
-    minutes: float
-    rates: Rates
-    cores: int  # number of processor cores that work in parallel; 1 for a GPU
-    plugins: tuple[str, ...] = ()
-    name: str = ""  # of the benchmark
-    table: Path | None = None  # CSV file with metadata of the images
-    # Metadata column and its values that select the images to forget.
-    forget_where: where.Params | None = None
-    test: Path | None = None  # folder of the test images, or a list of their files
-    test_share: float | None = None
+    folder: Annotated[Path, "images: a folder a class, or train/ and test/"]
+    _: KW_ONLY
+    model: Annotated[str, "as in the config"] = "timm/resnet18"
+    forget: Annotated[Path | None, "a list of files to forget, one a line"] = None
+    forget_where: Annotated[
+        where.Params | None,
+        "forget all images with these values in the table, such as subject=17,23",
+        {"type": _column_and_values, "metavar": "COLUMN=VALUE,VALUE"},
+    ] = None
+    table: Annotated[
+        Path | None, "a CSV file with a column `file`; else looked for at the folder"
+    ] = None
+    test: Annotated[Path | None, "the test set: a folder of classes, or a list of files"] = None
+    test_share: Annotated[float | None, "draw the test set from the folder"] = None
+    weights: Annotated[str | None, "your trained model: .safetensors, or .pt"] = None
+    size: Annotated[int | None, "height and width that the model sees, in pixels"] = None
+    mean: Annotated[Sequence[float], "mean that it was trained with", {"nargs": "+"}] = ()
+    std: Annotated[Sequence[float], "std that it was trained with", {"nargs": "+"}] = ()
+    minutes: Annotated[float, "how long it may take"] = 60
+    name: Annotated[str, "the benchmark's; by default the folder's"] = ""
+    plugins: Annotated[Sequence[Path], "folders as under `plugins:`"] = ()
+
+    @property
+    def rates(self) -> Rates:
+        """The speed of this machine: of a GPU if it has one."""
+        return SHIPPED[default_device()]
+
+    @property
+    def cores(self) -> int:
+        """Number of processor cores that work in parallel; 1 for a GPU."""
+        return 1 if self.rates.is_gpu else count_cores()
 
     @property
     def has_own_test(self) -> bool:
@@ -122,17 +144,15 @@ class Proposal:
         request, training = self.request, {"batch_size": self.batch_size, "augment": False}
         shared = {**training, "epochs": 5}
         data = {"name": "folder", "path": str(request.folder), "size": self.size, **self._options()}
-        weights = {}
-        if request.trained:
-            weights = {"weights": request.trained.weights}
-            statistics = {"mean": request.trained.mean, "std": request.trained.std}
-            data |= {key: values for key, values in statistics.items() if values}
+        statistics = {"mean": [*request.mean], "std": [*request.std]}
+        data |= {key: values for key, values in statistics.items() if values}
+        weights = {"weights": request.weights} if request.weights else {}
         benchmark = {
             "data": data,
             "model": request.model,
             "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
             "seeds": [*range(self.seeds)],
-            **self.forget_config(),
+            **self._forget_config(),
             "methods": {
                 "ft": {**shared, "lr": [0.01, 0.05]},
                 "ga": {**shared, "lr": [1e-4, 1e-3]},
@@ -142,7 +162,7 @@ class Proposal:
             "controls": ["original", "ideal"],
             "track": "all",
         }
-        plugins = {"plugins": [*request.plugins]} if request.plugins else {}
+        plugins = {"plugins": [*map(str, request.plugins)]} if request.plugins else {}
         return {**plugins, "benchmarks": {self.name: benchmark}}
 
     def _options(self) -> dict[str, Any]:
@@ -155,17 +175,14 @@ class Proposal:
         stay = {column: [*values] for column, values in source.train_where}
         return options | ({"train_where": stay} if stay else {})
 
-    def forget_config(self) -> dict[str, Any]:
+    def _forget_config(self) -> dict[str, Any]:
         """Return the forget set's config: listed files, values in the table, or part of a class."""
-        request, forget = self.request, dict[str, Any]()
-        if request.forget:
-            forget = {"kind": "files", "path": str(request.forget)}
+        request = self.request
+        forget: dict[str, Any] = {"kind": "files", "path": str(request.forget)}
         if request.forget_where:
-            forget = {
-                "kind": "where",
-                **request.forget_where.model_dump(mode="json", by_alias=True),
-            }
-        if forget:
+            values = request.forget_where.model_dump(mode="json", by_alias=True)
+            forget = {"kind": "where", **values}
+        if request.forget or request.forget_where:
             return {"cells": {"withdrawn": {"forget": forget}}}
         return {"classes": [self.tree.class_names[0]], "fractions": [FRACTION]}
 
@@ -247,3 +264,87 @@ def _add_time(proposal: Proposal) -> Proposal:
     total = estimate(load(proposal.config()), request.rates, request.cores).total
     seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
     return replace(proposal, minutes=seconds / 60)
+
+
+def format_yaml(proposal: Proposal) -> str:
+    """Return the config as YAML, with comments on the values that a user may want to change."""
+    config, tree, request = proposal.config(), proposal.tree, proposal.request
+    ((name, benchmark),) = config["benchmarks"].items()
+    lines = [
+        f"# {len(tree.class_names)} classes, {len(tree.train):,} images to train "
+        f"on, {len(tree.test):,} to test on; {proposal.num_forget:,} are to be forgotten.",
+        "# Every key: docs/config.md. What it will cost: collateral estimate THIS_FILE",
+    ]
+    if request.weights:
+        lines += ["# Judge what another tool unlearned: `given:`, docs/your-model.md."]
+    if request.plugins:
+        lines += [f"plugins: {_flow(config['plugins'])}"]
+    lines += ["benchmarks:", f"  {_flow(name)}:"]
+    above = {
+        **COMMENTS_ABOVE,
+        "model": [*_comment_on_data(request)],  # after the line of `data`
+        "base": OWN_BASE if request.weights else NEW_BASE,
+    }
+    for key, value in benchmark.items():
+        lines += [f"    # {text}" for text in above.get(key, ())]
+        if key in ("cells", "methods"):
+            lines += [f"    {key}:", *(f"      {one}: {_flow(value[one])}" for one in value)]
+        else:
+            lines += [f"    {key}: {_flow(value)}{COMMENTS_BESIDE.get(key, '')}"]
+    return "\n".join(lines) + "\n"
+
+
+COMMENTS_BESIDE = {
+    "model": "  # or resnet20, timm/<name>, a file of your own",
+    "seeds": "  # five are fair; ten tell small differences",
+    "track": "  # look after every epoch: who leads within which budget",
+}
+COMMENTS_ABOVE = {
+    "classes": ["Forget a part of a class; or list files: docs/your-data.md."],
+    "methods": [
+        "A list of values is tuned over, without looking at Retrain. More methods:",
+        "collateral list methods",
+    ],
+    "controls": [
+        "Nothing done, and LTD with the retrained model's own soft labels: its upper bound."
+    ],
+}
+OWN_BASE = ["Your model; the rest is how Retrain is trained: state your own recipe."]
+NEW_BASE = [
+    "Without augmentation, so few epochs learn images by heart: what is to be forgotten",
+    "must be known first. From pretrained weights: `init:`, docs/your-model.md.",
+]
+
+
+def _comment_on_data(request: InitRequest) -> Iterator[str]:
+    source = request.source
+    if request.weights and not request.mean:
+        yield "Add the mean: and std: that your model was trained with, if not these images'."
+    if source.test_share:
+        share = f"{source.test_share:.0%} of every class"
+        yield f"{share} are tested on; none of what is to be forgotten."
+    if source.test_by:
+        yield f"All images of one {source.test_by} are on the same side."
+    if request.weights and source.test_share:
+        yield "Your model may have been trained on them: TA and MIA cannot be trusted, as a"
+        yield "check on the page says. Name images that it never saw: `test_path`."
+
+
+def _flow(value: Any) -> str:
+    """Format a value in one line of YAML; quote text that YAML could parse as another type."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str):
+        return value if _is_plain(value) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return format(value, "g")
+    return json.dumps(value) if isinstance(value, bool) else str(value)
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return bool(parse(f"{{a: {text}}}") == {"a": text})
+    except ConfigError:
+        return False

@@ -5,13 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.config.load import read
+from collateral.plan import diff
 from collateral.plan.grid import build_grid
-from collateral.plan.missing_inputs import (
-    describe_missing,
-    describe_stale,
-    find_missing,
-    find_stale,
-)
 
 
 def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
@@ -19,10 +14,10 @@ def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
     if not config.is_file():
         raise ValueError(f"--config: there is no file {config}")
     benchmarks = build_grid(read(config)).values()
-    if files := find_missing(benchmarks):
-        stop(describe_missing(files))
-    if lines := find_stale(benchmarks):
-        stop(describe_stale(lines))
+    if files := diff.find_missing(benchmarks):
+        stop(diff.describe_missing(files))
+    if lines := diff.find_stale(benchmarks):
+        stop(diff.describe_stale(lines))
 
 
 def stop(text: str) -> None:

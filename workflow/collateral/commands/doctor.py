@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
-from itertools import starmap
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -25,21 +24,12 @@ from collateral.config.yaml import read_file
 from collateral.contract.data import DataOptions
 from collateral.contract.messages import looked_for
 from collateral.contract.work import count_cores
-from collateral.plan import paths
+from collateral.plan import paths, slurm
 from collateral.plan.estimate import SHIPPED, bytes_in_words, estimate
 from collateral.plan.grid import Benchmark, build_grid
-from collateral.plan.install_paths import default_config
+from collateral.plan.paths import default_config
 from collateral.plan.preflight import check_plan
-from collateral.plan.slurm import (
-    IN_FLIGHT,
-    ClusterError,
-    cluster_settings,
-    list_partitions,
-    partition_names,
-    partition_problems,
-    partitions,
-)
-from collateral.plan.work import SizeUnknownError
+from collateral.plan.work import SizeUnknownError, data_options
 from collateral.plugins.find import DATA
 
 PACKAGE = "collateral"
@@ -101,7 +91,7 @@ def doctor(
     """Print the results of all checks; fail if something that a run needs is missing."""
     checks = [*run_checks(config or Path(default_config()), for_, results)]
     print(in_json(checks) if json else in_words(checks))
-    if any(check.status == "missing" for check in checks):
+    if not _is_whole(checks):
         raise SystemExit(1)
 
 
@@ -109,17 +99,16 @@ def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
     """Yield all checks in the order of the output."""
     trains, submits = purpose != "figures", purpose == "cluster"
     config_check, valid = read_config(config)
-    needed = needed_bytes(valid, IN_FLIGHT) if valid else None
+    needed = needed_bytes(valid, slurm.IN_FLIGHT) if valid else None
     yield from package_checks(purpose)
-    yield device_check(is_needed=trains)
-    yield threads_check()
-    yield memory_check()
-    yield config_check
+    yield from (device_check(is_needed=trains), threads_check(), memory_check(), config_check)
     yield disk_check(results, needed)
     yield from map(data_check, build_grid(valid).values() if valid else [])
     yield slurm_check(is_needed=submits)
     yield from partition_checks(is_needed=submits)
-    yield from starmap(program_check, PROGRAMS)
+    for name, program, remedy in PROGRAMS:
+        path = shutil.which(program)
+        yield Check(name, _version(path)) if path else Check(name, f"no {program}", remedy)
 
 
 # Packages
@@ -263,13 +252,10 @@ def needed_bytes(config: Config, jobs: int) -> float | None:
 
 def data_check(benchmark: Benchmark) -> Check:
     """Check whether the data of a benchmark is prepared, available, or must be downloaded."""
-    options = dict(benchmark.config.data)
-    name = str(options.pop("name"))
-    label = f"data of {benchmark.name}"
+    name, label = str(benchmark.config.data["name"]), f"data of {benchmark.name}"
     if Path(paths.DATA.format(benchmark=benchmark.name)).is_file():
         return Check(label, f"{name}, read already")
-    module = DATA.load(name)
-    given: DataOptions = module.Options.model_validate(options)
+    module, given = DATA.load(name), data_options(benchmark)
     files, downloads = getattr(module, "FILES", None), bool(getattr(given, "download", False))
     if files is None and downloads:
         root = getattr(given, "root", "data")
@@ -311,8 +297,8 @@ def slurm_check(*, is_needed: bool) -> Check:
         how = "`pip install 'collateral[workflow]'`"
         return Check("SLURM", f"{found}; no executor plugin", how, is_needed)
     try:
-        settings = cluster_settings()
-    except ClusterError as error:
+        settings = slurm.cluster_settings()
+    except slurm.ClusterError as error:
         why = str(error).splitlines()[-1]
         how = "is this a login node? `scontrol show config` must answer"
         return Check("SLURM", f"{found}; it does not answer: {why}", how, is_needed)
@@ -324,13 +310,14 @@ def partition_checks(*, is_needed: bool) -> Iterator[Check]:
     """Check that the cluster has the partitions that the SLURM profile names, if it names any."""
     try:
         names = profile_partitions(PROFILE) if PROFILE.is_file() else []
-        problems = partition_problems(names, partition_names(partitions())) if names else []
-    except ClusterError:
+        there = slurm.partition_names(slurm.partitions()) if names else []
+    except slurm.ClusterError:
         return  # `slurm_check` reports this error
     except ConfigError as error:
         yield Check("partition", str(error), "mend the profile", is_needed)
         return
     if names:
+        problems = slurm.partition_problems(names, there)
         found = f"{', '.join(names)}, by {PROFILE}"
         yield Check("partition", found, "; ".join(problems), is_needed)
 
@@ -339,19 +326,13 @@ def profile_partitions(profile: Path) -> list[str]:
     """Return the partitions that a profile names, for all jobs or for the jobs of one rule."""
     content = _mapping(read_file(profile))
     blocks = [content.get("default-resources"), *_mapping(content.get("set-resources")).values()]
-    found = [name for block in blocks for name in list_partitions(_mapping(block))]
+    found = [name for block in blocks for name in slurm.list_partitions(_mapping(block))]
     return [*dict.fromkeys(found)]
 
 
 def _mapping(value: object) -> Mapping[str, object]:
     """Return a mapping unchanged; return an empty mapping for any other value."""
     return value if isinstance(value, Mapping) else {}
-
-
-def program_check(name: str, program: str, remedy: str) -> Check:
-    """Look for an optional program on the PATH."""
-    path = shutil.which(program)
-    return Check(name, _version(path)) if path else Check(name, f"no {program}", remedy)
 
 
 def _version(path: str) -> str:
@@ -368,7 +349,7 @@ def _version(path: str) -> str:
 # The output
 
 
-def _about() -> dict[str, str]:
+def _describe_machine() -> dict[str, str]:
     return {
         "collateral": collateral.__version__,
         "package": str(Path(collateral.__file__).parent),
@@ -381,12 +362,12 @@ def in_words(checks: Sequence[Check]) -> str:
     """Return one line per check, followed by the remedies."""
     heading = "collateral {collateral} in {package}\nPython {python}, {platform}"
     width = max((len(check.name) for check in checks), default=0)
-    parts = [[heading.format(**_about()), *(f"  {c.name:{width}}  {c.found}" for c in checks)]]
-    for title, status in (("Optional:", "optional"), ("Missing:", "missing")):
+    lines = [f"  {check.name:{width}}  {check.found}" for check in checks]
+    parts = [[heading.format(**_describe_machine()), *lines]]
+    for status in ("optional", "missing"):
         remedies = [f"  {check.name}: {check.remedy}" for check in checks if check.status == status]
-        parts += [[title, *remedies]] if remedies else []
-    if all(check.status != "missing" for check in checks):
-        parts.append(["Nothing is missing."])
+        parts += [[f"{status.capitalize()}:", *remedies]] if remedies else []
+    parts += [["Nothing is missing."]] if _is_whole(checks) else []
     return "\n\n".join("\n".join(part) for part in parts)
 
 
@@ -394,5 +375,9 @@ def in_json(checks: Sequence[Check]) -> str:
     """Return the checks as JSON."""
     keys = ("name", "status", "found", "remedy")
     listed = [{key: getattr(check, key) for key in keys} for check in checks]
-    is_whole = all(check.status != "missing" for check in checks)
-    return dumps({**_about(), "checks": listed, "is_whole": is_whole}, indent=2)
+    about = {**_describe_machine(), "checks": listed, "is_whole": _is_whole(checks)}
+    return dumps(about, indent=2)
+
+
+def _is_whole(checks: Sequence[Check]) -> bool:
+    return all(check.status != "missing" for check in checks)

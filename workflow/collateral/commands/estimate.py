@@ -14,20 +14,9 @@ from collateral.config.schema import Config
 from collateral.contract import power
 from collateral.contract.work import count_cores
 from collateral.models._metadata import Shape
-from collateral.plan import estimate as plan_estimate
+from collateral.plan import estimate as plan
 from collateral.plan import paths
-from collateral.plan.estimate import (
-    SHIPPED,
-    Estimate,
-    Rate,
-    Rates,
-    Sum,
-    bytes_in_words,
-    duration,
-    read_rates,
-    start_seconds,
-)
-from collateral.plan.grid import Benchmark
+from collateral.plan.estimate import SHIPPED, Estimate, Rates, Sum, bytes_in_words
 from collateral.plan.jobs.metrics import EXAMPLE_SECONDS
 from collateral.plan.slurm import IN_FLIGHT
 from collateral.plan.work import Workload
@@ -61,14 +50,14 @@ def estimate(
     if save:
         with atomic(save) as temporary:
             temporary.write_bytes(chosen.to_json())
-    found, free = plan_estimate.estimate(wanted, chosen, num_jobs), free_bytes(results)
+    found, free = plan.estimate(wanted, chosen, num_jobs), free_bytes(results)
     if json:
         print(in_json(found, free))
         return
     print(lead(found, cores), end="\n\n")
     print(in_words(found, free))
     if chosen == SHIPPED["cpu"] and not device:
-        elsewhere = lead(plan_estimate.estimate(wanted, SHIPPED["a100"], IN_FLIGHT))
+        elsewhere = lead(plan.estimate(wanted, SHIPPED["a100"], IN_FLIGHT))
         print(f"\nNo GPU is here. With --device a100: {elsewhere}")
 
 
@@ -81,17 +70,17 @@ def select_rates(
     if len(options) > 1:
         raise ValueError(f"{options[1]}: not with {options[0]}; leave one of them out")
     if file:
-        return read_rates(file)
+        return plan.read_rates(file)
     if not calibrate:
         return SHIPPED[device or default_device()]
     # Imported by name, because only --calibrate needs torch.
     calibration = import_module("collateral.training.calibration")
-    trained = plan_estimate.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
+    trained = plan.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
     return Rates(
         calibration.device_name(),
         calibration.is_gpu(),
         "measured by --calibrate, on noise, in float32",
-        tuple(Rate(*item, *calibration.measure(*item)) for item in sorted(trained)),
+        tuple(plan.Rate(*item, *calibration.measure(*item)) for item in sorted(trained)),
     )
 
 
@@ -108,7 +97,7 @@ def lead(found: Estimate, cores: int = 1) -> str:
         spent = f"{hours:,.1f} GPU-hours" if hours >= 1 else f"{60 * hours:.0f} GPU-minutes"
         return f"{spent}, {results} of results."
     hours = total.cpu_seconds / 3600
-    return f"About {duration(hours / cores)} on {cores} CPU cores, {results} of results."
+    return f"About {plan.duration(hours / cores)} on {cores} CPU cores, {results} of results."
 
 
 def in_words(found: Estimate, free_bytes: int) -> str:
@@ -150,19 +139,18 @@ def _heading(workload: Workload) -> str:
 
 
 def _describe_power(workload: Workload) -> str:
-    benchmark = workload.benchmark
-    shown = power.in_words(len(benchmark.seeds), _num_judged(benchmark))
-    return f"{benchmark.name}: {shown}"
+    return f"{workload.benchmark.name}: {power.in_words(*_seeds_and_methods(workload))}"
 
 
 def _detectable(workload: Workload) -> float | None:
-    benchmark = workload.benchmark
-    least = power.detectable(len(benchmark.seeds), _num_judged(benchmark))
+    least = power.detectable(*_seeds_and_methods(workload))
     return least if math.isfinite(least) else None
 
 
-def _num_judged(benchmark: Benchmark) -> int:
-    return len(benchmark.config.methods) + len(benchmark.config.given)
+def _seeds_and_methods(workload: Workload) -> tuple[int, int]:
+    """Return the number of seeds, and the number of runs that are compared with Retrain."""
+    config = workload.benchmark.config
+    return len(config.seeds), len(config.methods) + len(config.given)
 
 
 def _table(found: Estimate) -> Iterator[str]:
@@ -170,13 +158,9 @@ def _table(found: Estimate) -> Iterator[str]:
     rules = sorted(found.of_rule.items(), key=lambda item: -item[1].cpu_seconds)
     for rule, part in [*rules, ("total", found.total)]:
         if part.jobs:
-            yield _line(rule, part)
-
-
-def _line(name: str, part: Sum) -> str:
-    gpu, cpu = (_time(seconds) for seconds in (part.gpu_seconds, part.cpu_seconds))
-    disk = bytes_in_words(part.bytes) if part.bytes else "-"
-    return f"{name:12}{part.jobs:>8,}{gpu:>12}{cpu:>12}{disk:>12}"
+            gpu, cpu = _time(part.gpu_seconds), _time(part.cpu_seconds)
+            disk = bytes_in_words(part.bytes) if part.bytes else "-"
+            yield f"{rule:12}{part.jobs:>8,}{gpu:>12}{cpu:>12}{disk:>12}"
 
 
 def _time(seconds: float) -> str:
@@ -205,7 +189,7 @@ def _assumptions(found: Estimate) -> Iterator[str]:
 def _list_assumptions(found: Estimate) -> Iterator[str]:
     for model, shape in sorted(found.trained):
         yield _rate(found.rates, model, shape)
-    start = start_seconds(found.rates)
+    start = plan.start_seconds(found.rates)
     yield f"a job that trains takes {start:g} s besides; a GPU job has one CPU core"
     yield "a run whose values are tuned costs the mean over its grid"
     yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
@@ -221,7 +205,7 @@ def _rate(rates: Rates, model: str, shape: Shape) -> str:
     if rate == anchor:
         return text
     text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + (", and no more than a GPU's kernels allow" if rates.is_capped(rate) else "")
+    return text + (", and no more than it can start steps" if rates.is_capped(rate) else "")
 
 
 def _numbers(part: Sum) -> dict[str, float]:

@@ -2,31 +2,68 @@
 
 import ast
 import builtins
+import csv
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from collateral.commands._tuning import find_tuned
 from collateral.contract.params import Between
-from collateral.plugins.find import (
-    CONTROL,
-    DATA,
-    FINDING,
-    FORGET,
-    METHOD,
-    MODEL,
-    PARTS,
-    Kind,
-    params_class,
-    prepare_class,
-)
+from collateral.plugins import find as plugins
+from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, Kind
 from collateral.plugins.modules import is_shipped
+
+FILE = Path(__file__).with_name("tuning.csv")  # file written by docs/make_tuning.py
+SHOWN = {"ua": "UA", "ra": "RA", "ra_affected": "affected RA"}
+ABOUT = ("config", "cell", "retrain_ua", "method", "run")
+COLUMNS = (*ABOUT, "which", "values", *SHOWN, "gap")
+
+
+class TunedRun(NamedTuple):
+    """A tuned method in a cell: the trial with default values, and the trial nearest to Retrain."""
+
+    config: str
+    cell: str
+    retrain_ua: str
+    method: str
+    run: str
+    default: str
+    nearest: str
+
+
+def find_tuned(method: str) -> Sequence[TunedRun]:
+    """Return the tuned runs of a method; the list may be empty."""
+    return [one for one in _all() if one.method == method]
+
+
+@cache
+def _all() -> tuple[TunedRun, ...]:
+    with FILE.open(newline="", encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    return tuple(_paired(rows))
+
+
+def _paired(rows: Sequence[dict[str, str]]) -> Iterator[TunedRun]:
+    for about, found in groupby(rows, lambda row: tuple(row[key] for key in ABOUT)):
+        config, cell, retrain_ua, method, run = about
+        by_which = {row["which"]: _in_words(row) for row in found}
+        default, nearest = by_which.get("default", "not tried"), by_which["nearest"]
+        yield TunedRun(config, cell, _points(retrain_ua), method, run, default, nearest)
+
+
+def _in_words(row: dict[str, str]) -> str:
+    numbers = ", ".join(f"{word} {_points(row[name])}" for name, word in SHOWN.items())
+    return f"{row['values']}: {numbers}, gap {100 * float(row['gap']):.1f}"
+
+
+def _points(share: str) -> str:
+    return f"{100 * float(share):.0f}" if share not in ("", "nan") else "–"
 
 
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
@@ -55,7 +92,7 @@ def _file(kind: Kind, name: str) -> Path:
 
 
 def _method(name: str) -> Iterator[str]:
-    params, prepare = params_class(name), prepare_class(name)
+    params, prepare = plugins.params_class(name), plugins.prepare_class(name)
     yield f"{params.label}; touches: {', '.join(sorted(params.touches)) or 'nothing'}"
     yield from (inspect.getdoc(params) or "").splitlines()
     for source, values in params.published.items():
@@ -103,7 +140,7 @@ def _model(name: str) -> Iterator[str]:
 def _finding(name: str) -> Iterator[str]:
     module = FINDING.load(name)
     yield from (inspect.getdoc(module) or "").splitlines()
-    parts = [part for part in PARTS if FINDING.module(name, part) in FINDING.parts(part)]
+    parts = [part for part in plugins.PARTS if FINDING.module(name, part) in FINDING.parts(part)]
     yield f"has: {', '.join(parts)}"
     for key, metric in getattr(module, "METRICS", {}).items():
         unit = f" ({metric.unit})" if metric.unit else ""

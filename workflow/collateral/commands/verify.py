@@ -2,12 +2,14 @@
 
 Exit code 1 where something is wrong and stays so, or a gate is red. With --fix exactly what is not
 sound is deleted, after it is listed, so that the next run makes it again. With --config results are
-also compared with the plan of a config; what differs is code 1 too.
+also compared with the plan of a config; what differs is code 1 too. Of an evidence.json, all
+numbers are computed again from the model outputs in results/.
 """
 
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,13 +31,30 @@ GATHERED = {**NUMBERS, "gates": layout.GATES}
 
 
 def verify(
-    results: Annotated[Path, "folder of results"] = Path("results"),
+    results: Annotated[Path, "folder of results, or an evidence.json"] = Path("results"),
     *,
     deep: Annotated[bool, "also make metrics and tables again from outputs"] = False,
     fix: Annotated[bool, "delete what is not sound"] = False,
     config: Annotated[Path | None, "also compare with the plan of this config"] = None,
 ) -> None:
     """Print one line per fault, and a summary at the end."""
+    if results.is_file() and results.suffix == ".json":
+        # Imported by name, because most checks need no pandas.
+        import_module("collateral.commands.evidence").verify_evidence(results)
+        return
+    found = check_results(results, deep=deep)
+    closed = red_gates(results, found)
+    for line in closed:
+        print(line)
+    is_planned = not config or compare_with_plan(config, results)
+    if fix:
+        delete_faults(found)
+    if closed or not is_planned or (found.faults and not fix):
+        raise SystemExit(1)
+
+
+def check_results(results: Path, *, deep: bool) -> Verification:
+    """Check all files below a folder, print one line per fault, and return the outcome."""
     if not any(path.name in layout.SIGNED for path in files_below(results)):
         raise ValueError(f"{results}: no folder of results: there is no record in it")
     found = verify_results(results)
@@ -47,14 +66,7 @@ def verify(
     print(summary(found))
     if deep and not is_compared:
         print("Numbers were not made again: what they are made from must be sound first.")
-    closed = red_gates(results, found)
-    for line in closed:
-        print(line)
-    is_planned = not config or compare_with_plan(config, results)
-    if fix:
-        delete_faults(found)
-    if closed or not is_planned or (found.faults and not fix):
-        raise SystemExit(1)
+    return found
 
 
 def compare_with_plan(config: Path, results: Path) -> bool:
@@ -96,13 +108,17 @@ def differences(results: Path) -> list[InvalidResultError]:
 
 def _metrics(record: Path, out: Path) -> Iterator[InvalidResultError]:
     """Recompute the numbers of a cell; skip the record of a benchmark, which has no options."""
+    if "options" in read_signed(record):
+        yield from _compare_files(record.parent / layout.METRICS, compute_again(record, out))
+
+
+def compute_again(record: Path, out: Path) -> Path:
+    """Compute the long table of a cell again from model outputs; return its path in `out`."""
     content = read_signed(record)
-    if "options" not in content:
-        return
     again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
     _stage("metrics")(fresh=True, **about, **again)
-    yield from _compare_files(record.parent / layout.METRICS, again["out"])
+    return again["out"]
 
 
 def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from collateral.plan.install_paths import home
+from collateral.plan.paths import home
 
 
 def where(

@@ -1,13 +1,14 @@
 """The cells of a benchmark: its forget sets, by name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from collateral.config.errors import Place
 from collateral.config.names import slug
 from collateral.config.schema import BenchmarkConfig
 from collateral.data._metadata import find_class_names
-from collateral.plugins.find import DATA
+from collateral.plugins.find import DATA, FORGET
 
 
 @dataclass(frozen=True)
@@ -16,15 +17,78 @@ class ForgetSpec:
 
     kind: str
     params: Mapping[str, Any]
+    place: Place = ()  # its key in the benchmark; empty for a cell of classes x fractions
+    earlier: tuple[str, ...] = ()  # cells of the earlier rounds; empty for a plain cell
+    is_last: bool = False  # whether it is the last of several rounds
+
+    @property
+    def entry(self) -> str:
+        """Key under `cells:`; empty for a cell of classes x fractions."""
+        return str(self.place[1]) if self.place else ""
+
+    @property
+    def needs(self) -> str:
+        """Models by which examples are chosen: "base", "shadows", or empty."""
+        return str(getattr(FORGET.load(self.kind), "NEEDS", ""))
 
 
 def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return all cells: classes x fractions, then the entries of `cells:`."""
+    """Return all cells: classes x fractions, then the entries of `cells:`, then all rounds."""
     cells = class_cells(benchmark)
     for name, cell in benchmark.cells.items():
-        params = {key: _as_json(value) for key, value in cell.forget.items() if key != "kind"}
-        cells[name] = ForgetSpec(str(cell.forget.get("kind")), params)
+        if not cell.rounds:
+            cells[name] = _forget_spec(cell.forget, ("cells", name, "forget"))
+    for name in streams(benchmark):
+        cells |= _list_rounds(benchmark, name, cells)
     return cells
+
+
+def streams(benchmark: BenchmarkConfig) -> list[str]:
+    """Return the entries of `cells:` that are a sequence of requests."""
+    return [name for name, cell in benchmark.cells.items() if cell.rounds]
+
+
+def round_names(benchmark: BenchmarkConfig, stream: str) -> list[str]:
+    """Return the cell names of all rounds; the zero keeps them in order when sorted."""
+    return [f"{stream}-{index + 1:02d}" for index in range(len(benchmark.cells[stream].rounds))]
+
+
+def _list_rounds(
+    benchmark: BenchmarkConfig, stream: str, others: Mapping[str, ForgetSpec]
+) -> dict[str, ForgetSpec]:
+    """Return the rounds as cells; a cell with the same first request is used as round 1."""
+    names, rounds = round_names(benchmark, stream), benchmark.cells[stream].rounds
+    places = [("cells", stream, *place) for place in benchmark.cells[stream].places]
+    specs = [_forget_spec(one.forget, at) for one, at in zip(rounds, places, strict=True)]
+    same = (name for name, one in others.items() if _is_same(benchmark, one, specs[0]))
+    names[0] = next(same, names[0])
+    return {names[0]: others.get(names[0], specs[0])} | {
+        name: replace(spec, earlier=tuple(names[:index]), is_last=index == len(rounds) - 1)
+        for index, (name, spec) in enumerate(zip(names, specs, strict=True))
+        if index
+    }
+
+
+def _is_same(benchmark: BenchmarkConfig, one: ForgetSpec, other: ForgetSpec) -> bool:
+    """Tell whether two first requests have the same forget set and the same methods."""
+    if one.earlier or one.kind != other.kind or not FORGET.has(one.kind):
+        return False
+    params = FORGET.load(one.kind).Params
+    try:
+        is_same = params.model_validate(one.params) == params.model_validate(other.params)
+    except ValueError:
+        return False  # the check of forget sets reports this error
+    return bool(is_same and cell_methods(benchmark, one) == cell_methods(benchmark, other))
+
+
+def cell_methods(benchmark: BenchmarkConfig, forget: ForgetSpec) -> dict[str, dict[str, Any]]:
+    """Return the parameters of methods that differ in a cell, or in all of its rounds."""
+    return benchmark.cells[forget.entry].methods if forget.entry else {}
+
+
+def _forget_spec(forget: Mapping[str, Any], place: Place) -> ForgetSpec:
+    params = {key: _as_json(value) for key, value in forget.items() if key != "kind"}
+    return ForgetSpec(str(forget.get("kind")), params, place)
 
 
 def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:

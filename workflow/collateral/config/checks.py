@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.config.cells import class_cells, list_cells
+from collateral.config.cells import class_cells, list_cells, round_names, streams
 from collateral.config.errors import Place, collect_errors, explain, format_key
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
-from collateral.config.schema import ALL, BenchmarkConfig
+from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, ShadowsConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
-from collateral.contract.conventions import PAPER
+from collateral.contract.conventions import PAPER, class_index
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import (
@@ -43,6 +43,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     yield from messages
     if classes is not None:
         yield from _class_errors(benchmark, classes, (*where, "classes"))
+        yield from _positive_errors(benchmark, classes, (*where, "positive"))
     yield from _method_errors(benchmark, where)
     yield from _given_errors(benchmark, where)
     if benchmark.printed:
@@ -95,6 +96,9 @@ def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     if "validation_share" in given and base.checkpoint != "best_validation":
         place = format_key((*where, "base", "validation_share"))
         yield _without_effect(place, "checkpoint: best_validation", base.checkpoint)
+    if benchmark.positive is not None and not benchmark.groups:
+        place = format_key((*where, "positive"))
+        yield f"{place}: without effect: no `groups` to compare; give some, or leave it out"
     if benchmark.select != PAPER and not _is_tuned(benchmark):
         yield (
             f"{format_key((*where, 'select'))}: {quoted(benchmark.select)}: without effect: no "
@@ -146,15 +150,21 @@ def _printed_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check keys that need Retrain, and that shadow models can be trained as the base is."""
+    """Check keys that need Retrain, and the shadow models."""
     if not benchmark.has_retrain:
         says = f"the config says {_retrain_text(benchmark)}; leave one of them out"
-        for key in ("probe", "sweeps", "support_size"):
+        for key in ("probe", "sweeps", "support_size", "groups"):
             if getattr(benchmark, key):
                 yield f"{format_key((*where, key))}: held against Retrain, and {says}"
-    if not benchmark.shadows:
-        return
-    place, base = format_key((*where, "shadows")), benchmark.base
+    if benchmark.shadows:
+        yield from _shadow_errors(benchmark, benchmark.shadows, (*where, "shadows"))
+
+
+def _shadow_errors(
+    benchmark: BenchmarkConfig, shadows: ShadowsConfig, where: Place
+) -> Iterator[str]:
+    """Check that shadow models can be trained as the base is, and that they are used."""
+    place, base = format_key(where), benchmark.base
     if base.checkpoint == "best_validation":
         yield (
             f"{place}: `base.checkpoint: {base.checkpoint}` holds out examples that would count as "
@@ -164,8 +174,13 @@ def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield f"{place}: trained as the base is, and beside `base.weights` is no recipe; " + (
             "give `base.epochs` at least"
         )
+    if rounds := streams(benchmark):
+        yield f"{place}: not with `rounds`, as in cells.{rounds[0]}; leave one of them out"
     if not benchmark.methods:
         yield f"{place}: no method would unlearn from them; list `methods`, or leave it out"
+    kinds = [forget.kind for forget in list_cells(benchmark).values()]
+    if not shadows.attack and not any(map(_needs_shadows, kinds)):
+        yield f"{place}.attack: false: no forget set is of kind `memorised`: leave `shadows` out"
 
 
 def _retrain_text(benchmark: BenchmarkConfig) -> str:
@@ -205,6 +220,16 @@ def _data_errors(
         return [], find_class_names(name, options)
     except ValueError as error:
         return [f"{format_key((*where, 'classes'))}: {error}"], None
+
+
+def _positive_errors(
+    benchmark: BenchmarkConfig, classes: tuple[str, ...], where: Place
+) -> Iterator[str]:
+    if benchmark.positive is not None:
+        try:
+            class_index(benchmark.positive, classes)
+        except ValueError as error:
+            yield f"{format_key(where)}: {error}"
 
 
 def _class_errors(
@@ -265,7 +290,12 @@ def _cell_errors(
     yield from name_errors(where)
     if where[-1] in class_cells(benchmark):
         yield f"{format_key(where)}: `classes` and `fractions` make a cell of this name already"
-    yield from _forget_errors(cell.forget, (*where, "forget"), classes)
+    for forget, place in zip(cell.requests, cell.places, strict=True):
+        yield from _forget_errors(forget, (*where, *place), classes)
+        if _needs_shadows(forget.get("kind")):
+            yield from _pool_errors(benchmark, (*where, *place))
+    if cell.rounds:
+        yield from _round_name_errors(benchmark, where)
     for name, raw in cell.methods.items():
         place = (*where, "methods", name)
         if name not in benchmark.methods:
@@ -274,6 +304,15 @@ def _cell_errors(
             continue
         merged = {**benchmark.methods[name], **raw}
         yield from collect_errors(partial(resolve, name, merged, place))
+
+
+def _round_name_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check that the rounds give names of cells that no other cell has."""
+    for name in round_names(benchmark, str(where[-1])):
+        if name in benchmark.cells or name in class_cells(benchmark) or not is_slug(name):
+            yield f"{format_key(where)}: its rounds make a cell {quoted(name)}, " + (
+                f"which is a name of another cell, or has more than {LONGEST} letters"
+            )
 
 
 def _forget_errors(
@@ -290,6 +329,19 @@ def _forget_errors(
     if params is not None and classes is not None and hasattr(module, "problems"):
         for key, problem in module.problems(params, classes):
             yield f"{format_key((*where, key))}: {problem}"
+
+
+def _needs_shadows(kind: Any) -> bool:
+    """Tell whether a kind of forget set is chosen by shadow models."""
+    return kind in FORGET.names() and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
+
+
+def _pool_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check that there are shadow models: one half chooses the forget set, one is attacked."""
+    count, least = benchmark.shadows.count if benchmark.shadows else 0, 4 * LEAST_SHADOWS
+    if count < least:
+        found = f"`shadows.count` is {count}" if count else "there are no `shadows`"
+        yield f"{format_key(where)}: needs {least} shadow models at least; {found}"
 
 
 def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:

@@ -56,7 +56,7 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
         _message(items, model, where, place)
         for place, items in found.items()
         # Pydantic also reports a list with invalid items as too short.
-        if items[0]["type"] != "too_short" or not any(place == p[:-1] for p in found)
+        if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
     ]
 
 

@@ -49,7 +49,10 @@ def json_schema() -> Schema:
         {"properties": {"given": some}, "required": ["given"]},
     ]
     cell = parts["CellConfig"]["properties"]
-    cell["forget"]["anyOf"] = [_forget_set(name) for name in FORGET.names()]
+    parts["ForgetSet"] = {"anyOf": [_forget_set(name) for name in FORGET.names()]}
+    for one in (cell, parts["RoundConfig"]["properties"]):
+        one["forget"]["allOf"] = [{"$ref": "#/$defs/ForgetSet"}]
+    parts["CellConfig"]["oneOf"] = [{"required": ["forget"]}, {"required": ["rounds"]}]
     cell["methods"]["properties"] = {name: _part(name) for name in METHOD.names()}
     return {"$schema": DIALECT, **schema}
 

@@ -30,7 +30,7 @@ NEEDS = {
     "track": ("methods",),
     "select": ("methods", "cells"),
     "probe": ("retrain",),
-    "shadows": ("base", "methods"),
+    "shadows": ("base", "methods", "cells"),
 }
 
 
@@ -107,7 +107,7 @@ def _named_plugins(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
     """Yield the names of all plug-ins in a benchmark, including names that do not exist."""
     yield DATA, str(benchmark.data.get("name"))
     for cell in benchmark.cells.values():
-        yield FORGET, str(cell.forget.get("kind"))
+        yield from ((FORGET, str(forget.get("kind"))) for forget in cell.requests)
     for name, raw in benchmark.methods.items():
         yield METHOD, str(raw.get("uses", name))
 

@@ -44,13 +44,46 @@ def _check_increasing(values: tuple[int, ...]) -> tuple[int, ...]:
     return values
 
 
+class RoundConfig(Strict):
+    """One request of a sequence of deletion requests."""
+
+    forget: dict[str, Any] = Field(description="`kind:` and the parameters of that kind.")
+
+
 class CellConfig(Strict):
     """A single forget set, with parameters of methods that hold only for this cell."""
 
-    forget: dict[str, Any] = Field(description="`kind:` and the parameters of that kind.")
+    forget: dict[str, Any] = Field(
+        default_factory=dict, description="`kind:` and the parameters of that kind."
+    )
+    rounds: tuple[RoundConfig, ...] = Field(
+        (),
+        min_length=2,
+        max_length=99,
+        description="In place of `forget`: deletion requests one after another. Each is a cell of "
+        "its own (`stream-01`, `stream-02` ...), in which every method starts from its model of "
+        "the round before.",
+    )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description="Parameters of methods that differ in this cell."
     )
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The forget sets: one, or one per round."""
+        return [one.forget for one in self.rounds] or [self.forget]
+
+    @property
+    def places(self) -> list[tuple[str | int, ...]]:
+        """The keys of the forget sets in this cell."""
+        rounds = [("rounds", index, "forget") for index in range(len(self.rounds))]
+        return [*rounds] or [("forget",)]
+
+    @model_validator(mode="after")
+    def _check_one_of_both(self) -> "CellConfig":
+        if len(self.model_fields_set & {"forget", "rounds"}) != 1:
+            raise ValueError("should have one of `forget` and `rounds`")
+        return self
 
 
 class SweepConfig(Strict):
@@ -117,6 +150,11 @@ class ShadowsConfig(Strict):
         gt=0,
         lt=1,
         description="Share of the train set per model; share of models per example.",
+    )
+    attack: bool = Field(
+        True,
+        description="Let every method unlearn from every model. `false`: the pool only chooses "
+        "forget sets of kind `memorised`.",
     )
 
     @model_validator(mode="after")
@@ -213,6 +251,16 @@ class BenchmarkConfig(Strict):
         description="Numbers of seeds, increasing, at which verdicts are looked at: declared "
         "before the first look, with `seeds` as many as one of them. Left out: one look.",
     )
+    groups: tuple[str, ...] = Field(
+        (),
+        description="Metadata columns, such as `sex` and `site`: which of their groups lose "
+        "accuracy against Retrain, near the forget set and far from it?",
+    )
+    positive: ClassLabel | None = Field(
+        None,
+        description="A class, such as a disease, by name or index: its false negatives and false "
+        "positives are compared by group.",
+    )
     pictures: Showing | None = Field(
         None,
         description="Pictures of examples in results, page and bundle. none: no picture. retained: "
@@ -242,7 +290,7 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks")
+    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups")
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from collateral.config.cells import list_cells
+from collateral.config.cells import list_cells, streams
 from collateral.config.errors import ConfigError, Place, collect_errors, format_key
 from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.names import LONGEST_RUN, format_value, format_varied, is_slug, name_errors
@@ -54,9 +54,14 @@ def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[st
 def _cell_errors(
     benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
 ) -> Iterator[str]:
-    cells = list_cells(benchmark)
+    cells, rounds = list_cells(benchmark), streams(benchmark)
+    if listed is None and rounds:
+        key = format_key(where[:-1])
+        yield f"{key}: not in a cell with `rounds`, as {rounds[0]}; list other cells under `cells`"
     for index, cell in enumerate(listed or ()):
-        if cell not in cells:
+        if cell in rounds or (cell in cells and cells[cell].entry in rounds):
+            yield f"{format_key((*where, index))}: {quoted(cell)}: not in a cell with `rounds`"
+        elif cell not in cells:
             yield f"{format_key((*where, index))}: {unknown_name('cell', cell, cells)}"
 
 

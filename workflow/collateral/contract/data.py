@@ -4,38 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from collateral.contract.conventions import Columns
-from collateral.contract.params import ClassLabel, Seed, Strict, Whole
-
-# Annotated types of options that several data sets share.
-Side = Annotated[
-    int, Field(ge=4, le=1024, description="Height and width of the images, in pixels.")
-]
-TestShare = Annotated[
-    float | None,
-    Field(gt=0, lt=1, description="Share of every class to test on, where there is no test set."),
-]
-TestBy = Annotated[
-    str | None,
-    Field(
-        description="A column, such as `subject`: `test_share` draws all examples of a value "
-        "together, so that nobody is in both sets."
-    ),
-]
-TestSeed = Annotated[Seed, Field(description="Seed of the choice of test examples.")]
-Broken = Annotated[
-    Literal["refuse", "skip"],
-    Field(description="What is done with images that cannot be read; both name them."),
-]
-Flip = Annotated[bool, Field(description="Train with random horizontal flips.")]
-Padding = Annotated[
-    int,
-    Field(ge=0, le=256, description="Train with random crops after padding by so much."),
-]
+from collateral.contract.params import ClassLabel, Strict, Whole
 
 
 @dataclass(frozen=True)

@@ -56,3 +56,8 @@ def looked_for(path: Path) -> str:
     if path.is_absolute():
         return ""
     return f"; paths start at the working folder: looked for {str(path.absolute())!r}"
+
+
+def error_in_one_line(error: Exception) -> str:
+    """Return the type and the text of an error as one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

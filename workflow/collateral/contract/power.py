@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 
 from collateral.contract.metrics import format_percent
-from collateral.contract.verdicts import ALPHA, MEASURES
+from collateral.contract.verdicts import ALPHA, TESTS
 
 POWER = 0.8
 FAIR = 5  # recommended number of seeds; fewer seeds show only large differences
@@ -35,7 +35,7 @@ def detectable(num_seeds: int, num_methods: int) -> float:
     if num_seeds < 2:
         return math.inf
     # Both samples have num_seeds - 1 degrees of freedom.
-    freedom, level = 2 * (num_seeds - 1), ALPHA / (len(MEASURES) * max(num_methods, 1))
+    freedom, level = 2 * (num_seeds - 1), ALPHA / (len(TESTS) * max(num_methods, 1))
     critical = _solve(lambda t: -tail(t, 0, freedom), -level / 2)
     shift = _solve(lambda mean: tail(critical, mean, freedom), POWER)
     # The difference of two runs has twice the variance of one run.

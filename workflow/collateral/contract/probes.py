@@ -7,13 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, Whole
-from collateral.contract.work import (
-    NO_WORK,
-    Sizes,
-    Work,
-    inference_work,
-    training_work,
-)
+from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 
 PARTS = ("forget", "near", "far", "test")  # parts of the examples that CKA compares
 

@@ -8,6 +8,8 @@ ALPHA = 0.05  # probability of a false statement about a cell without any differ
 # on the nearest and on all other retained examples and on all other test examples, and damage,
 # which is near minus far loss.
 MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
+# Tests of one method: each measure, and UA against the midpoint of base and Retrain.
+TESTS = (*MEASURES, "midpoint")
 MarginKey = Literal["ua", "mia", "near", "ra", "ta", "damage"]
 # Keys of `margin:` in a config, and the measure of each.
 MARGIN_KEYS: dict[str, str] = dict(zip(get_args(MarginKey), MEASURES, strict=True))

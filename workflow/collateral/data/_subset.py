@@ -88,12 +88,20 @@ def _first_examples(
 
 
 def choose_forget_set(
-    labels: Labels, kind: str, params: Mapping[str, Any]
+    labels: Labels,
+    kind: str,
+    params: Mapping[str, Any],
+    values: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Return the forget set and its description; raise if no train example is retained."""
+    """Return the forget set and its description; raise if no train example is retained.
+
+    `values` has one number per train example, for a kind that depends on trained models. Without
+    them, as before any training, all examples count as equal.
+    """
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
-    forget = module.select(labels, given)
+    numbers = np.zeros(len(labels.train)) if values is None else values
+    forget = module.select(labels, given, *([numbers] if hasattr(module, "NEEDS") else []))
     chosen = {"kind": kind, **module.chosen(labels, given)}
     if len(forget) == len(labels.train):
         raise ValueError(f"forget set {chosen}: all {len(forget)} train examples, none is retained")

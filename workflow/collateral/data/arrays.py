@@ -4,7 +4,8 @@ One file has train_images, train_labels, test_images, test_labels. Two files hav
 or X and y, each. `class_names` in the train file is optional (default: class_0, class_1, ...).
 Images are (N, H, W), (N, H, W, 1) or (N, H, W, 3), uint8, or floats in [0, 1], which are rounded to
 the nearest of 256 values. Labels are integers from 0. Normalisation is computed from the train set.
-Other arrays with one whole number or text per train image are metadata columns (`kind: where`).
+Other arrays with one whole number or text per train image are metadata columns (`kind: where`,
+`groups`); those of the test set are in its own file, or have names such as test_sex.
 """
 
 from __future__ import annotations

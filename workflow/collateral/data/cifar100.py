@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_files import Files, RootOptions, read
+from collateral.data._readers.torchvision_files import Files, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import BY_FLAG
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -44,19 +45,6 @@ class Options(RootOptions):
 
 def load(options: Options) -> Dataset:
     """Return CIFAR-100 with its fine labels, in the order of its files."""
-    import numpy as np
-    from torchvision.datasets import CIFAR100
-
-    from collateral.results.dataset import Dataset, Labels
-
-    train, test = read(CIFAR100, [{"train": True}, {"train": False}], options, FILES)
-    train_labels, test_labels = (np.array(part.targets, np.int64) for part in (train, test))
-    return Dataset(
-        train_images=np.ascontiguousarray(train.data),
-        test_images=np.ascontiguousarray(test.data),
-        labels=Labels(train_labels, test_labels, CLASS_NAMES),
-        mean=(0.5070, 0.4865, 0.4409),
-        std=(0.2673, 0.2564, 0.2761),
-        padding=4,
-        flip=True,
-    )
+    normalisation = {"mean": (0.5070, 0.4865, 0.4409), "std": (0.2673, 0.2564, 0.2761)}
+    properties = {"class_names": CLASS_NAMES, **normalisation, "padding": 4, "flip": True}
+    return load_set("CIFAR100", BY_FLAG, options, FILES, **properties)

@@ -15,12 +15,8 @@ from pydantic import Field
 from collateral.contract.conventions import Columns
 from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
-from collateral.data._readers.image_folder import (
-    FolderIndex,
-    find_class_folders,
-    index_folder,
-    known_tree,
-)
+from collateral.data._readers import image_folder
+from collateral.data._readers.image_folder import FolderIndex
 from collateral.data._readers.test_set import ImageFileOptions, SplitOptions
 
 if TYPE_CHECKING:
@@ -52,7 +48,7 @@ class Options(ImageFileOptions):
 
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the names of the class folders."""
-    return find_class_folders(options.path)
+    return image_folder.find_class_folders(options.path)
 
 
 def problem(options: Options) -> str | None:
@@ -90,13 +86,13 @@ def columns(options: Options) -> tuple[list[int], Columns]:
 
 def load(options: Options) -> Dataset:
     """Return the images in the order of their paths; print which were skipped or converted."""
-    tree = index_folder(SplitOptions.select(options))
+    tree = image_folder.index_folder(SplitOptions.select(options))
     _print_left_out(tree)
     return tree.examples.load(tree.locations, options)
 
 
 def _index(options: Options) -> FolderIndex:
-    return known_tree(SplitOptions.select(options))
+    return image_folder.known_tree(SplitOptions.select(options))
 
 
 def _print_left_out(tree: FolderIndex) -> None:

@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_files import Files, RootOptions, read
+from collateral.data._readers.torchvision_files import Files, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import BY_FLAG, DIGITS
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
-CLASS_NAMES = tuple(f"digit_{digit}" for digit in range(10))
 INFO = DatasetInfo(
-    class_names=CLASS_NAMES,
+    class_names=DIGITS,
     source="LeCun, Cortes, Burges, The MNIST database of handwritten digits",
     licence="CC BY-SA 3.0 (as commonly stated)",
     size=DatasetSize(
-        CLASS_NAMES,
+        DIGITS,
         train=(5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
         test=(980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
         shape=(28, 28, 1),
@@ -44,15 +44,5 @@ class Options(RootOptions):
 
 def load(options: Options) -> Dataset:
     """Return the MNIST images in the order of their files."""
-    from torchvision.datasets import MNIST
-
-    from collateral.results.dataset import Dataset, Labels
-
-    train, test = read(MNIST, [{"train": True}, {"train": False}], options, FILES)
-    return Dataset(
-        train_images=train.data.numpy()[..., None],
-        test_images=test.data.numpy()[..., None],
-        labels=Labels(train.targets.numpy(), test.targets.numpy(), CLASS_NAMES),
-        mean=(0.0,),
-        std=(1.0,),
-    )
+    properties = {"class_names": DIGITS, "mean": (0.0,), "std": (1.0,)}
+    return load_set("MNIST", BY_FLAG, options, FILES, **properties)

@@ -9,18 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_files import Files, RootOptions, read
+from collateral.data._readers.torchvision_files import Files, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import BY_SPLIT, DIGITS
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
-CLASS_NAMES = tuple(f"digit_{digit}" for digit in range(10))
 INFO = DatasetInfo(
-    class_names=CLASS_NAMES,
+    class_names=DIGITS,
     source="Netzer et al., Reading Digits in Natural Images, 2011",
     licence="non-commercial use only",
     size=DatasetSize(
-        CLASS_NAMES,
+        DIGITS,
         train=(4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659),
         test=(1744, 5099, 4149, 2882, 2523, 2384, 1977, 2019, 1660, 1595),
         shape=(32, 32, 3),
@@ -41,17 +41,5 @@ class Options(RootOptions):
 
 def load(options: Options) -> Dataset:
     """Return SVHN in the order of its files; torchvision turns label 10 into 0, the digit 0."""
-    import numpy as np
-    from torchvision.datasets import SVHN
-
-    from collateral.results.dataset import Dataset, Labels
-
-    train, test = read(SVHN, [{"split": "train"}, {"split": "test"}], options, FILES)
-    return Dataset(
-        # torchvision's images have the shape (N, C, H, W).
-        train_images=np.ascontiguousarray(train.data.transpose(0, 2, 3, 1)),
-        test_images=np.ascontiguousarray(test.data.transpose(0, 2, 3, 1)),
-        labels=Labels(train.labels, test.labels, CLASS_NAMES),
-        mean=(0.4377, 0.4438, 0.4728),
-        std=(0.1980, 0.2010, 0.1970),
-    )
+    normalisation = {"mean": (0.4377, 0.4438, 0.4728), "std": (0.1980, 0.2010, 0.1970)}
+    return load_set("SVHN", BY_SPLIT, options, FILES, class_names=DIGITS, **normalisation)

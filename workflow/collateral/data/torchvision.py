@@ -6,17 +6,18 @@ size. Train and test part are those of the data set; if it has no test part, a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from collateral.contract.data import DatasetInfo, DatasetSize, TestSeed
+from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.messages import unknown_name
+from collateral.contract.params import Seed
 from collateral.data._readers.examples import split
 from collateral.data._readers.test_set import draw_examples
-from collateral.data._readers.torchvision_files import RootOptions, open_parts
+from collateral.data._readers.torchvision_files import RootOptions, read_parts
 from collateral.data._readers.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Options(RootOptions):
     test_share: float = Field(
         0.2, gt=0, lt=1, description="Share of every class to test on, in sets without a test part."
     )
-    test_seed: TestSeed = 0
+    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
     flip: bool | None = Field(None, description="Train with flips; unless told, as is customary.")
     padding: int | None = Field(
         None, ge=0, le=256, description="Train with random crops after padding by so much."
@@ -101,7 +102,7 @@ def load(options: Options) -> Dataset:
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)
-    parts = _read(options, facts)
+    parts = read_parts(options.dataset, facts, options)
     num_train, total = len(parts[0]), sum(map(len, parts))
     labels = np.full(total, -1, np.int64)
     names = [f"{options.dataset} {place}" for place in range(total)]
@@ -161,24 +162,3 @@ def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
     )
     is_good = len(found) == facts.classes == len({*found})
     return found if is_good else tuple(f"class_{index}" for index in range(facts.classes))
-
-
-def _read(options: Options, facts: SetFacts) -> list[Any]:
-    from torchvision import datasets
-
-    parts: tuple[Mapping[str, Any], ...] = facts.parts if facts.test else ({},)
-    try:
-        return open_parts(getattr(datasets, options.dataset), parts, options)
-    except Exception as error:
-        raise ValueError(_explain_failure(error, options, facts)) from None
-
-
-def _explain_failure(error: Exception, options: Options, facts: SetFacts) -> str:
-    root = options.root.expanduser()
-    cause = " ".join(f"{type(error).__name__}: {error}".split())
-    if (root / facts.folder).exists():
-        found = f"{facts.folder} is there but not whole ({cause}); delete it to download it again"
-    else:
-        tried = f"the download failed ({cause})" if options.download else "`download` is false"
-        found = f"{facts.folder} not found, and {tried}; put it there, or set `root:`"
-    return f"data.root: cannot read {options.dataset} from {str(root)!r}: {found}"

@@ -1,7 +1,5 @@
 """Sanity checks of a cell with colours: green (good), amber (look at it), red (a fault)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,8 +13,8 @@ from collateral.contract.metrics import format_percent
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
-from collateral.metrics.inference.differences import LEAST_SEEDS
-from collateral.metrics.inference.equivalence import is_beyond
+from collateral.metrics.differences import LEAST_SEEDS
+from collateral.metrics.equivalence import is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN

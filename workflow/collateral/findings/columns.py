@@ -3,8 +3,6 @@
 Findings of plug-ins may import this module.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -149,6 +147,12 @@ class Column:
 def number_source(run: str, metric: str, subset: str = "", at: At = None) -> Source:
     """Return the address of a number in the long table, with `at` as text."""
     return Source(run, metric, subset, "" if at is None else str(at))
+
+
+def number_field(run: str, metric: str, value: float, subset: str = "", at: At = None) -> Field:
+    """Return the field of a number of the long table: its text, its order and its address."""
+    source = number_source(run, metric, subset, at)
+    return Field(find_metric(metric).text(value), value, source=source)
 
 
 def run_row(cell: CellTable, run: str) -> TableRow:

@@ -1,13 +1,7 @@
 """Masks of the examples near the forget set, for findings of the package and of plug-ins."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from collateral.metrics.near import Mask, most_similar_mask
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
+from collateral.findings.inputs import CellResults
+from collateral.metrics.similarity import Mask, most_similar_mask
 
 NEAR, FAR = "near", "far"
 # Subsets with the values of `at` for their parts; None means the whole subset.

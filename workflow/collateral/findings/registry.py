@@ -1,7 +1,5 @@
 """Run all findings in order; a finding that raises does not stop the others."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator

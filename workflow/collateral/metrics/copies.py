@@ -1,7 +1,5 @@
 """Exact and near-duplicate copies of forgotten images among the retained images."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,19 +1,31 @@
-"""Divergences of two models' class probabilities, example by example.
+"""Divergences of models' outputs: KL, Jensen-Shannon, ZRF, RF-JS, histograms, relative MMD.
 
-They are computed from float16 logits in float32, in chunks that stay in the processor's cache.
+Divergences of single examples are computed from float16 logits in float32, in chunks that stay in
+the processor's cache. The maximum mean discrepancy (MMD) is paired: three models answer for the
+same images, so the samples are not independent. The paired form leaves out the terms of an image
+with itself; a copy of a model then has distance 0 from it.
 """
+
+from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist, pdist
+from scipy.special import rel_entr, softmax
 
 CHUNK = 30_000  # number of probabilities that are processed at a time
 SMALLEST = np.float32(1e-37)  # lower bound of probabilities before taking logarithms
 
-Floats = NDArray[np.float32]
+Singles = NDArray[np.float32]
 Halves = NDArray[np.float16]
+Floats = NDArray[np.float64]
+AnyFloats = NDArray[np.floating]
+LEAST_EXAMPLES = 24  # with fewer examples, the statistic has little power
+MOST_EXAMPLES = 1000  # examples that are compared; the cost grows with their square
 
 
-def divergences(reference: Halves, other: Halves) -> tuple[Floats, Floats]:
+def divergences(reference: Halves, other: Halves) -> tuple[Singles, Singles]:
     """Return Jensen-Shannon divergence and KL(reference, other) of each pair of rows, in nats."""
     js, kl = (np.empty(len(reference), np.float32) for _ in range(2))
     count = max(1, CHUNK // reference.shape[1])
@@ -23,7 +35,7 @@ def divergences(reference: Halves, other: Halves) -> tuple[Floats, Floats]:
     return js, kl
 
 
-def _divergences(reference: Halves, other: Halves) -> tuple[Floats, Floats]:
+def _divergences(reference: Halves, other: Halves) -> tuple[Singles, Singles]:
     (p, log_p), (q, log_q) = _softmax(reference), _softmax(other)
     log_m = np.log(np.maximum((p + q) / 2, SMALLEST))
     own = np.vecdot(p, log_p)
@@ -32,7 +44,7 @@ def _divergences(reference: Halves, other: Halves) -> tuple[Floats, Floats]:
     return np.maximum(js, 0), np.maximum(own - np.vecdot(p, log_q), 0)
 
 
-def _softmax(logits: Halves) -> tuple[Floats, Floats]:
+def _softmax(logits: Halves) -> tuple[Singles, Singles]:
     """Return probabilities and their logarithms; NaN for rows with a logit that is not finite."""
     z = logits.astype(np.float32)
     with np.errstate(invalid="ignore"):
@@ -42,3 +54,112 @@ def _softmax(logits: Halves) -> tuple[Floats, Floats]:
     p /= total
     z -= np.log(total)
     return p, z
+
+
+def jensen_shannon(p: Floats, q: Floats) -> Floats:
+    """Return the Jensen-Shannon divergence in nats of each pair of rows."""
+    middle = (p + q) / 2
+    divergence: Floats = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / 2
+    return divergence
+
+
+def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
+    """Return ZRF: 1 minus the mean divergence of a model's predictions from an untrained net's."""
+    p, q = (softmax(rows.astype(np.float64), axis=1) for rows in (logits, untrained_logits))
+    return float(1 - jensen_shannon(p, q).mean())
+
+
+def class_means(logits: AnyFloats, label: NDArray[np.int64], num_classes: int) -> Floats:
+    """Return the mean predicted probabilities of each class's examples; NaN without examples."""
+    probability = softmax(logits.astype(np.float64), axis=1)
+    means = np.full((num_classes, probability.shape[1]), np.nan)
+    for c in np.unique(label):
+        means[c] = probability[label == c].mean(axis=0)
+    return means
+
+
+def rf_js(class_means: Floats, other_class_means: Floats) -> float:
+    """Return the mean divergence over the classes in both arrays; NaN without a common class."""
+    known = ~np.isnan(class_means).any(axis=1) & ~np.isnan(other_class_means).any(axis=1)
+    by_class = jensen_shannon(class_means[known], other_class_means[known])
+    return float(np.maximum(by_class, 0).mean()) if known.any() else float("nan")
+
+
+def keep_largest(probability: AnyFloats, top: int) -> Floats:
+    """Return the `top` largest entries of each row (N, C), and 0 for all others."""
+    rows = probability.astype(np.float64)
+    top = min(top, rows.shape[1])
+    columns = np.argpartition(rows, -top, axis=1)[:, -top:]
+    result = np.zeros_like(rows)
+    np.put_along_axis(result, columns, np.take_along_axis(rows, columns, axis=1), axis=1)
+    return result
+
+
+def histogram(probability: AnyFloats, top: int) -> Floats:
+    """Return the mean over rows (N, C) of their `top` largest entries, each row renormalised."""
+    largest = keep_largest(probability, top)
+    return np.asarray((largest / largest.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def histogram_kl(p: AnyFloats, q: AnyFloats, count: int) -> float:
+    """Return KL(p, q) in nats of two histograms over `count` examples each.
+
+    One example with uniform class probabilities is added to both, so that the divergence is
+    finite also for classes that nobody is predicted as.
+    """
+    p, q = ((count * h + 1 / len(h)) / (count + 1) for h in (p, q))
+    return float(np.sum(p * np.log(p / q)))
+
+
+def mean_pairwise_kl(histograms: Sequence[AnyFloats] | AnyFloats, count: int) -> float:
+    """Return the mean KL over all ordered pairs whose KL is defined; NaN without pairs."""
+    found = [histogram_kl(p, q, count) for p, q in permutations(histograms, 2)]
+    known = [kl for kl in found if not np.isnan(kl)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def argmax_accuracy(probability: AnyFloats, label: NDArray[np.int64]) -> float:
+    """Return the share of rows whose largest entry is at the label; NaN if a row is not finite."""
+    is_finite = np.isfinite(probability).all()
+    return float(np.mean(probability.argmax(axis=1) == label)) if is_finite else float("nan")
+
+
+def squared_bandwidth(retrained: Floats, base: Floats) -> float:
+    """Return half the median non-zero squared distance of all outputs of Retrain and the base.
+
+    It does not depend on the unlearned model, so that methods are comparable. NaN if all are equal,
+    and with fewer than LEAST_EXAMPLES examples.
+    """
+    if len(base) < LEAST_EXAMPLES:
+        return float("nan")
+    distances = pdist(np.concatenate([retrained, base]), "sqeuclidean")
+    distances = distances[distances != 0]
+    return float(np.median(distances)) / 2 if len(distances) else float("nan")
+
+
+def relative_mmd(own: Floats, retrained: Floats, base: Floats, squared_bandwidth: float) -> float:
+    """Return MMD²(own, base) - MMD²(own, Retrain); above zero, `own` is nearer to Retrain."""
+    to_base, to_retrain = (
+        _cross_terms(own, other, squared_bandwidth) for other in (base, retrained)
+    )
+    n = len(own)
+    differences = to_base - to_retrain
+    return float((differences.sum() - np.trace(differences)) / (n * (n - 1)))
+
+
+def _cross_terms(own: Floats, other: Floats, squared_bandwidth: float) -> Floats:
+    """Return k(other, other) - 2 k(own, other) of all pairs of examples, (n, n).
+
+    MMD² has k(own, own) too, which is the same for both distances and cancels.
+    """
+    within, across = (
+        np.exp(-cdist(rows, other, "sqeuclidean") / (2 * squared_bandwidth))
+        for rows in (other, own)
+    )
+    terms: Floats = within - 2 * across
+    return terms
+
+
+def choose_examples(count: int) -> NDArray[np.int64]:
+    """Return the places of the compared examples: all, or MOST_EXAMPLES at equal distances."""
+    return np.linspace(0, count - 1, min(count, MOST_EXAMPLES)).round().astype(np.int64)

@@ -1,6 +1,6 @@
-"""Statistics of repeated values: means, intervals, and the noise between retrainings."""
+"""Statistics of repeated values: means, intervals, gaps, and the noise between retrainings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -46,17 +46,24 @@ def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
     return float(np.mean(positives > np.partition(negatives, place)[place]))
 
 
-def t_quantile(n: int) -> float:
-    """Return the 97.5 % quantile of Student's t for n values; NaN for n < 2."""
-    return float(stdtrit(n - 1, 0.975)) if n >= 2 else float("nan")
+def t_quantile(n: int, tests: int = 1) -> float:
+    """Return the 97.5 % quantile of Student's t for n values; NaN for n < 2.
+
+    With several tests, it is the quantile by Bonferroni.
+    """
+    return float(stdtrit(n - 1, 1 - 0.025 / tests)) if n >= 2 else float("nan")
 
 
-def interval_half_width(values: Floats) -> float:
-    """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2."""
+def interval_half_width(values: Floats, tests: int = 1) -> float:
+    """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2.
+
+    With several tests, all intervals together cover the means in 95 % of cases (Bonferroni).
+    """
     defined = values[~np.isnan(values)]
     if len(defined) < 2:
         return float("nan")
-    return t_quantile(len(defined)) * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
+    quantile = t_quantile(len(defined), tests)
+    return quantile * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
 
 
 def average_gap(run: BySeed, reference: BySeed, metrics: Iterable[str]) -> float:
@@ -108,3 +115,17 @@ def within_seed_correlation(values: NDArray[np.float64], others: NDArray[np.floa
     one, other = (both - both.mean(axis=0) for both in (values, others))
     norm = np.sqrt((one**2).sum() * (other**2).sum())
     return float((one * other).sum() / norm) if norm > ROUNDING else float("nan")
+
+
+def tug_of_war(own: Sequence[Floats], retrained: Sequence[Floats]) -> NDArray[np.float64]:
+    """Return the product of 1 - |difference| over metrics (Zhao et al., 2024), one per seed."""
+    product: NDArray[np.float64] = np.prod(1 - np.abs(np.subtract(own, retrained)), axis=0)
+    return product
+
+
+def shift_seeds(values: Floats) -> NDArray[np.float64]:
+    """Return for each seed the value of the next seed, cyclically; NaN with a single seed."""
+    shifted: NDArray[np.float64] = (
+        np.roll(values, -1, axis=0) if len(values) > 1 else np.full_like(values, np.nan)
+    )
+    return shifted

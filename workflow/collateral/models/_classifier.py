@@ -1,6 +1,7 @@
 """The class of all models: a body that computes features of images, and a linear head."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -59,3 +60,16 @@ class Classifier(nn.Module):
         """Return the logits, (B, number of classes)."""
         logits: Tensor = self.head(self.features(x))
         return logits
+
+
+@contextmanager
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Set eval mode without gradients; at the end, restore the mode of every module."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode

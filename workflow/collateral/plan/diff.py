@@ -1,20 +1,26 @@
-"""Compare the records of finished jobs with the current plan."""
+"""Compare results with the current plan: records of finished jobs, missing and deleted files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import Job
 from collateral.results import layout
+from collateral.results.files import InvalidResultError
 from collateral.results.provenance import INPUTS, read_signed
 
 SHOWN_LENGTH = 60  # longest value in a message, in characters
+MOST_LISTED = 20  # missing files, or differences from the plan
+MOST_NAMED = 5  # records without metadata
+PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
 
 
@@ -97,3 +103,149 @@ def _shorten(value: Any) -> str:
         return "nothing"
     text = json.dumps(value)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file from which tables, figures and pages are made, and the job that writes it."""
+
+    path: str
+    job: Job
+
+    @property
+    def remedy(self) -> str:
+        """Return a sentence on how to get the file."""
+        gone = [path for path in self.job.sources if not Path(path).is_file()]
+        price = ", without training" if self.job.sources else ""
+        price = f", which takes training: {gone[0]} is missing too" if gone else price
+        by_run = f"let `make run` {self.job.remedy} (rule {self.job.rule}){price}"
+        return f"{self.path}: missing; copy it from where it was made, or {by_run}"
+
+
+def list_needed(benchmark: Benchmark) -> Iterator[Needed]:
+    """Yield all files from which the pages of a benchmark are made."""
+    for job in list_jobs(benchmark):
+        yield from (Needed(f"{job.out}/{name}", job) for name in job.files)
+
+
+def find_missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
+    """Return the missing files from which pages are made."""
+    needed = (one for benchmark in benchmarks for one in list_needed(benchmark))
+    return [one for one in needed if not Path(one.path).is_file()]
+
+
+def describe_missing(files: list[Needed]) -> str:
+    """Return one line for each of the first missing files, and the total number."""
+    end = f"{len(files)} missing: no table, figure or page was made"
+    return _first_lines([one.remedy for one in files], end)
+
+
+def describe_stale(lines: list[str]) -> str:
+    """Return one line for each of the first differences from the plan, and the total number."""
+    end = (
+        f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
+        "no table, figure or page was made"
+    )
+    return _first_lines(lines, end)
+
+
+def _first_lines(lines: list[str], end: str) -> str:
+    more = len(lines) - MOST_LISTED
+    rest = [f"... and {more} more"] if more > 0 else []
+    return "\n".join([*lines[:MOST_LISTED], *rest, end])
+
+
+def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
+    """Return one line per value in which the record of a finished job differs from the plan."""
+    found = []
+    for benchmark in benchmarks:
+        folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
+        different = compare(benchmark, folder).different
+        found += [f"{folder / name}: {line}" for name, lines in different.items() for line in lines]
+    return found
+
+
+def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
+    """Return deleted output files that a run should make again, including those of `others`.
+
+    Snakemake does not miss a file as long as what was made of it is there: it would keep the
+    numbers, and where nothing may be trained, show them as new.
+    """
+    of_benchmarks = [path for benchmark in benchmarks for path in _lost(benchmark)]
+    gone = [path for path in others if not Path(path).exists()]
+    return of_benchmarks + (gone if Path(paths.INDEX).exists() else [])
+
+
+def _lost(benchmark: Benchmark) -> Iterator[str]:
+    was_whole = Path(paths.METRICS.format(benchmark=benchmark.name)).exists()
+    for one in find_missing([benchmark]):
+        if was_whole or Path(one.path).parent.exists():
+            yield one.path
+    if Path(paths.CHECKED.format(benchmark=benchmark.name)).exists():
+        yield from (path for path in list_presented(benchmark) if not Path(path).exists())
+
+
+def list_presented(benchmark: Benchmark) -> Iterator[str]:
+    """Yield the files of metrics, tables, figures and pages."""
+    for cell in benchmark.cells:
+        yield from (path.format(benchmark=benchmark.name, cell=cell) for path in paths.OF_CELLS)
+    yield from (path.format(benchmark=benchmark.name) for path in paths.OF_BENCHMARKS)
+
+
+@dataclass
+class Unwatched:
+    """Finished jobs without Snakemake's metadata, among the jobs that were checked so far."""
+
+    grid: Mapping[str, Benchmark]
+    is_met: bool = False  # whether a job without metadata was found
+    stale: dict[str, str] = field(default_factory=dict)  # differences from the plan, by record
+
+    def reason(self, outputs: Iterable[str]) -> str:
+        """Return why the job of these outputs must run again; empty if it need not run."""
+        for path in filter(self._is_known, map(str, outputs)):
+            self.is_met = True
+            if path in self._report_files:
+                return PRESENTED
+            if found := self._difference(path):
+                self.stale[path] = found
+                return f"{path}: {found}"
+        return ""
+
+    def _is_known(self, path: str) -> bool:
+        return (path in self._report_files or path in self._jobs) and Path(path).exists()
+
+    def lines(self) -> list[str]:
+        """Return one line that names the jobs that run again; empty if all jobs have metadata."""
+        if not self.is_met:
+            return []
+        head = "Some results have no metadata; their records were compared with the plan:"
+        if not self.stale:
+            return [f"{head} all as planned."]
+        named = [f"{path} ({found})" for path, found in sorted(self.stale.items())][:MOST_NAMED]
+        more = len(self.stale) - len(named)
+        listed = ", ".join([*named, *([f"{more} more"] if more else [])])
+        count = len(self.stale)
+        return [
+            f"{head} {count} not as planned, run again with all that depends on them: {listed}."
+        ]
+
+    def _difference(self, path: str) -> str:
+        job = self._jobs[path]
+        try:
+            return "; ".join(record_differences(job, Path(job.path(paths.BENCHMARK))))
+        except InvalidResultError as error:
+            return error.reason
+
+    @cached_property
+    def _jobs(self) -> dict[str, Job]:
+        """All planned jobs with a record, by the path of the record."""
+        found = (list_records(benchmark).items() for benchmark in self.grid.values())
+        return {f"{job.path(paths.BENCHMARK)}/{name}": job for jobs in found for name, job in jobs}
+
+    @cached_property
+    def _report_files(self) -> set[str]:
+        """Files of tables, figures and pages, which take only seconds to make."""
+        of_benchmarks = {path for one in self.grid.values() for path in list_presented(one)}
+        checked = {paths.CHECKED.format(benchmark=name) for name in self.grid}
+        pages = {paths.INDEX, paths.THEORY_PAGE}
+        return {*of_benchmarks, *checked, *pages, paths.record(paths.THEORY)}

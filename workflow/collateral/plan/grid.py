@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from collateral.config.cells import ForgetSpec, list_cells
+from collateral.config.cells import ForgetSpec, cell_methods, list_cells
 from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import format_value, format_varied
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
@@ -120,7 +120,7 @@ class Cell:
         self.name = name
         self.forget = forget
         self.pictures = benchmark.pictures or default_showing(forget.kind)
-        specs = _specs(name, benchmark)
+        specs = _specs(forget, benchmark)
         self.sweeps = {
             key: _sweep(specs[sweep.method], sweep)
             for key, sweep in benchmark.sweeps.items()
@@ -142,12 +142,17 @@ class Cell:
         self.exposed = [
             run
             for run in self.runs.values()
-            if benchmark.shadows and run.method.kind == "method" and not run.vary
+            if benchmark.shadows
+            and benchmark.shadows.attack
+            and run.method.kind == "method"
+            and not run.vary
         ]
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Methods with parameters to tune, by name."""
+        """Methods with parameters to tune, by name; none after round 1, whose values hold."""
+        if self.forget.earlier:
+            return {}
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
 
     @property
@@ -223,9 +228,9 @@ def build_grid(config: Config) -> dict[str, Benchmark]:
     }
 
 
-def _specs(cell: str, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
+def _specs(forget: ForgetSpec, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
     """Return the methods with their parameters in this cell."""
-    overrides = benchmark.cells[cell].methods if cell in benchmark.cells else {}
+    overrides = cell_methods(benchmark, forget)
     return {
         name: resolve(name, {**raw, **overrides.get(name, {})}, ("methods", name))
         for name, raw in benchmark.methods.items()

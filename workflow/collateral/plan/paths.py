@@ -1,15 +1,19 @@
-"""Paths of all files, as patterns with Snakemake's wildcards in braces."""
+"""Paths of all files, as patterns with Snakemake's wildcards in braces; where the Snakefile is."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import collateral
 from collateral.results import layout
 
 if TYPE_CHECKING:
     from collateral.plan.grid import Benchmark
+
 
 RESULTS = "results"
 LOGS = "logs"
@@ -147,3 +151,33 @@ def log(stage: str, *wildcards: str) -> str:
 def checkpoints(folder: str) -> str:
     """Return the folder of a job's checkpoints, outside `folder`, which Snakemake may clear."""
     return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)
+
+
+# The Snakefile, rules, profiles and configs are in a checkout, or in the wheel.
+PACKAGE = Path(collateral.__file__).parent
+CHECKOUT = PACKAGE.parents[1]
+SHIPPED = PACKAGE / "_workflow"  # name of this folder in the wheel, created by setup.py
+# Environment variables that envs/*.post-deploy.sh reads to install Collateral with conda.
+CHECKOUT_VARIABLE, VERSION_VARIABLE = "COLLATERAL_CHECKOUT", "COLLATERAL_VERSION"
+
+
+def home() -> Path:
+    """Return the folder of the Snakefile."""
+    for folder in (SHIPPED, CHECKOUT):
+        if (folder / "Snakefile").is_file():
+            return folder
+    raise ValueError(
+        f"no Snakefile in {SHIPPED} or {CHECKOUT}: install the package again, or work in a checkout"
+    )
+
+
+def default_config() -> str:
+    """Return config.yaml in the working folder or, if missing, the one beside the Snakefile."""
+    own = Path("config.yaml")
+    return str(own if own.exists() else home() / "config.yaml")
+
+
+def set_install_variables(home: Path) -> None:
+    """Set which Collateral conda environments install: the checkout at `home`, or the release."""
+    os.environ[VERSION_VARIABLE] = collateral.__version__
+    os.environ[CHECKOUT_VARIABLE] = "" if home == SHIPPED else str(home)

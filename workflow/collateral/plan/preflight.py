@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
-from collateral.contract.messages import looked_for
+from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_problem
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
@@ -20,14 +20,15 @@ from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import CellJob, OwnFile
 from collateral.plan.jobs._method import MethodJob
-from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.data import DataJob, required_on_shadows, required_retained
 from collateral.plan.jobs.split import SplitJob
-from collateral.plan.requirements import required_on_shadows, required_retained
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL
 
 COMMAND = "from collateral.cli import main; main()"
+MOST_GROUPS = 50  # values of a column of `groups`
+NO_COLUMNS = "no column is beside this data set's images and labels"
 # Parameters of cells from classes x fractions, with the config keys they are made from.
 OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
@@ -44,7 +45,7 @@ def check_plan(
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
         messages += _weights_errors(benchmark, compare=runs_here and is_first)
-        messages += _data_errors(benchmark)
+        messages += [*_data_errors(benchmark), *_group_errors(benchmark)]
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
         messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_forget_errors(cell_job)]
         messages += _shadow_errors(cell_job)
@@ -170,6 +171,23 @@ def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
     return None
 
 
+def _group_errors(benchmark: Benchmark) -> Iterator[str]:
+    """Yield columns of `groups` that the data set does not have, or that have too many values."""
+    if not benchmark.config.groups or not _is_missing([DataJob(benchmark).path(paths.LABELS)]):
+        return
+    try:
+        columns = find_workload(benchmark).size.columns()
+    except (SizeUnknownError, ValueError):
+        return  # the check of the data, or the job that reads the data, reports this error
+    for index, name in enumerate(benchmark.config.groups):
+        key = f"benchmarks.{benchmark.name}.groups[{index}]"
+        if name not in columns:
+            known = unknown_name("column", name, columns) if columns else NO_COLUMNS
+            yield f"{key}: {known}"
+        elif (count := len({*map(str, columns[name])})) > MOST_GROUPS:
+            yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
+
+
 def _is_missing(files: Iterable[str]) -> bool:
     """Tell whether any of these files is missing."""
     return not all(Path(file).exists() for file in files)
@@ -212,10 +230,9 @@ def _forget_errors(job: CellJob) -> Iterator[str]:
 
 def _forget_key(job: CellJob, key: str = "") -> str:
     """Return the config key of a forget set: under `cells`, or `classes` and `fractions`."""
-    benchmark = f"benchmarks.{job.benchmark.name}"
-    if job.cell.name not in job.benchmark.config.cells:
-        return f"{benchmark}.{OF_CLASSES[key]}"
-    return ".".join(filter(None, (benchmark, "cells", job.cell.name, "forget", key)))
+    if not job.cell.forget.place:
+        return f"benchmarks.{job.benchmark.name}.{OF_CLASSES[key]}"
+    return SplitJob(job.benchmark, job.cell).forget_key(*filter(None, [key]))
 
 
 def _shadow_errors(job: CellJob) -> Iterator[str]:

@@ -6,13 +6,16 @@ and resumes from the checkpoint of the one before. A workstation does not use th
 
 from __future__ import annotations
 
+import os
 from math import prod
+from typing import Any
 
 from collateral.models._metadata import find_metadata
 from collateral.plan.estimate import A100
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs._job import Job
 from collateral.plan.work import SizeUnknownError, find_workload
+from collateral.results.record import GPU_SLOTS, MOST_SLOTS
 
 SLOWNESS = 4
 # Bytes of a training step per layer output: float32 before and after batch norm, and gradients.
@@ -45,6 +48,21 @@ def minutes(job: Job, attempt: int) -> int:
         seconds = 0.0
     planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)
     return min(_doubled(planned, attempt), MOST_MINUTES)
+
+
+def share_gpus(workflow: Any) -> int:
+    """Let jobs share GPUs as `--resources gpu=2 gpu_slots=3` says; return the slots of one GPU.
+
+    Snakemake then counts slots instead of GPUs. A scheduler such as SLURM counts GPUs itself.
+    """
+    given = workflow.resource_settings.resources
+    slots = (given.get("gpu_slots").value or 1) if workflow.local_exec else 1
+    if slots not in range(1, MOST_SLOTS + 1):
+        raise ValueError(f"--resources gpu_slots={slots}: choose 1 to {MOST_SLOTS} jobs per GPU")
+    if gpus := given.get("gpu").value:
+        workflow.register_resource("gpu", slots * gpus)
+    os.environ[GPU_SLOTS] = str(slots)
+    return slots
 
 
 def _doubled(amount: int, attempt: int) -> int:

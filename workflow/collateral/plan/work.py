@@ -62,8 +62,10 @@ class Workload:
         """Return the sizes of a cell, which determine the work of methods."""
         if cell.name not in self._sizes:
             forget = self._num_forgotten(cell)
+            # Requests of several rounds may overlap, so that only the largest is sure to be gone.
+            before = [self.benchmark.cells[name] for name in cell.forget.earlier]
             self._sizes[cell.name] = Sizes(
-                retain=self.size.num_train - forget,
+                retain=self.size.num_train - max(forget, *map(self._num_forgotten, before), 0),
                 forget=forget,
                 classes=self.size.num_classes,
                 pixels=prod(self.size.shape),

@@ -1,7 +1,5 @@
 """Place text labels beside marks without overlap (adjustText)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Draw a plot for print with matplotlib in seaborn's style; equal plots give equal files."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Colours, markers and line styles, the same in print and on the page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

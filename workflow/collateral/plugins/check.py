@@ -13,16 +13,8 @@ from typing import Any
 from collateral.contract.messages import did_you_mean, quoted
 from collateral.contract.metrics import Metric
 from collateral.contract.params import TOUCHABLE
-from collateral.plugins.find import (
-    DATA,
-    FINDING,
-    FORGET,
-    METHOD,
-    PARTS,
-    Kind,
-    PluginError,
-    describe_error,
-)
+from collateral.plugins import find
+from collateral.plugins.find import DATA, FINDING, FORGET, METHOD, Kind
 from collateral.plugins.modules import PACKAGE, find_module, is_shipped
 
 # Required members of the file that the Snakefile imports; for a method, this is params.py.
@@ -49,7 +41,7 @@ def plugin_errors(used: Iterable[tuple[Kind, str]]) -> Iterator[str]:
 def _member_errors(kind: Kind, name: str) -> Iterator[str]:
     try:
         module = kind.load(name, "params" if kind is METHOD else "")
-    except PluginError as error:
+    except find.PluginError as error:
         yield str(error)
         return
     missing = [*_missing_members(kind, module)]
@@ -77,7 +69,7 @@ def _metrics(finding: str) -> list[str]:
     """Return the metric names of a finding; empty if the finding has another error."""
     try:
         metrics = getattr(FINDING.load(finding), "METRICS", {})
-    except PluginError:
+    except find.PluginError:
         return []
     return list(metrics) if _are_metrics(metrics) else []
 
@@ -111,7 +103,7 @@ def _path(module: Any) -> Path:
 
 def finding_errors() -> Iterator[str]:
     """Yield an error for each plugged-in finding with a syntax error or a missing import."""
-    modules = [module for part in PARTS for module in FINDING.parts(part)]
+    modules = [module for part in find.PARTS for module in FINDING.parts(part)]
     for module in modules:
         yield from _broken(module, {module}, with_packages=False)
 
@@ -135,7 +127,7 @@ def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str
     try:
         tree = _parsed(file)
     except (SyntaxError, ValueError) as error:
-        yield describe_error(error, [str(file)])
+        yield find.describe_error(error, [str(file)])
         return
     for line, name in _imports(tree.body, module):
         if problem := _missing(name, with_packages):

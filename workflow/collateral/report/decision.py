@@ -10,12 +10,10 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Source
-from collateral.findings._shared.compare import noise_floor_by_sd
 from collateral.findings.checks import red_gates
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
     COLLAPSED,
-    DAMAGED,
     HURT,
     HURT_ALL,
     HURT_FAR,
@@ -61,6 +59,7 @@ class Score:
     high: float | None
     gap: float | None  # average gap to Retrain
     share: float | None  # time as a share of Retrain's
+    needed: float | None = None  # number of seeds that would probably decide "cannot tell"
 
     @property
     def is_hurt(self) -> bool:
@@ -81,7 +80,7 @@ class CellColumn:
     title: str
     count: int  # forgotten examples
     seeds: int
-    noise: float | None  # damage within this bound is what retraining again gives
+    margin: float | None  # damage within it counts as equal to Retrain's
     nothing: float | None  # average gap of the model before unlearning
     retraining: float | None  # average gap of another retraining
     red: list[str]  # failed checks, which forbid verdicts
@@ -119,7 +118,7 @@ class Decision:
     benchmark: str
     data: str
     model: str
-    version: str  # fingerprint or version of the code
+    version: str  # fingerprint of the code that made the reference run
     has_retrain: bool
     cells: list[CellColumn]
     methods: list[MethodRow]
@@ -240,6 +239,7 @@ def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> 
         high,
         _known(cell.number(run, "avg_gap")),
         _known(cell.number(run, "rte_share")),
+        _known(cell.number(run, "seeds_needed")),
     )
 
 
@@ -249,7 +249,7 @@ def _column(cell: CellTable) -> CellColumn:
         cell.title,
         sum(count for count, _ in cell.forgotten.values()),
         len(cell.seeds),
-        _known(noise_floor_by_sd(cell, "damage", DAMAGED)),
+        _known(cell.number(cell.reference, "margin", at="damage")),
         _known(cell.number(ORIGINAL, "avg_gap")),
         _known(cell.number(cell.reference, "floor", at="avg_gap")),
         [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],

@@ -11,6 +11,7 @@ from collateral.findings.verdict import (
     HURT_ALL,
     HURT_FAR,
     LIKE,
+    UNDECIDED,
     UNFORGOTTEN,
 )
 from collateral.report.decision import USABLE, Decision, MethodRow, format_points
@@ -21,6 +22,7 @@ HARMS = {
     "hurts everyone": (HURT_FAR,),
     "collapses": (COLLAPSED,),
 }
+ERROR = "If no method differed from Retrain, the chance of any finding would be at most 5 %."
 MOST_NAMED = 3  # methods that a sentence names; of more it gives the number
 MOST_LISTED = 3  # cells whose gaps are listed one by one; of more the mean is given
 
@@ -73,12 +75,12 @@ def _recommendation(decision: Decision) -> str:
 
 
 def _caveat(best: MethodRow, decision: Decision) -> str:
-    """Say whether the damage of the best method is larger than between two retrained models."""
+    """Say whether the damage of the best method is larger than what counts as equal."""
     pairs = zip(best.scores, decision.cells, strict=True)
     may_hurt = any(
-        score.damage > cell.noise
+        score.damage > cell.margin
         for score, cell in pairs
-        if score and score.damage is not None and cell.noise is not None
+        if score and score.damage is not None and cell.margin is not None
     )
     return "but may hurt the neighbours" if may_hurt else "with no failure found"
 
@@ -147,12 +149,55 @@ def describe_setting(decision: Decision) -> str:
 
 
 def explanation(decision: Decision) -> str:
-    """Return the numbers behind the headline."""
+    """Return the distance of the best method from Retrain, or who did not forget."""
+    if not decision.has_verdicts:
+        return ""
+    if best := find_best(decision):
+        return _distances(best, decision)
+    unforgotten = [row.label for row in decision.methods if row.count(UNFORGOTTEN)]
+    return f"Did not forget: {', '.join(unforgotten)}." if unforgotten else ""
+
+
+def certainty(decision: Decision) -> str:
+    """Return how sure the headline is: what the seeds prove, and the intervals of the harm."""
     if not decision.has_verdicts:
         return ""
     best = find_best(decision)
-    parts = [_distances(best, decision) if best else "", _certainty(best, decision)]
+    parts = [_proof(best, decision) if best else "", _harm_intervals(decision), ERROR]
     return " ".join(part for part in parts if part)
+
+
+def _proof(best: MethodRow, decision: Decision) -> str:
+    """Say whether the best method is proven to equal Retrain, and how many seeds may decide."""
+    if best.count(LIKE) == len(decision.cells):
+        return f"{best.label} equals Retrain within the margins, on every measure."
+    seeds = min(cell.seeds for cell in decision.cells)
+    if seeds == 1:
+        return "One seed cannot tell a difference from chance."
+    unsure = [score for score in best.scores if score and score.verdict == UNDECIDED]
+    needed = [score.needed for score in unsure]
+    more = f"about {max(n or 0 for n in needed):.0f}" if None not in needed else "more than 100"
+    return (
+        f"{_number(seeds).capitalize()} seeds find no failure of {best.label}, and are too few to "
+        f"prove that it equals retraining; probably {more} would decide."
+    )
+
+
+def _harm_intervals(decision: Decision) -> str:
+    """Name the damage of the methods that hurt the neighbours, each in its worst cell."""
+    hurt = {
+        row.label: max((s for s in row.scores if s and s.is_hurt), key=lambda s: s.damage or 0)
+        for row in decision.methods
+        if row.count(HURT, HURT_ALL)
+    }
+    if not 0 < len(hurt) <= MOST_NAMED:
+        return ""
+    parts = [
+        f"{label} {format_points(s.damage, sign=True)} [{format_points(s.low, sign=True)}, "
+        f"{format_points(s.high, sign=True)}]"
+        for label, s in hurt.items()
+    ]
+    return f"Neighbours lose more points than others (95 % interval): {', '.join(parts)}."
 
 
 def _distances(best: MethodRow, decision: Decision) -> str:
@@ -177,13 +222,3 @@ def _list_points(values: Sequence[float | None]) -> str:
         return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
     known = [value for value in values if value is not None]
     return f"on average {format_points(sum(known) / len(known) if known else None)}"
-
-
-def _certainty(best: MethodRow | None, decision: Decision) -> str:
-    """Say what the seeds cannot show."""
-    seeds = min(cell.seeds for cell in decision.cells)
-    if best and best.count(LIKE) < len(decision.cells):
-        count = "One seed is" if seeds == 1 else f"{_number(seeds).capitalize()} seeds are"
-        return f"{count} too few to prove that it equals retraining."
-    unforgotten = [row.label for row in decision.methods if row.count(UNFORGOTTEN)]
-    return f"Did not forget: {', '.join(unforgotten)}." if unforgotten and not best else ""

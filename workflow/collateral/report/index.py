@@ -10,7 +10,7 @@ from urllib.parse import quote
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.report.decision import Decision
-from collateral.report.headline import describe_setting, find_best, headline
+from collateral.report.headline import certainty, describe_setting, find_best, headline
 from collateral.report.page import template
 from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
@@ -34,6 +34,11 @@ class Page:
     def headline(self) -> str:
         """The finding in one or two sentences."""
         return headline(self.decision)
+
+    @property
+    def certainty(self) -> str:
+        """How sure the finding is."""
+        return certainty(self.decision)
 
     @property
     def setting(self) -> str:

@@ -27,12 +27,13 @@ from collateral.report.decision import (
 )
 from collateral.report.forgotten import Forgotten, describe_forget_set
 from collateral.report.glossary import VERDICTS, split_terms
-from collateral.report.headline import describe_setting, explanation, find_best, headline
+from collateral.report.headline import certainty, describe_setting, explanation, find_best, headline
 from collateral.report.images import Gallery, HurtPictures, build_gallery, collect_hurt
 from collateral.report.provenance import (
     Lines,
     describe_metrics,
     describe_versions,
+    find_code,
     index_rows,
     list_runs,
     list_sources,
@@ -48,9 +49,9 @@ from collateral.results.table import NAMES, BenchmarkTable, CellTable, read_tabl
 
 KEY_TABLE = (
     "Dot: mean over seeds; line: 95 % interval, corrected for the number of methods; grey: the "
-    "difference between two retrained models. Gap: mean absolute deviation from Retrain over UA, "
-    "RA, TA and MIA, in points. Time: share of Retrain's. A click on a number shows its source, a "
-    "click on a heading sorts."
+    "margin, within which a difference counts as equal. Gap: mean absolute deviation from Retrain "
+    "over UA, RA, TA and MIA, in points. Time: share of Retrain's. A click on a number shows its "
+    "source, a click on a heading sorts."
 )
 KEY_MATRIX = (
     "Each field: the symbol of the verdict, and the gap to Retrain in points (mean absolute "
@@ -136,6 +137,11 @@ class BenchmarkPart:
         return explanation(self.decision)
 
     @property
+    def certainty(self) -> str:
+        """How sure the finding is."""
+        return certainty(self.decision)
+
+    @property
     def setting(self) -> str:
         """Data, model, seeds and reference in one sentence."""
         return describe_setting(self.decision)
@@ -216,7 +222,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         list(dict.fromkeys(findings.problems)),
         provenance_over_cells(shown, lines),
         describe_metrics([*shown, *inside, *decision_sources(table.cells[0])], table),
-        build_decision(folder.name, table, describe_versions(folder, table.cells[0])),
+        build_decision(folder.name, table, find_code(folder, table.cells[0])),
     )
 
 

@@ -149,6 +149,11 @@ def describe_versions(folder: Path, cell: CellTable) -> str:
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
+def find_code(folder: Path, cell: CellTable) -> str:
+    """Return the fingerprint of the code that made the reference run."""
+    return str(_record(folder, cell, cell.reference).get("code", ""))
+
+
 def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
     path = folder / place / layout.RECORD

@@ -1,14 +1,17 @@
 """Write results of benchmarks into one tar archive, with or without models and data sets.
 
 The archive has manifest.json, metadata.json (Snakemake's metadata of these files) and results/: the
-folders of the benchmarks, the theory, and the index page if it shows no other benchmark.
+folders of the benchmarks, the theory, and the index page if it shows no other benchmark. By its
+metadata of a file, Snakemake (9.27) sees that parameters or code have changed.
 """
 
 from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Iterable, Sequence
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -16,8 +19,7 @@ from typing import Any
 
 from collateral.contract.conventions import ALL_PICTURES
 from collateral.results import layout
-from collateral.results.files import atomic, write_json
-from collateral.results.metadata import TIMESTAMP, incomplete, read_metadata
+from collateral.results.files import InvalidResultError, atomic, read_json, write_json
 from collateral.results.provenance import read_signed, write_record
 from collateral.results.verification import verify_results
 
@@ -27,6 +29,9 @@ METADATA = "metadata.json"
 RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # name of the index page, in the folder of results
+STATE = ".snakemake"
+KNOWN, INCOMPLETE = "metadata", "incomplete"  # Snakemake's folders in STATE
+TIMESTAMP = ".snakemake_timestamp"  # file with the modification time of a folder that a rule made
 # Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
 # Files and folders with images of examples; AMUN's prepared images resemble the forget set.
@@ -55,15 +60,10 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
     files = {
         name: path
         for name, path in files.items()
-        if not (_shows_images(name, withheld) if with_models else _needs_models(name))
+        if not _is_left_out(name, withheld, with_models=with_models)
     }
-    about = {
-        "version": VERSION,
-        "benchmarks": names,
-        "num_files": len(files),
-        "with_models": with_models,
-    }
-    _write(out, about, metadata, files)
+    about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
+    _write(out, {**about, "benchmarks": names}, metadata, files)
     unwatched = [name for name in files if not _is_watched(name, metadata)]
     return Bundle(len(files), unwatched, withheld)
 
@@ -118,8 +118,9 @@ def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
         return {}
     folders = {str(folder) for name in names for folder in PurePosixPath(name).parents}
     outputs = [f"{RESULTS}/{name}" for name in (*names, *sorted(folders - {"."}))]
-    if unfinished := incomplete(results.parent, outputs):
-        raise ValueError(f"{unfinished[0]}: its job did not end; run again, and bundle then")
+    for output in outputs:
+        if _metadata_path(results.parent, INCOMPLETE, output).is_file():
+            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
     return read_metadata(results.parent, outputs)
 
 
@@ -138,15 +139,12 @@ def _withholds_pictures(folder: Path) -> bool:
     return any(read_signed(record, folder)["keep"] != ALL_PICTURES for record in records)
 
 
-def _needs_models(name: str) -> bool:
-    """Return whether a file is left out of archives without models."""
-    return not WITHOUT_MODELS.isdisjoint(PurePosixPath(name).parts)
-
-
-def _shows_images(name: str, withheld: Sequence[str]) -> bool:
-    """Return whether a file contains images of a benchmark that hides them."""
+def _is_left_out(name: str, withheld: Sequence[str], *, with_models: bool) -> bool:
+    """Return whether a file is of a model, or has images of a benchmark that withholds them."""
     first, *rest = PurePosixPath(name).parts
-    return first in withheld and not WITH_IMAGES.isdisjoint(rest)
+    if with_models:
+        return first in withheld and not WITH_IMAGES.isdisjoint(rest)
+    return not WITHOUT_MODELS.isdisjoint((first, *rest))
 
 
 def _name(path: Path, results: Path) -> str:
@@ -160,16 +158,39 @@ def _write(
         own = {part: Path(name) / part for part in (MANIFEST, METADATA)}
         write_json(own[METADATA], metadata)
         write_record(own[MANIFEST], about, root=Path(name), files=[own[METADATA]])
+        added = own | {f"{RESULTS}/{part}": path for part, path in files.items()}
         with tarfile.open(temporary, "w") as archive:
-            for part, path in own.items():
-                _add(archive, part, path)
-            for part, path in files.items():
-                _add(archive, f"{RESULTS}/{part}", path)
+            for part, path in added.items():
+                # Without owner and time, so that equal files give equal archives.
+                member = tarfile.TarInfo(part)
+                member.size = path.stat().st_size
+                with path.open("rb") as file:
+                    archive.addfile(member, file)
 
 
-def _add(archive: tarfile.TarFile, name: str, path: Path) -> None:
-    """Add a file without owner and time, so that equal files give equal archives."""
-    member = tarfile.TarInfo(name)
-    member.size = path.stat().st_size
-    with path.open("rb") as file:
-        archive.addfile(member, file)
+def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
+    """Return Snakemake's metadata of outputs by path; outputs without metadata are omitted."""
+    found = {}
+    for output in outputs:
+        path = _metadata_path(project, KNOWN, output)
+        with suppress(InvalidResultError):  # Snakemake ignores damaged metadata as well.
+            found[output] = read_json(path) if path.is_file() else None
+    return {output: content for output, content in found.items() if content}
+
+
+def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
+    """Write metadata to the files where Snakemake reads it."""
+    # Snakemake assumes an old version of itself if only one of the two folders exists.
+    for kind in (KNOWN, INCOMPLETE):
+        (project / STATE / kind).mkdir(parents=True, exist_ok=True)
+    for output, content in metadata.items():
+        write_json(_metadata_path(project, KNOWN, output), content, sort_keys=False)
+
+
+def _metadata_path(project: Path, kind: str, output: str) -> Path:
+    """Return the path of Snakemake's metadata of an output; long names are split into folders."""
+    where = project / STATE if (project / STATE).exists() else project
+    longest = (os.pathconf(where, "PC_NAME_MAX") if os.name == "posix" else 0) or 255
+    name, length = urlsafe_b64encode(output.encode()).decode(), longest - 1
+    *folders, last = (name[start : start + length] for start in range(0, len(name), length))
+    return Path(project / STATE / kind, *(f"@{folder}" for folder in folders), last)

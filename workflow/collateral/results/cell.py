@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import At, Row
-from collateral.metrics.near import Mask, near_masks
+from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
@@ -108,6 +108,10 @@ class CellResults:
     probed: tuple[str, ...] = ()  # names of the probes of the config
     margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
     looks: tuple[int, ...] = ()  # numbers of seeds at which the config declares looks at verdicts
+    groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
+    positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
+    # Cells of all rounds of requests, if this is the cell of the last round.
+    rounds: tuple[str, ...] = ()
     reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -138,6 +142,13 @@ class CellResults:
         """Similarity of every example to the forget set."""
         path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
         return Neighbours.load(verify(path, self.folder))
+
+    @cached_property
+    def by_round(self) -> list[CellResults]:
+        """Results of every round, in the cell of the last one."""
+        return [
+            replace(self, name=name, rounds=(), _known=defaultdict(dict)) for name in self.rounds
+        ]
 
     def check(self) -> None:
         """Raise if a file is from another cell, seed or run."""
@@ -252,6 +263,7 @@ class CellResults:
         folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
         folders += [self._probe(seed) for seed in self.seeds if self.probed]
         folders += [self._exposure(run) for run in self.exposed]
+        folders += [result.folder for cell in self.by_round for result in cell.all_results()]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _tune(self, method: str) -> Path:

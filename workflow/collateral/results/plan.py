@@ -94,26 +94,12 @@ class BenchmarkPlan:
     def load(path: Path) -> BenchmarkPlan:
         """Read a file that `save` wrote."""
         content = read_signed(path, path.parent)
-        cells = {
-            name: CellPlan(
-                tuple(Sweep(**sweep) for sweep in cell["sweeps"]),
-                cell["trials"],
-                tuple(cell.get("paced", ())),
-                cell.get("candidates", {}),
-            )
-            for name, cell in content["cells"].items()
-        }
-        # Plans of older versions have none of the following keys.
-        return BenchmarkPlan(
-            content["labels"],
-            content["sharing"],
-            cells,
-            content.get("data", {}),
-            content.get("model", ""),
-            content.get("select", PAPER),
-            content.get("reference", layout.RETRAIN),
-            content.get("test_drawn"),
-            content.get("printed", ""),
-            {run: About(**one) for run, one in content.get("about", {}).items()},
-            content.get("figure_width", FIGURE_WIDTH),
-        )
+        # Plans of older versions lack some keys, whose defaults are used.
+        content["cells"] = {name: _cell_plan(cell) for name, cell in content["cells"].items()}
+        content["about"] = {run: About(**one) for run, one in content.get("about", {}).items()}
+        return BenchmarkPlan(**content)
+
+
+def _cell_plan(content: Mapping[str, Any]) -> CellPlan:
+    sweeps = tuple(Sweep(**sweep) for sweep in content["sweeps"])
+    return CellPlan(**{**content, "sweeps": sweeps, "paced": tuple(content.get("paced", ()))})

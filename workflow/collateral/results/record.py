@@ -15,6 +15,8 @@ from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.provenance import verify
 
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
+GPU_SLOTS = "COLLATERAL_GPU_SLOTS"  # environment variable: number of jobs that share a GPU
+MOST_SLOTS = 16  # largest number of jobs that can share a GPU
 EPOCH_SECONDS = f"{TRACKED}seconds"  # key in cost.json of a tracked run: seconds by epoch
 STATED = "stated"  # key in cost.json for seconds that the user states and nobody measured
 NAMES_IN_FILE = "names_in_file"  # key in a record for parameter names before `rename`, by new name
@@ -45,9 +47,14 @@ def measure_cost(
     """Return the content of cost.json: seconds per phase, peak memory, and the device.
 
     Without measured phases, the total is None. The peak memory of a forked job leaves out the
-    libraries that it shares with the warm server.
+    libraries that it shares with the warm server. The seconds of a job that shares its GPU are
+    kept apart, because they depend on the other jobs: no table shows them.
     """
+    slots = gpu_slots() if device == "cuda" else 1
+    shared = {"gpu_slots": slots, "shared_seconds": dict(seconds)} if slots > 1 else {}
+    seconds = {} if shared else seconds
     return {
+        **shared,
         "seconds": dict(seconds),
         "total_seconds": sum(seconds.values()) if seconds else None,
         "peak_rss_mb": peak_rss_mb(),
@@ -58,6 +65,11 @@ def measure_cost(
         "job": os.environ.get("SLURM_JOB_ID"),
         "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }
+
+
+def gpu_slots() -> int:
+    """Return the number of jobs that may have the GPU of this job at the same time."""
+    return int(os.environ.get(GPU_SLOTS, "1"))
 
 
 def read_selected(path: Path, root: Path) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +30,23 @@ def ids_hash(ids: NDArray[np.int64]) -> str:
 
 @dataclass(frozen=True)
 class Split:
-    """A forget set: indices into the train set, ascending; all other examples are retained."""
+    """A forget set: indices into the train set, ascending; the others are retained.
+
+    In a later round, the requests of earlier rounds are in neither of both.
+    """
 
     forget: NDArray[np.int64]
     num_train: int
     affected: tuple[int, ...]  # classes present in the forget set
     chosen: dict[str, Any]  # kind and parameters of the forget set, with classes by name
+    # Requests of all earlier rounds, ascending: neither forgotten now nor retained.
+    earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
 
     @property
     def retain(self) -> NDArray[np.int64]:
         """Indices of the retained examples, ascending."""
         kept = np.ones(self.num_train, dtype=bool)
-        kept[self.forget] = False
+        kept[self.forget] = kept[self.earlier] = False
         return np.flatnonzero(kept)
 
     def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -54,18 +60,31 @@ class Split:
 
     @property
     def hash(self) -> str:
-        """Hash of the forget set and of the size of the train set."""
+        """Hash of the forget set, of earlier requests and of the size of the train set."""
         content = f"{self.num_train}:{self.forget.tolist()}"
+        content += f":{self.earlier.tolist()}" if len(self.earlier) else ""
         return hashlib.sha256(content.encode()).hexdigest()
 
     def attack_seed(self, seed: int) -> int:
         """Return the seed of the examples drawn for membership attacks on all runs of a seed."""
         return derive_seed("mia", self.hash, seed)
 
-    def save(self, path: Path, labels: Labels, source: Path, code: str = "") -> None:
-        """Write a readable JSON file; `source` is the file of labels that was split."""
+    def save(
+        self,
+        path: Path,
+        labels: Labels,
+        source: Path,
+        code: str = "",
+        inputs: Sequence[Path] = (),
+    ) -> None:
+        """Write a readable JSON file; `source` is the file of labels that was split.
+
+        `inputs` are further files by which the examples were chosen: of models, of earlier rounds.
+        """
+        before = {"earlier": self.earlier.tolist()} if len(self.earlier) else {}
         content = {
             "forget": self.forget.tolist(),
+            **before,
             "num_train": self.num_train,
             "num_forget": len(self.forget),
             "affected": list(self.affected),
@@ -73,7 +92,7 @@ class Split:
             "chosen": self.chosen,
             "code": code,
             "hash": self.hash,
-            INPUTS: hash_files([source], source.parent),
+            INPUTS: hash_files([source, *inputs], source.parent),
         }
         write_signed(path, content, source.parent)
 
@@ -87,6 +106,7 @@ class Split:
             num_train=content["num_train"],
             affected=tuple(content["affected"]),
             chosen=content["chosen"],
+            earlier=np.array(content.get("earlier", []), dtype=np.int64),
         )
         if split.hash != content["hash"]:
             raise InvalidResultError(path, "its forget set does not fit the hash of it")

@@ -136,7 +136,9 @@ def at_order(at: str) -> tuple[bool, int, str]:
 def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequence[str]) -> None:
     """Write the rows of a cell, sorted by run, seed, metric, set and index."""
     chosen = cell.split.chosen
-    place = {"cell": cell.name, **{key: chosen.get(key, "") for key in ("class", "fraction")}}
+    # A later round's request may leave out what was requested before: its share means nothing.
+    stated = {} if len(cell.split.earlier) else chosen
+    place = {"cell": cell.name, **{key: stated.get(key, "") for key in ("class", "fraction")}}
     written = (
         {
             **place,

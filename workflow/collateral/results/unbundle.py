@@ -12,27 +12,15 @@ import os
 import shutil
 import tarfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from collateral.results import layout
-from collateral.results.bundle import (
-    INDEX,
-    MANIFEST,
-    METADATA,
-    RESULTS,
-    THEORY,
-    VERSION,
-    is_hidden,
-    pages,
-    results_files,
-)
+from collateral.results import bundle, layout
+from collateral.results.bundle import INDEX, MANIFEST, METADATA, RESULTS, THEORY, is_hidden
 from collateral.results.files import InvalidResultError, read_json
-from collateral.results.metadata import read_metadata, write_metadata
 from collateral.results.provenance import read_signed, verify
 from collateral.results.verification import verify_results
 
@@ -81,10 +69,10 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
             _unpack(archive, scratch / str(number)) for number, archive in enumerate(archives)
         ]
         benchmarks = sorted({name for source in sources for name in source.benchmarks})
-        here = Source(str(results), benchmarks, results_files(results, benchmarks), {})
+        here = Source(str(results), benchmarks, bundle.results_files(results, benchmarks), {})
         origin, left_out = _join(here, sources)
         # The index page is left out, because it would not list all benchmarks.
-        if not pages(results) <= {*benchmarks}:
+        if not bundle.pages(results) <= {*benchmarks}:
             left_out.add("index")
         origin = {
             name: source
@@ -93,7 +81,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
         }
         _check_sound(here, origin, scratch / "joined")
         # Metadata is written before the files, because Snakemake ignores changes without metadata.
-        write_metadata(results.parent, _new_metadata(sources, results, left_out))
+        bundle.write_metadata(results.parent, _new_metadata(sources, results, left_out))
         new = [name for name, source in origin.items() if source is not here]
         _move({name: origin[name].files[name] for name in new}, results)
     return Unbundled(benchmarks, len(new), sorted(left_out))
@@ -101,10 +89,15 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 def _unpack(archive: Path, folder: Path) -> Source:
     """Extract an archive into an empty folder; raise if `bundle` cannot have written it."""
-    with _name_broken_archive(archive), tarfile.open(archive, "r:") as file:
-        members = file.getmembers()
-        _check_names(archive, members)
-        file.extractall(folder, members, filter="data")
+    if not archive.is_file():
+        raise ValueError(f"{archive}: there is no such file")
+    try:
+        with tarfile.open(archive, "r:") as file:
+            members = file.getmembers()
+            _check_names(archive, members)
+            file.extractall(folder, members, filter="data")
+    except (tarfile.TarError, EOFError) as error:
+        raise ValueError(f"{archive}: broken, or no bundle: {error}; {AGAIN}") from None
     manifest = _read_manifest(archive, folder)
     _check_complete(archive, members, manifest)
     benchmarks = manifest["benchmarks"]
@@ -114,17 +107,8 @@ def _unpack(archive: Path, folder: Path) -> Source:
         for output, content in read_json(folder / METADATA).items()
         if output.startswith(known) or output == f"{RESULTS}/{INDEX}"
     }
-    return Source(str(archive), benchmarks, results_files(folder / RESULTS, benchmarks), metadata)
-
-
-@contextmanager
-def _name_broken_archive(archive: Path) -> Iterator[None]:
-    if not archive.is_file():
-        raise ValueError(f"{archive}: there is no such file")
-    try:
-        yield
-    except (tarfile.TarError, EOFError) as error:
-        raise ValueError(f"{archive}: broken, or no bundle: {error}; {AGAIN}") from None
+    files = bundle.results_files(folder / RESULTS, benchmarks)
+    return Source(str(archive), benchmarks, files, metadata)
 
 
 def _check_names(archive: Path, members: Sequence[tarfile.TarInfo]) -> None:
@@ -153,8 +137,8 @@ def _read_manifest(archive: Path, folder: Path) -> dict[str, Any]:
         verify(folder / METADATA, folder, folder / MANIFEST)
     except InvalidResultError as fault:
         raise ValueError(f"{archive}: {fault.path.name}: {fault.reason}; {AGAIN}") from None
-    if manifest.get("version") != VERSION:
-        versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
+    if manifest.get("version") != bundle.VERSION:
+        versions = f"version {manifest.get('version')}, and this Collateral reads {bundle.VERSION}"
         raise ValueError(f"{archive}: {versions}; unpack it with the one that wrote it")
     for name in manifest["benchmarks"]:
         if PurePosixPath(name).parts != (name,) or is_hidden(name):
@@ -166,8 +150,7 @@ def _check_complete(
     archive: Path, members: Sequence[tarfile.TarInfo], manifest: Mapping[str, Any]
 ) -> None:
     """Raise if the files of an archive are not the files that its manifest lists."""
-    names = [PurePosixPath(member.name).parts[1:] for member in members]
-    names = [name for name in names if name]
+    names = [*filter(None, (PurePosixPath(member.name).parts[1:] for member in members))]
     if len(names) != manifest["num_files"]:
         counts = f"{len(names)} of its {manifest['num_files']} files are there"
         raise ValueError(f"{archive}: {counts}; {AGAIN}")
@@ -236,7 +219,7 @@ def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) 
     # Metadata of the first source overrides that of later sources.
     for source in reversed(sources):
         given |= source.metadata
-    here = read_metadata(results.parent, given)
+    here = bundle.read_metadata(results.parent, given)
     names = {output: output.removeprefix(f"{RESULTS}/") for output in given}
     return {
         output: content

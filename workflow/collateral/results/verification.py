@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collateral.results import layout
+from collateral.results import layout, provenance
 from collateral.results.files import MISSING, InvalidResultError, read_json
-from collateral.results.provenance import (
-    FILES,
-    INPUTS,
-    NO_RECORD,
-    OTHER_CONTENT,
-    OTHER_INPUT,
-    PLACE,
-    content_hash,
-    read_page,
-    read_signed,
-)
+from collateral.results.provenance import FILES, INPUTS, content_hash
 
 # Files that may be absent (as after `unbundle`): tables, figures and pages do not need them.
 DISPENSABLE = {
@@ -88,35 +78,33 @@ class _Verifier:
 
     def check_signed(self, path: Path) -> None:
         """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
-        content = self._read_signed(path)
-        if content is None:
-            return
-        for fault in (
-            *self._check_files(path, content),
-            *self._check_inputs(path, content, _root(path)),
-        ):
-            self.faults.setdefault(fault.path, fault)
+        if content := self._read_signed(path):
+            # The paths in a JSON file are relative to the folder that its own path starts at.
+            ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
+            root = Path(os.path.normpath(path.joinpath(*ups)))
+            self._note(self._check_files(path, content))
+            self._note(self._check_inputs(path, content, root))
 
     def check_other(self, path: Path) -> None:
         """Report a file that no record lists, although it must be listed."""
         if path.name not in RECORDED or path in self._listed:
             return
-        is_index = path.name == layout.REPORT and benchmark_folder(path) is None
-        for fault in self._check_index(path) if is_index else self._check_unlisted(path):
-            self.faults.setdefault(fault.path, fault)
-
-    def _check_unlisted(self, path: Path) -> Iterator[InvalidResultError]:
+        if path.name == layout.REPORT and benchmark_folder(path) is None:  # the index page
+            try:
+                self._note(self._check_inputs(path, provenance.read_page(path), path.parent))
+            except InvalidResultError as fault:
+                self._note([fault])
+            return
         record = layout.record_path(path)
         records = [record, *(above / layout.RECORD for above in path.parents)]
         # If the record is broken, only the record is reported.
         if not any(one in self.faults for one in records):
-            yield InvalidResultError(path, NO_RECORD.format(record.name))
+            self._note([InvalidResultError(path, provenance.NO_RECORD.format(record.name))])
 
-    def _check_index(self, path: Path) -> Iterator[InvalidResultError]:
-        try:
-            yield from self._check_inputs(path, read_page(path), path.parent)
-        except InvalidResultError as fault:
-            yield fault
+    def _note(self, faults: Iterable[InvalidResultError]) -> None:
+        """Keep the first fault of every file."""
+        for fault in faults:
+            self.faults.setdefault(fault.path, fault)
 
     def _check_files(
         self, record: Path, content: Mapping[str, Any]
@@ -126,7 +114,7 @@ class _Verifier:
             self._listed.add(path)
             if path.exists():
                 if content_hash(path) != digest:
-                    yield InvalidResultError(path, OTHER_CONTENT.format(record.name))
+                    yield InvalidResultError(path, provenance.OTHER_CONTENT.format(record.name))
             elif path.name in DISPENSABLE:
                 self.absent.append(path)
             else:
@@ -141,7 +129,7 @@ class _Verifier:
         for name, digest in content.get(INPUTS, {}).items():
             now = self._expected_hash(root / name)
             if now is not None and now != digest:
-                yield InvalidResultError(path, OTHER_INPUT.format(root / name))
+                yield InvalidResultError(path, provenance.OTHER_INPUT.format(root / name))
             elif Path(name).name in layout.SIGNED and not (root / name).exists():
                 yield InvalidResultError(root / name, f"{MISSING}, and {path.name} names it")
 
@@ -157,17 +145,10 @@ class _Verifier:
     def _read_signed(self, path: Path) -> dict[str, Any] | None:
         """Read a JSON file with its own hash, once; None if it is missing or broken."""
         if path not in self._read:
+            self._read[path] = None
             try:
-                self._read[path] = (
-                    read_signed(path, benchmark_folder(path)) if path.exists() else None
-                )
+                if path.exists():
+                    self._read[path] = provenance.read_signed(path, benchmark_folder(path))
             except InvalidResultError as fault:
                 self.faults[path] = fault
-                self._read[path] = None
         return self._read[path]
-
-
-def _root(path: Path) -> Path:
-    """Return the folder that the paths in a JSON file are relative to."""
-    ups = [".." for _ in Path(read_json(path)[PLACE]).parts]
-    return Path(os.path.normpath(path.joinpath(*ups)))

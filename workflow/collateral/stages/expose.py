@@ -27,14 +27,13 @@ from collateral.contract.conventions import derive_seed
 from collateral.plugins.find import params_class
 from collateral.results import layout
 from collateral.results.experiments import ShadowMargins
-from collateral.results.provenance import INPUTS, hash_files, verify, write_record
+from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split, ids_hash
 from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile
-from collateral.training import exposure
+from collateral.training import shadows as exposure
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
-from collateral.training.job_io import Session, open_session, write_cost
-from collateral.training.numerics import describe_numerics
+from collateral.training.job_io import Session, open_session
 from collateral.training.run_method import Method, read_chosen_params
 
 LOG = logging.getLogger(__name__)
@@ -52,7 +51,7 @@ def expose(
 ) -> None:
     """Unlearn from every shadow model, skipping finished ones, and save all margins."""
     values = read_chosen_params(params_class(method), params, selected, job.data.parent)
-    session = open_session(job.data, job.threads)
+    session = open_session(job.data, job.threads, shares_gpu=True)
     parts = Split.load(split, session.folder)
     record = {"run": run, "method": method, **job.record(values, split, *selected)}
     places = [path.parent / layout.MARGINS for path in shadows]
@@ -75,12 +74,9 @@ def expose(
         LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(this.task.forget))
     path = job.out / layout.EXPOSURE_MARGINS
     exposure.stack_margins(margins, found).save(path)
-    record |= {
-        "numerics": describe_numerics(exposure.list_devices(found)),
-        **exposure.summarize_status(found),
-    }
-    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(job.out, exposure.sum_seconds(found), session.device, session.folder)
+    record |= exposure.summarize_status(found)
+    seconds, devices = exposure.sum_seconds(found), exposure.list_devices(found)
+    session.finish(job.out, record, [path], seconds, devices)
     checkpoints.clear()
 
 

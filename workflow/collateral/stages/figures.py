@@ -6,18 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.contract.conventions import FIGURE_WIDTH
-from collateral.findings.registry import (
-    VIEWS,
-    Problem,
-    Source,
-    cell_name,
-    in_page_order,
-    map_sources,
-    run_safely,
-    view_function,
-    with_part,
-    write_problems,
-)
+from collateral.findings import registry
+from collateral.findings.registry import Problem, Source
 from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import write_json
@@ -41,8 +31,8 @@ def figures(
     metrics, costs = verify(metrics, root), verify(costs, root)
     table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
     draw = partial(draw_all, folder=out, width=table.plan.figure_width)
-    problems = map_sources(draw, table, processes)
-    write_problems(out / layout.PROBLEMS, chain(*problems))
+    problems = registry.map_sources(draw, table, processes)
+    registry.write_problems(out / layout.PROBLEMS, chain(*problems))
     sign_folder(out, [plan, metrics, costs])
 
 
@@ -50,11 +40,11 @@ def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[
     """Write the figures of a cell, or over all cells, and their captions in page order."""
     captions: list[dict[str, str]] = []
     problems = []
-    cell = cell_name(source)
+    cell = registry.cell_name(source)
     folder = folder / cell
-    for finding in in_page_order(*VIEWS, reference=source.reference):
+    for finding in registry.in_page_order(*registry.VIEWS, reference=source.reference):
         write = partial(_write, finding, source, folder, captions, width)
-        problems.append(run_safely(write, finding, "plots", cell)[1])
+        problems.append(registry.run_safely(write, finding, "plots", cell)[1])
     if cell or captions:
         write_json(folder / layout.CAPTIONS, captions)
     problems += [Problem(name, "plots", cell, OLD_PART) for name in _old_findings(source.reference)]
@@ -63,9 +53,9 @@ def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[
 
 def _old_findings(reference: str) -> list[str]:
     """Return the plug-ins with a figure.py of earlier versions and without plots."""
-    old = with_part("figure", reference)
+    old = registry.with_part("figure", reference)
     names = ("plots", "plots_across")
-    return [name for name in old if not any(view_function(name, one) for one in names)]
+    return [name for name in old if not any(registry.view_function(name, one) for one in names)]
 
 
 def _write(
@@ -73,7 +63,9 @@ def _write(
 ) -> None:
     """Write the figures of a finding, and add their captions to `captions`."""
     names = {known["name"]: known["finding"] for known in captions}
-    make = view_function(finding, "plots" if isinstance(source, CellTable) else "plots_across")
+    make = registry.view_function(
+        finding, "plots" if isinstance(source, CellTable) else "plots_across"
+    )
     for plot in make(source) if make else ():
         if other := names.get(plot.name):
             raise ValueError(f"finding {other} has a plot '{plot.name}' too; rename")

@@ -1,11 +1,10 @@
 """Evaluate the user's own unlearned model; its cost is stated by the user."""
 
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import Strict
-from collateral.models._classifier import Classifier
 from collateral.plugins.find import METHOD
 from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile, state_cost
 from collateral.training.job_io import open_session, write_results
@@ -34,7 +33,7 @@ def given(
     this = Run(session.device, derive_seed(GIVEN, job.seed))
     model = session.new_model(job.model)
     with name_in_errors(f"given.{run}.weights"):
-        load_trained(cast(Classifier, model), weights, rename)
+        load_trained(model, weights, rename)
     record |= names_in_file(weights, rename)
     state_cost(rte, this.clock.seconds)
     write_results(job.out, model, session, this, record)

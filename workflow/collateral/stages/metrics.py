@@ -1,6 +1,7 @@
 """Compute all metrics and costs of a cell from the cached outputs of its runs."""
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 LISTS = (
     *("seeds", "base_seeds"),
     *("tuned", "tracked", "support_sized", "exposed", "attacks", "probed", "margins", "looks"),
+    *("groups", "positive", "rounds"),
 )
 
 
@@ -37,6 +39,9 @@ def metrics(
     probed: Annotated[Sequence[str], "probes of the models"] = (),
     margins: Annotated[Sequence[str], "stated margins in points, as ua=5"] = (),
     looks: Annotated[Sequence[int], "numbers of seeds at which verdicts are looked at"] = (),
+    groups: Annotated[Sequence[str], "columns whose values are groups of examples"] = (),
+    positive: Annotated[Sequence[str], "class whose false negatives are counted"] = (),
+    rounds: Annotated[Sequence[str], "cells of all rounds, if this is the last"] = (),
     reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN,
     fresh: Annotated[bool, "compute every number again"] = False,
     out: Annotated[Path, "metrics.csv"],
@@ -58,6 +63,9 @@ def metrics(
         probed=tuple(probed),
         margins=tuple(margins),
         looks=tuple(looks),
+        groups=tuple(groups),
+        positive=tuple(positive),
+        rounds=tuple(rounds),
         reference=reference,
     )
     results.check()
@@ -72,11 +80,17 @@ def metrics(
     write_records(results, out, costs, problems)
 
 
+def warm_up() -> None:
+    """Import the findings and hash their code, which takes half of the time of a small cell."""
+    fingerprint([import_module(name).__name__ for name in FINDING.parts("numbers")])
+
+
 def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> None:
     """Write the records: the inputs of the numbers, and the options to compute them again."""
     root = cell.folder
     files = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
-    inputs = [root / name.format(cell=cell.name) for name in files]
+    cells = dict.fromkeys([cell.name, *cell.rounds])
+    inputs = [root / name.format(cell=one) for one in cells for name in files]
     about = {"cell": cell.name, INPUTS: hash_files([*inputs, *cell.records()], root)}
     write_record(layout.record_path(costs), about, root=root, files=[costs])
     options: dict[str, Any] = {name: list(getattr(cell, name)) for name in LISTS}

@@ -20,19 +20,17 @@ from torch import Tensor, nn
 from collateral.contract.conventions import derive_seed
 from collateral.contract.probes import PARTS, Probes
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
-from collateral.metrics.near import Mask, near_masks
-from collateral.metrics.similarity import similarity_by_class
+from collateral.metrics.similarity import Mask, near_masks, similarity_by_class
 from collateral.results import layout
 from collateral.results.experiments import Probe
 from collateral.results.outputs import Embeddings
-from collateral.results.provenance import INPUTS, hash_files, verify, write_record
+from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split
 from collateral.stages._options import Job, SplitFile
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Examples, Task, move_to
 from collateral.training.inference import infer
-from collateral.training.job_io import Session, open_session, write_cost
-from collateral.training.numerics import describe_numerics
+from collateral.training.job_io import Session, open_session
 from collateral.training.probes import (
     draw,
     residual_share,
@@ -82,10 +80,8 @@ def probe(
             arrays["zrf_logits"] = prober.untrained().numpy()
     file = job.out / layout.PROBE_RESULT
     Probe(np.array(runs), **arrays).save(file)
-    record["numerics"] = describe_numerics(this.devices)
-    write_record(job.out / layout.RECORD, record, root=session.folder, files=[file])
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
-    write_cost(job.out, seconds, session.device, session.folder)
+    session.finish(job.out, record, [file], seconds, this.devices)
     checkpoints.clear()
 
 

@@ -1,27 +1,21 @@
 """Train one model of the shadow pool like the base model, on a random share of the train set."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import torch
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
-from collateral.models._classifier import Classifier
 from collateral.results import layout
 from collateral.results.experiments import ShadowMargins
-from collateral.results.files import write_rows
-from collateral.results.provenance import write_record
 from collateral.results.split import ids_hash
 from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, TrainingValues
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
-from collateral.training.job_io import open_session, write_cost, write_tensors
-from collateral.training.numerics import describe_numerics
+from collateral.training.job_io import open_session, write_history, write_model
 from collateral.training.run import Run
 from collateral.training.shadows import compute_margins, draw_membership
 from collateral.training.weights import describe_file, load_initial
-
-PLACE = ("loop", "epoch")  # first columns of history.csv
 
 
 def shadow(
@@ -38,7 +32,7 @@ def shadow(
     The seed is the number of the model in its pool.
     """
     values = TrainingParams.model_validate_json(params)
-    session = open_session(job.data, job.threads)
+    session = open_session(job.data, job.threads, shares_gpu=True)
     is_in = draw_membership(len(session.train), count, share)[job.seed]
     examples = session.train.select(torch.from_numpy(is_in.nonzero()[0]).to(session.device))
     record = {
@@ -52,15 +46,12 @@ def shadow(
     this = Run(session.device, derive_seed("shadow", job.seed), checkpoints=checkpoints)
     model = session.new_model(job.model)
     if init:
-        load_initial(cast(Classifier, model), init, rename)
+        load_initial(model, init, rename)
     with this.phase("train"):
-        model = fit(model, examples, session.test, values, this)
+        fit(model, examples, session.test, values, this)
     files = [job.out / name for name in (layout.MODEL, layout.MARGINS, layout.HISTORY)]
-    write_tensors(files[0], {k: v.cpu().contiguous() for k, v in model.state_dict().items()})
+    write_model(files[0], model)
     ShadowMargins(is_in, compute_margins(model, session.train)).save(files[1])
-    columns = sorted({name for row in this.history for name in row}.difference(PLACE))
-    write_rows(files[2], [*PLACE, *columns], this.history)
-    record["numerics"] = describe_numerics(this.devices)
-    write_record(job.out / layout.RECORD, record, root=session.folder, files=files)
-    write_cost(job.out, this.clock.seconds, session.device, session.folder)
+    write_history(files[2], this.history)
+    session.finish(job.out, record, files, this.clock.seconds, this.devices)
     checkpoints.clear()

@@ -1,16 +1,28 @@
 """Choose the forget set of a cell and write its split."""
 
 import json
+from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
 
 from collateral.data._subset import choose_forget_set
+from collateral.metrics.klom import margins
+from collateral.metrics.memorisation import memorisation
+from collateral.plugins.find import FORGET
 from collateral.results.dataset import Labels
+from collateral.results.experiments import ShadowMargins
+from collateral.results.outputs import StoredOutputs
 from collateral.results.provenance import verify
 from collateral.results.split import Split
 from collateral.stages._options import Code
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 def split(
@@ -18,11 +30,61 @@ def split(
     labels: Annotated[Path, "labels.npz"],
     kind: Annotated[str, "kind of forget set"],
     params: Annotated[str, "parameters of the forget set, as JSON"],
+    models: Annotated[Sequence[Path], "outputs of the base, or margins of the shadow models"] = (),
+    earlier: Annotated[Sequence[Path], "split.json of every earlier round"] = (),
     code: Code = "",
     out: Annotated[Path, "split.json to write"],
 ) -> None:
     """Choose the forget set and write split.json."""
-    known = Labels.load(verify(labels, labels.parent))
-    forget, chosen = choose_forget_set(known, kind, json.loads(params))
-    affected = tuple(np.unique(known.train[forget]).tolist())
-    Split(forget, len(known.train), affected, chosen).save(out, known, labels, code)
+    root = labels.parent
+    known = Labels.load(verify(labels, root))
+    files = [verify(path, root) for path in models]
+    read = {"base": read_losses, "shadows": read_memorisation}
+    needs = getattr(FORGET.load(kind), "NEEDS", None)
+    by_example, measured = read[needs](files, known) if needs else (None, {})
+    forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
+    before = [Split.load(path, root).forget for path in earlier]
+    found = make_split(known, forget, chosen, before)
+    for name, values in measured.items():
+        found.chosen.update({name: mean(values[found.forget]), f"{name}_of_all": mean(values)})
+    found.save(out, known, labels, code, [*files, *earlier])
+
+
+def make_split(
+    labels: Labels, forget: Indices, chosen: dict[str, Any], earlier: Sequence[Indices]
+) -> Split:
+    """Return the split of a request; examples of earlier requests are left out of it."""
+    before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
+    if count := np.count_nonzero(np.isin(forget, before)):
+        forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
+    if not len(forget):
+        raise ValueError(f"forget set {chosen}: all of it was requested in earlier rounds")
+    affected = tuple(np.unique(labels.train[forget]).tolist())
+    found = Split(forget, len(labels.train), affected, chosen, before)
+    if not len(found.retain):
+        raise ValueError(f"forget set {chosen}: with earlier rounds, no example is retained")
+    return found
+
+
+def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:
+    """Return the losses of the base by which examples are chosen, and again to report means."""
+    # From logits, because stored probabilities of many examples are rounded to 1.
+    loss: Floats = np.logaddexp(0, -margins(StoredOutputs(files[0], "train").logits, labels.train))
+    return loss, {"mean_loss": loss}
+
+
+def read_memorisation(files: Sequence[Path], _: Labels) -> tuple[Floats, dict[str, Floats]]:
+    """Return memorisation by the first half of the pool to choose, by the second to report."""
+    pool = [ShadowMargins.load(file) for file in files]
+    is_in = np.stack([one.is_in for one in pool])
+    probability = expit(np.stack([one.margin for one in pool]).astype(np.float64))
+    half = len(pool) // 2
+    choosing, other = (
+        memorisation(is_in[part], probability[part]) for part in (slice(half), slice(half, None))
+    )
+    return choosing, {"memorisation": other}
+
+
+def mean(values: Floats) -> float:
+    """Return the mean of the defined values to four significant digits."""
+    return float(f"{np.nanmean(values):.4g}")

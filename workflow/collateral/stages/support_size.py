@@ -11,11 +11,10 @@ from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
 from collateral.results.experiments import SupportSizes
-from collateral.results.provenance import write_record
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
-from collateral.training.job_io import open_session, write_cost
+from collateral.training.job_io import open_session
 from collateral.training.run import Run
 from collateral.training.run_method import Method, load_method, read_chosen_params
 
@@ -47,8 +46,7 @@ def support_size(
     found = SupportSizes(sizes=np.array(fitting), top=np.array(num_kept), **taught, **stepped)
     path = job.out / layout.SUPPORT_SIZES
     found.save(path)
-    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(job.out, seconds, session.device, session.folder)
+    session.finish(job.out, record, [path], seconds)
     checkpoints.clear()
 
 

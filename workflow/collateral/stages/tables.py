@@ -5,17 +5,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
+from collateral.findings import registry
 from collateral.findings._shared.write import write_table
-from collateral.findings.registry import (
-    Problem,
-    Source,
-    cell_name,
-    in_page_order,
-    make_tables,
-    map_sources,
-    run_safely,
-    write_problems,
-)
+from collateral.findings.registry import Problem, Source
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import sign_folder, verify
@@ -34,8 +26,8 @@ def tables(
     root = metrics.parent
     metrics, costs = verify(metrics, root), verify(costs, root)
     table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
-    problems = map_sources(partial(write_all, out=out), table, processes)
-    write_problems(out / layout.PROBLEMS, chain(*problems))
+    problems = registry.map_sources(partial(write_all, out=out), table, processes)
+    registry.write_problems(out / layout.PROBLEMS, chain(*problems))
     sign_folder(out, [plan, metrics, costs])
 
 
@@ -43,16 +35,16 @@ def write_all(source: Source, out: Path) -> list[Problem]:
     """Write the tables of a cell, or over all cells; return the findings that raised."""
     owners: dict[str, str] = {}
     problems = []
-    for finding in in_page_order("views", reference=source.reference):
+    for finding in registry.in_page_order("views", reference=source.reference):
         make = partial(_write, finding, source, out, owners)
-        problems.append(run_safely(make, finding, "table", cell_name(source))[1])
+        problems.append(registry.run_safely(make, finding, "table", registry.cell_name(source))[1])
     return list(filter(None, problems))
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[str, str]) -> None:
     """Write a finding's tables of a cell or over all cells; `owners` maps tables to findings."""
-    cell = cell_name(source)
-    for table in make_tables(finding, source):
+    cell = registry.cell_name(source)
+    for table in registry.make_tables(finding, source):
         if (owner := owners.setdefault(table.name, finding)) != finding:
             raise ValueError(f"finding {owner} has a table '{table.name}' already; rename it")
         write_table(table, out / cell, cell)

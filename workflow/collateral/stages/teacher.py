@@ -5,11 +5,10 @@ import shutil
 from collateral.plugins.find import prepare_class, prepared_name
 from collateral.results import layout
 from collateral.results.files import write_json
-from collateral.results.provenance import write_record
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import open_checkpoints
-from collateral.training.job_io import open_session, write_cost
+from collateral.training.job_io import open_session
 from collateral.training.run_method import load_method
 
 
@@ -29,6 +28,5 @@ def teacher(*, job: MethodJob) -> None:
     prepared.save(folder, session.device, session.folder, job.preparation_record(params))
     path = job.out / layout.TEACHER_RESULT
     write_json(path, {"teacher_ua": prepared.reported["teacher_ua"]})
-    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(job.out, prepared.seconds, session.device, session.folder)
+    session.finish(job.out, record, [path], prepared.seconds)
     checkpoints.clear()

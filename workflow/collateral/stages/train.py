@@ -6,11 +6,10 @@ Training starts from scratch or from the user's weights; a trained model of the 
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
-from collateral.models._classifier import Classifier
 from collateral.models._metadata import UNKNOWN, WORK, declared_work
 from collateral.plugins.find import MODEL
 from collateral.results.split import Split, ids_hash
@@ -58,7 +57,7 @@ def train(
         **job.record(values, *filter(None, [split])),
         **_describe_start(init, weights, rename),
     }
-    session = open_session(job.data, job.threads)
+    session = open_session(job.data, job.threads, shares_gpu=True)
     examples = session.train
     if split:
         examples = session.task(Split.load(split, session.folder)).retain
@@ -70,16 +69,16 @@ def train(
     model = session.new_model(job.model)
     if init:
         with name_in_errors("init.weights"):
-            load_initial(cast(Classifier, model), init, rename)
+            load_initial(model, init, rename)
     if weights:
         with name_in_errors(f"{role}.weights"):
-            load_trained(cast(Classifier, model), weights, rename)
+            load_trained(model, weights, rename)
             _check_accuracy(accuracy(model, examples), session.data.info.num_classes)
         record |= names_in_file(weights, rename)
         state_cost(rte, this.clock.seconds)
     else:
         with this.phase("train"):
-            model = fit(model, examples, session.test, values, this)
+            fit(model, examples, session.test, values, this)
     write_results(job.out, model, session, this, record, with_embeddings=role == "base")
     checkpoints.clear()
 

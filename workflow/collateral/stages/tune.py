@@ -23,12 +23,12 @@ from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json, write_json, write_rows
 from collateral.results.outputs import ModelOutputs
-from collateral.results.provenance import verify, write_record
+from collateral.results.provenance import verify
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.inference import compute_outputs
-from collateral.training.job_io import Session, find_status, open_session, write_cost
+from collateral.training.job_io import Session, find_status, open_session
 from collateral.training.run_method import Method, Prepared, load_method, read_prepared
 
 MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
@@ -74,8 +74,7 @@ def tune(
     write_choice(job.out, rows, candidates, select)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
     files = [job.out / name for name in (layout.TRIALS, layout.SELECTED)]
-    write_record(job.out / layout.RECORD, record, root=session.folder, files=files)
-    write_cost(job.out, {**seconds, **prepared.seconds}, session.device, session.folder)
+    session.finish(job.out, record, files, {**seconds, **prepared.seconds})
     checkpoints.clear()
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from collateral.contract.conventions import SKIPPED
 from collateral.contract.params import MethodParams
 from collateral.metrics.accuracy import accuracies
 from collateral.plugins.find import method_kind, params_class, prepared_name
 from collateral.results import layout
 from collateral.results.epochs import keep_outputs
 from collateral.results.outputs import StoredOutputs
-from collateral.results.provenance import INPUTS, hash_files, verify
+from collateral.results.provenance import INPUTS, content_hash, hash_files, read_signed, verify
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob, RunName, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
@@ -58,14 +59,17 @@ def unlearn(
     tracker = make_tracker(session, split) if track else None
     inputs: list[Any] = []
     prepared = None
-    if method.has_prepare:
-        prepared, files = preparation(job, session, method, params, checkpoints)
+    skip = find_failed_start(job.base, session, split)
+    if method.has_prepare and not skip:
+        prepared, files = preparation(job, session, split, method, params, checkpoints)
         record[INPUTS] |= hash_files(files, session.folder)
         inputs = [prepared.tensors]
     elif retrained:
         outputs = verify(retrained[0], session.folder)
         inputs = [soft_labels(outputs, split).to(session.device)]
-    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints, tracker=tracker)
+    model, this = method.unlearn(
+        params, *inputs, checkpoints=checkpoints, tracker=tracker, skip=skip
+    )
     if prepared:
         prepared.add_to(this)
     # Delete the file of an earlier run that was tracked.
@@ -74,9 +78,18 @@ def unlearn(
     checkpoints.clear()
 
 
+def find_failed_start(base: Path, session: Session, split: Split) -> str:
+    """Return why a later round is skipped: its method has no usable model; else an empty text."""
+    if not len(split.earlier):
+        return ""
+    status = read_signed(layout.record_path(base), session.folder)["status"]
+    return f"{status} in the round before" if status in ("diverged", SKIPPED) else ""
+
+
 def preparation(
     job: MethodJob,
     session: Session,
+    split: Split,
     method: Method,
     params: MethodParams,
     checkpoints: Checkpoints,
@@ -88,7 +101,9 @@ def preparation(
         folder, prepared = shared
         return prepared, [folder / layout.PREPARED_TENSORS]
     prepared = method.prepare(params, checkpoints.within("prepare"))
-    folder = own / prepared_name(job.method, params)
+    # The model that a later round starts from is of this run alone.
+    start = f"-{content_hash(job.base)[:10]}" if len(split.earlier) else ""
+    folder = own / f"{prepared_name(job.method, params)}{start}"
     record = job.preparation_record(params)
     prepared.save(folder, session.device, session.folder, record)
     return prepared, []

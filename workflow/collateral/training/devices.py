@@ -1,23 +1,32 @@
-"""The device of a job; with several GPUs, one that no other job uses."""
+"""The device of a job; with several GPUs, one that no other job uses, or one with a free slot."""
 
+import logging
 import os
 from functools import cache
+from pathlib import Path
 
 import torch
 
+from collateral.results.record import gpu_slots
 from collateral.training.locks import claim
+
+LOG = logging.getLogger(__name__)
 
 
 @cache
 def choose_device() -> torch.device:
     """Return the best available device (cuda, mps or cpu), always the same within a process.
 
-    A job does not share its GPU: jobs on one GPU would compete for its memory, and their times
-    would not be comparable.
+    A job shares its GPU only if its rule allows it and the run has `gpu_slots`: jobs on one GPU
+    compete for its memory, and their times are not comparable.
     """
     if not torch.cuda.is_available():
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    index = claim(gpu_names())
+    if (slots := gpu_slots()) > 1:
+        has_mps = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")).exists()
+        how = "by CUDA MPS" if has_mps else "in time slices, because CUDA MPS does not run"
+        LOG.info("up to %d jobs share a GPU %s", slots, how)
+    index = claim(gpu_names(), slots=slots)
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
 

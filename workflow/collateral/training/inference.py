@@ -6,8 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from collateral.models._classifier import Classifier
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import Classifier, eval_mode
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
 from collateral.training.examples import Examples
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +16,14 @@ from torch import Tensor, nn
 
 from collateral.contract.conventions import SKIPPED
 from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.epochs import Epochs
 from collateral.results.files import InvalidResultError, atomic, write_rows
 from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify, write_record
-from collateral.results.record import EPOCH_SECONDS, measure_cost
+from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
 from collateral.results.split import Split
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
@@ -47,23 +49,38 @@ class Session:
         retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
         return Task(self.train.select(retain), self.train.select(forget), self.data.info)
 
-    def new_model(self, name: str) -> nn.Module:
+    def new_model(self, name: str) -> Classifier:
         """Build a model on the device; torch's global generator initialises its weights."""
         return self._to_device(build_model(name, self.data.info))
 
-    def load_model(self, name: str, path: Path) -> nn.Module:
+    def load_model(self, name: str, path: Path) -> Classifier:
         """Build a model and load its weights from a safetensors file."""
         model = build_model(name, self.data.info)
         model.load_state_dict(read_tensors(verify(path, self.folder)))
         return self._to_device(model)
 
-    def _to_device(self, model: nn.Module) -> nn.Module:
+    def finish(
+        self,
+        out: Path,
+        record: Mapping[str, Any],
+        files: Sequence[Path],
+        seconds: Mapping[str, float],
+        devices: Sequence[str] = (),
+    ) -> None:
+        """Write the record and then the cost of a job, after all its other files."""
+        numerics = {"numerics": describe_numerics(devices)} if devices else {}
+        write_record(out / layout.RECORD, {**record, **numerics}, root=self.folder, files=files)
+        write_cost(out, seconds, self.device, self.folder)
+
+    def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
         return model.to(self.device).to(memory_format=torch.channels_last)
 
 
-def open_session(data: Path, threads: int) -> Session:
+def open_session(data: Path, threads: int, *, shares_gpu: bool = False) -> Session:
     """Make torch deterministic, choose the device and load the data set."""
+    if not shares_gpu:
+        os.environ.pop(GPU_SLOTS, None)
     torch.set_num_threads(threads)
     make_deterministic()
     device = choose_device()
@@ -83,10 +100,9 @@ def write_results(
 ) -> None:
     """Compute the outputs of the model; write weights, outputs, history, record and cost."""
     outputs, embeddings = compute_outputs(model, session.train, session.test)
-    weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
-    write_tensors(out / layout.MODEL, weights)
+    write_model(out / layout.MODEL, model)
     outputs.save(out / layout.OUTPUTS)
-    write_rows(out / layout.HISTORY, _columns(run.history), run.history)
+    write_history(out / layout.HISTORY, run.history)
     names = [layout.MODEL, layout.OUTPUTS, layout.HISTORY]
     if with_embeddings:
         embeddings.save(out / layout.EMBEDDINGS)
@@ -104,12 +120,16 @@ def write_results(
     write_cost(out, run.clock.seconds, session.device, session.folder, run.tracked_seconds)
 
 
-def _columns(history: list[dict[str, Any]]) -> list[str]:
-    """Return the columns of a history: phase, loop, epoch, and the names of logged values."""
-    place = (
-        ["phase", "loop", "epoch"] if any("phase" in row for row in history) else ["loop", "epoch"]
-    )
-    return [*place, *sorted({name for row in history for name in row}.difference(place))]
+def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:
+    """Write history.csv; its columns are phase, loop and epoch, and the names of logged values."""
+    names = {name for row in history for name in row}
+    place = [name for name in ("phase", "loop", "epoch") if name in names or name != "phase"]
+    write_rows(path, [*place, *sorted(names.difference(place))], history)
+
+
+def write_model(path: Path, model: nn.Module) -> None:
+    """Write the weights of a model."""
+    write_tensors(path, {name: w.cpu().contiguous() for name, w in model.state_dict().items()})
 
 
 def find_status(outputs: ModelOutputs, labels: Labels) -> str:

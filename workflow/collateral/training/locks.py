@@ -1,7 +1,8 @@
 """Locks on GPUs; the kernel releases a lock when its process ends in any way.
 
 A lock is a socket that is bound to an abstract name, outside the file system: only one process of
-all users can have the name. It works on Linux only.
+all users can have the name. It works on Linux only. A GPU has several names, its slots: a job that
+shares its GPU locks one slot, any other job locks all of them.
 """
 
 import errno
@@ -12,27 +13,52 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from collateral.results.record import MOST_SLOTS
+
 LOG = logging.getLogger(__name__)
 MOST_WAITING = 1024  # number of processes that can query the holder of a lock at the same time
 _sockets: list[socket.socket] = []  # Open sockets, because closing a socket would release its lock.
 
 
-def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
-    """Lock the first of `names` that is free and return its index; wait if none is free."""
+def claim(names: Sequence[str], *, slots: int = 1, poll_seconds: float = 1.0) -> int:
+    """Lock the first of `names` that is free and return its index; wait if none is free.
+
+    With several `slots`, lock only one of them, so that as many jobs have the same name.
+    """
     is_waiting = False
-    while (place := _lock_first(names)) is None:
+    while (place := _lock_first(names, slots)) is None:
         if not is_waiting:
             LOG.info(
-                "waiting: %s", "; ".join(f"{name} is held by {_holder(name)}" for name in names)
+                "waiting: %s", "; ".join(f"{name} is held by {_holders(name)}" for name in names)
             )
             is_waiting = True
         time.sleep(poll_seconds)
     return place
 
 
-def _lock_first(names: Sequence[str]) -> int | None:
-    """Lock the first free name and return its index; None if none is free."""
-    return next((place for place, name in enumerate(names) if _lock(name)), None)
+def _lock_first(names: Sequence[str], slots: int) -> int | None:
+    """Lock the first free name and return its index; None if none is free.
+
+    Jobs that share fill one GPU before the next, so that a job that waits for a whole GPU gets one.
+    """
+    taken = (
+        any(map(_lock, _slots(name)[:slots])) if slots > 1 else _lock_all(name) for name in names
+    )
+    return next((place for place, is_taken in enumerate(taken) if is_taken), None)
+
+
+def _lock_all(name: str) -> bool:
+    """Lock all slots of a name, or none of them; return whether they were free."""
+    before = len(_sockets)
+    if all(map(_lock, _slots(name))):
+        return True
+    while len(_sockets) > before:
+        _sockets.pop().close()
+    return False
+
+
+def _slots(name: str) -> list[str]:
+    return [name, *(f"{name} slot {number}" for number in range(1, MOST_SLOTS))]
 
 
 def _lock(name: str) -> bool:
@@ -50,14 +76,20 @@ def _lock(name: str) -> bool:
     return True
 
 
+def _holders(name: str) -> str:
+    """Describe the processes that hold a name or some of its slots."""
+    found = dict.fromkeys(holder for slot in _slots(name) if (holder := _holder(slot)))
+    return ", ".join(found) or "a process that ends"
+
+
 def _holder(name: str) -> str:
-    """Describe the process that holds a lock."""
+    """Describe the process that holds a lock; empty if it is free."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.setblocking(False)
         try:
             asking.connect(_address(name))
         except OSError:
-            return "a process that ends"
+            return ""
         credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     process, _user, _group = struct.unpack("3i", credentials)
     return f"process {process} ({_command(process)})"

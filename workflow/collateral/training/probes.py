@@ -16,7 +16,7 @@ from torch.optim import SGD
 
 from collateral.contract.probes import Relearn, Residual, Resurface
 from collateral.metrics.features import Floats, Labels, fit_head, head_accuracy
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, move_to
 from collateral.training.inference import BATCH_SIZE, accuracy, infer
 from collateral.training.optimizers import descend

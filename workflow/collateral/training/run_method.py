@@ -115,14 +115,20 @@ class Method:
         *inputs: Mapping[str, Tensor] | Tensor,
         checkpoints: Checkpoints | None = None,
         tracker: Tracker | None = None,
+        skip: str = "",
     ) -> tuple[nn.Module, Run]:
-        """Run the second phase; `inputs` are further arguments of `unlearn`."""
+        """Run the second phase; `inputs` are further arguments of `unlearn`.
+
+        With `skip`, a reason, the method does not run.
+        """
         run = self._new_run("unlearn", checkpoints, tracker)
         model = self.load_base()
         run.track(model)
         module = self.module  # The module is imported before the clock starts.
         with run.phase("unlearn"):
             try:
+                if skip:
+                    raise Skipped(skip)
                 model = module.unlearn(model, self.task, params, run, *inputs)
             except Skipped as skipped:
                 model, run.skipped = self.load_base(), str(skipped)

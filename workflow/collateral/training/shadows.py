@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from collateral.contract.conventions import count_share, derive_seed
+from collateral.contract.conventions import SKIPPED, count_share, derive_seed
+from collateral.contract.params import MethodParams
+from collateral.results.experiments import Exposure, ShadowMargins
+from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples
 from collateral.training.inference import infer
+from collateral.training.run_method import Method
 
 
 def draw_membership(num_examples: int, count: int, share: float) -> NDArray[np.bool_]:
@@ -32,3 +39,76 @@ def compute_margins(model: nn.Module, examples: Examples) -> NDArray[np.float32]
     others = logits.scatter(1, labels, -torch.inf).logsumexp(1)
     margins: NDArray[np.float32] = (own - others).numpy()
     return margins
+
+
+DONE = "done"  # name of the checkpoint of a finished shadow model
+
+
+@dataclass(frozen=True)
+class UnlearnedShadow:
+    """A shadow model after unlearning."""
+
+    margin: torch.Tensor  # (N,), margins of all train examples
+    seconds: dict[str, float]
+    skipped: str  # reason why the method could not run, or None
+    devices: list[str]
+    is_untouched: bool = False  # whether its training set contains no example of the forget set
+
+
+def unlearn_shadow(
+    method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
+) -> UnlearnedShadow | None:
+    """Run both phases of a method, or load a finished result; None without forget examples."""
+    if not len(method.task.forget):
+        return None
+    if saved := checkpoints.load(DONE):
+        return UnlearnedShadow(**saved)
+    prepared, inputs = None, []
+    if method.has_prepare:
+        prepared = method.prepare(params, checkpoints.within("prepare"))
+        inputs = [prepared.tensors]
+    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
+    if prepared:
+        prepared.add_to(this)
+    margin = torch.from_numpy(compute_margins(model, train))
+    done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
+    checkpoints.clear()  # Checkpoints are as large as a model, and there are many shadow models.
+    checkpoints.save(DONE, vars(done))
+    return done
+
+
+def skip_shadow(shadow: ShadowMargins) -> UnlearnedShadow:
+    """Return the unchanged margins of a shadow model that has nothing to forget."""
+    return UnlearnedShadow(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
+
+
+def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
+    """Stack the margins of all shadow models; NaN if the method was skipped."""
+    after = np.stack([one.margin.numpy() for one in found])
+    after[[bool(one.skipped) for one in found]] = np.nan
+    return Exposure(
+        is_in=np.stack([shadow.is_in for shadow in shadows]),
+        before=np.stack([shadow.margin for shadow in shadows]),
+        after=after,
+    )
+
+
+def summarize_status(found: list[UnlearnedShadow]) -> dict[str, Any]:
+    """Return "skipped" if the method was skipped on all models with forget examples, else "ok"."""
+    reasons = [one.skipped for one in found if one.skipped]
+    if not reasons:
+        return {"status": "ok"}
+    is_whole = all(one.skipped or one.is_untouched for one in found)
+    status = SKIPPED if is_whole else "ok"
+    return {"status": status, "reason": reasons[0], "skipped_members": len(reasons)}
+
+
+def list_devices(found: list[UnlearnedShadow]) -> list[str]:
+    """Return the distinct devices on which shadow models were unlearned."""
+    return list(dict.fromkeys(device for one in found for device in one.devices))
+
+
+def sum_seconds(found: list[UnlearnedShadow]) -> dict[str, float]:
+    """Return the seconds of all shadow models together, by phase."""
+    phases = dict.fromkeys(phase for one in found for phase in one.seconds)
+    return {phase: sum(one.seconds.get(phase, 0.0) for one in found) for phase in phases}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from collateral.contract.messages import printable
+from collateral.contract.messages import printable, quoted
+from collateral.models._build import BODY
 from collateral.models._classifier import Classifier, Names
-from collateral.models._wrap import BODY
 from collateral.results.provenance import content_hash
 from collateral.results.record import NAMES_IN_FILE
-from collateral.training.renaming import check_distinct, rename_all
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
@@ -196,3 +195,31 @@ def _shown(name: str) -> str:
 
 def _shape(value: Tensor) -> str:
     return "x".join(map(str, value.shape)) or "1"
+
+
+def rename_all(names: Iterable[str], rename: Mapping[str, str]) -> dict[str, str]:
+    """Return the new name of each weight; raise if an entry of `rename` matches no name."""
+    names = list(names)
+    for before in rename:
+        if not any(name.startswith(before) for name in names):
+            first = f"; the first is {quoted(names[0])}" if names else ""
+            raise ValueError(f"rename: {quoted(before)}: no name in the file begins so{first}")
+    return {name: _rename(name, rename) for name in names}
+
+
+def _rename(name: str, rename: Mapping[str, str]) -> str:
+    # Longer prefixes are tried first, because they are more specific.
+    for before in sorted(rename, key=len, reverse=True):
+        if name.startswith(before):
+            return rename[before] + name.removeprefix(before)
+    return name
+
+
+def check_distinct(new: Mapping[str, str]) -> None:
+    """Raise if two weights get the same new name, because one of them would be lost."""
+    before: dict[str, str] = {}
+    for name, one in new.items():
+        if one in before:
+            both = f"{quoted(before[one])} and {quoted(name)}"
+            raise ValueError(f"rename: {both} both become {quoted(one)}")
+        before[one] = name

@@ -179,12 +179,15 @@ class Server:
 
 
 def warm_up(stage: str) -> None:
-    """Import a stage; import all stages that train together, so that their jobs start equally."""
+    """Import a stage, and call its own `warm_up` if it has one.
+
+    All stages that train are imported together, so that their jobs start equally.
+    """
     stages = TRAINING if stage in TRAINING else (stage,)
     new = [name for one in stages if (name := f"collateral.stages.{one}") not in sys.modules]
     for module in new:
         with suppress(Exception):  # The job itself will raise this error again.
-            import_module(module)
+            getattr(import_module(module), "warm_up", lambda: None)()
     if new:
         gc.freeze()  # Garbage collection in a job would copy the pages shared with the server.
 

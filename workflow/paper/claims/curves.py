@@ -1,7 +1,5 @@
 """Tests on curves over bins of similarity, epochs or LTD's support sizes, and on the theory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

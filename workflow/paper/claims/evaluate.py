@@ -5,8 +5,6 @@ between `<!-- claims: NAME -->` and `<!-- end of claims -->`. NAME is a folder o
 claims may follow it: `<!-- claims: NAME 1-11,19 -->`.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -4,8 +4,6 @@ A claim of the paper on the class couch is tested on couch, if the benchmark has
 on every cell in which the same share of one class is forgotten.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

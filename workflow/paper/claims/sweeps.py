@@ -1,7 +1,5 @@
 """Tests on sweeps: LTD's support, teacher, threshold and beta; Neighbor's k; AdamW."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any

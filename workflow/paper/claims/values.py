@@ -3,8 +3,6 @@
 The first arguments of a test are one or more cells; the others come from claims.toml.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import ge, gt, le, lt

@@ -124,8 +124,7 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
     scale = (ends[1] - ends[0])[:, 0] ** 2 / square_norm(data.X_F)[:, 0]
     alignment = logistic.cosine(x_q, data.X_F)
     points = concatenate(
-        binned("measured", alignment, measured, predicted, width=0.05),
-        parabola(scale.mean()),
+        binned("measured", alignment, measured, predicted, width=0.05), parabola(scale.mean())
     )
     worst = np.abs(measured - predicted).max(-1) / predicted.max(-1)
     findings = {

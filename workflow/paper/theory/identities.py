@@ -243,9 +243,7 @@ def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
             theta_retrain, project(X_R, data.theta_full[:, None])[:, 0]
         ),
         "P4.2 deviation of any query": Sides(
-            delta,
-            logistic.deviation(alpha, r_s, theta_retrain),
-            _largest_logit(x_q, theta_retrain),
+            delta, logistic.deviation(alpha, r_s, theta_retrain), _largest_logit(x_q, theta_retrain)
         ),
         "P4.3 residual by the cosine": Sides(
             square_norm(r_s), square_norm(X_F) * (1 - cos**2), square_norm(X_F).max(-1)

@@ -18,7 +18,7 @@ from PIL import Image
 
 from collateral.contract.messages import quoted
 from collateral.contract.work import count_cores
-from collateral.data._readers.walking import SUFFIXES_OF
+from collateral.data._readers.file_list import SUFFIXES_OF
 
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # seconds between two lines of progress

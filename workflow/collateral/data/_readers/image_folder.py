@@ -15,10 +15,10 @@ from pathlib import Path
 
 from collateral.contract.conventions import FILE
 from collateral.contract.messages import did_you_mean, looked_for, quoted
+from collateral.data._readers import file_list
 from collateral.data._readers.examples import Examples
-from collateral.data._readers.table import read_table
-from collateral.data._readers.test_set import SplitOptions, split_by_list, split_by_share
-from collateral.data._readers.walking import ListedFile, Listing, list_class_folders, list_files
+from collateral.data._readers.file_list import ListedFile, Listing
+from collateral.data._readers.test_set import SplitOptions, find_test_files
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # names of the test folder, in order of preference
@@ -92,26 +92,25 @@ def index_folder(source: SplitOptions) -> FolderIndex:
         _check_parts(folder)
         test = None
     _check_test_options(source, folder, test)
-    found = list_files(folder, top)
+    found = file_list.list_files(folder, top)
     names = _class_names(folder, top, found.images)
     test_folder = folder / test if test else _test_folder(source, folder)
-    test_files = (
-        _list_test_files(source, test_folder, names) if test_folder else Listing([], [], [])
-    )
-    columns = _add_columns(source, found, test_files if test else Listing([], [], []))
+    nothing = Listing([], [], [])
+    test_files = _list_test_files(source, test_folder, names) if test_folder else nothing
+    columns = _add_columns(source, found, test_files if test else nothing)
+    train, tested = found.images, test_files.images
     if test_folder is None:
-        choose = split_by_share if source.test_path is None else split_by_list
-        parts = choose(found.images, columns, source)
-        _check_train(source, parts[0], names)
-    else:
-        parts = found.images, test_files.images
+        rows = find_test_files(found.images, columns, source)
+        train = [file for row, file in enumerate(found.images) if row not in rows]
+        tested = [file for row, file in enumerate(found.images) if row in rows]
+        _check_train(source, train, names)
     others = [f"{name}/" for name in TESTS if test and name != test and (folder / name).is_dir()]
     left_out = [path for path in found.left_out if not _is_table(source, folder / path)]
     return FolderIndex(
         folder,
         names,
-        tuple(parts[0]),
-        tuple(parts[1]),
+        tuple(train),
+        tuple(tested),
         (*left_out, *test_files.left_out),
         tuple(others),
         (*found.hidden, *test_files.hidden),
@@ -127,12 +126,12 @@ def find_class_folders(folder: Path) -> tuple[str, ...] | None:
     """Return the names of the class folders; None if there is no folder."""
     folder = folder.expanduser()
     top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
-    return tuple(sorted(list_class_folders(top))) or None if top.is_dir() else None
+    return tuple(sorted(file_list.list_class_folders(top))) or None if top.is_dir() else None
 
 
 def _check_parts(folder: Path) -> None:
     """Raise for Train/, Test/, and test/ without train/: they would count as classes."""
-    found = [name for name in sorted(list_class_folders(folder)) if name.lower() in PARTS]
+    found = [name for name in sorted(file_list.list_class_folders(folder)) if name.lower() in PARTS]
     if meant := [name for name in found if name != TRAIN]:
         no_classes = ", ".join(map(quoted, meant))
         raise _wrong(folder, f"no names of classes: {no_classes}; rename to {TRAIN}/, {TESTS[0]}/")
@@ -163,7 +162,7 @@ def _wrong(folder: Path, problem: str, key: str = "path") -> ValueError:
 
 def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[str, ...]:
     """Return the sorted class names; raise for fewer than two classes and for an empty class."""
-    where, names = folder / top, tuple(sorted(list_class_folders(folder / top)))
+    where, names = folder / top, tuple(sorted(file_list.list_class_folders(folder / top)))
     if len(names) < 2:
         found = f"one class only, {quoted(names[0])}" if names else "no folder in it"
         raise _wrong(where, f"{found}; expected a folder for each of at least two classes")
@@ -191,7 +190,7 @@ def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
 def _list_test_files(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
     """List the test images; raise for an empty folder and for a class that the train set lacks."""
     key = "path" if source.test_path is None else "test_path"
-    found = list_files(folder.parent, folder.name)
+    found = file_list.list_files(folder.parent, folder.name)
     if not found.images:
         raise _wrong(folder, "no image in the folder of a class; expected the test set", key)
     for file in found.images:
@@ -205,12 +204,12 @@ def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
     """Add the values of the table to every file; return the names of its columns."""
     if source.table is None:
         return ()
-    table = read_table(source.table)
-    values = table.match_rows([file.path for one in listings for file in one.images])
+    paths = [file.path for one in listings for file in one.images]
+    names, values = file_list.read_table(source.table, paths)
     rows = iter(values)
     for one in listings:
         one.images[:] = [replace(file, values=next(rows)) for file in one.images]
-    return table.further
+    return names
 
 
 def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:

@@ -39,8 +39,10 @@ class Part:
 
     def shape(self) -> tuple[int, int, int]:
         """Return (H, W, C) of the images from the header of the array."""
-        with _open(self.key, self.path) as file:
-            height, width, channels = (*_shape(file.zip, self.images_key)[1:], 1)[:3]
+        with _open(self.key, self.path) as file, file.zip.open(f"{self.images_key}.npy") as array:
+            version = np.lib.format.read_magic(array)[0]
+            read = getattr(np.lib.format, f"read_array_header_{version}_0")
+            height, width, channels = (*read(array)[0][1:], 1)[:3]
         return height, width, channels
 
     def read_images(self) -> NDArray[np.uint8]:
@@ -63,7 +65,8 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
         raise ValueError(f"{test.at(test.images_key)}: images have shape (H, W, C) = {shapes}")
     names = _check_labels(train, test)
     _check_all_there(train, names)
-    labels = Labels(train.labels, test.labels, names, _read_columns(train))
+    columns = _read_columns(train, "train_"), _read_columns(test, "test_")
+    labels = Labels(train.labels, test.labels, names, *columns)
     return train_images, test_images, labels
 
 
@@ -74,7 +77,7 @@ def read_examples(path: Path, test_path: Path | None) -> tuple[Examples, tuple[i
     is_test = [row >= len(train.labels) for row in range(len(labels))]
 
     def read_columns(_rows: list[int]) -> dict[str, list[Any]]:
-        return {name: column.tolist() for name, column in _read_columns(train).items()}
+        return {name: column.tolist() for name, column in _read_columns(train, "train_").items()}
 
     return Examples(names, labels, is_test, [], read_columns), train.shape()
 
@@ -91,10 +94,13 @@ def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
     """Return the part of a data set whose images and labels have the first matching names."""
     with _open(key, path) as file:
         names = file.files
-    images_key, labels_key = _keys(names, f"{key}: {path}", pairs)
+    found = next((pair for pair in pairs if {*pair} <= {*names}), None)
+    if found is None:
+        wanted = " or ".join(f"{images} and {labels}" for images, labels in pairs)
+        raise ValueError(f"{key}: {path}: has {', '.join(names) or 'nothing'}; expected {wanted}")
     with _open(key, path) as file:
-        labels = file[labels_key]
-    return Part(key, path, images_key, labels_key, _labels(labels, f"{key}: {path}: {labels_key}"))
+        labels = file[found[1]]
+    return Part(key, path, *found, _labels(labels, f"{key}: {path}: {found[1]}"))
 
 
 def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
@@ -103,65 +109,46 @@ def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
         array = file["class_names"] if "class_names" in file.files else None
     names = _class_names(array, train.at("class_names"), train.labels)
     for part in (train, test):
-        _check_range(part.labels, part.at(part.labels_key), len(names))
+        wrong = part.labels[(part.labels < 0) | (part.labels >= len(names))]
+        if len(wrong):
+            allowed = f"0 to {len(names) - 1}, as there are {len(names)} classes"
+            found = f"found label {wrong[0]}; expected {allowed}"
+            raise ValueError(f"{part.at(part.labels_key)}: {found}")
     return names
 
 
-def _read_columns(train: Part) -> dict[str, NDArray[Any]]:
-    """Return the other arrays that have one whole number, truth value or text per train image."""
-    known = (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
-    with _open(train.key, train.path) as file:
+def _read_columns(part: Part, prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the other arrays that have one whole number, truth value or text per image.
+
+    Arrays of the other set are left out; in a file of both sets, those of the test set have names
+    that begin with test_.
+    """
+    known, other = (*IMAGE_KEYS, *LABEL_KEYS, "class_names"), {"train_": "test_", "test_": "train_"}
+    needs_prefix = part.images_key == "test_images"
+    with _open(part.key, part.path) as file:
         names = [name for name in file.files if name not in known]
-        arrays = {name: file[name] for name in names if not name.startswith("test_")}
-    return {
-        name.removeprefix("train_"): array
-        for name, array in arrays.items()
-        if array.shape == train.labels.shape and array.dtype.kind in "iubU"
-    }
-
-
-def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-    """Read the shape of an array from its header."""
-    with archive.open(f"{name}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        return read(file)[0]
+        names = [name for name in names if not name.startswith(other[prefix])]
+        names = [name for name in names if name.startswith(prefix) or not needs_prefix]
+        arrays = {name.removeprefix(prefix): file[name] for name in names}
+    kept = {name: array.shape == part.labels.shape for name, array in arrays.items()}
+    return {name: arrays[name] for name in kept if kept[name] and arrays[name].dtype.kind in "iubU"}
 
 
 @contextmanager
 def _open(key: str, path: Path) -> Iterator[Any]:
     """Open an .npz file; every error while it is read names the file."""
-    path = _check_file(key, path)
+    path = path.expanduser()
+    if not path.is_file():
+        raise ValueError(f"{key}: there is no file {path}{looked_for(path)}")
+    if not zipfile.is_zipfile(path):
+        problem = "is not an .npz file (as numpy.savez writes it) or is cut off"
+        raise ValueError(f"{key}: {path} {problem}")
     try:
         with np.load(path, allow_pickle=False) as file:
             yield file
     # A damaged file raises errors of many types, depending on the place of the damage.
     except Exception as error:
         raise ValueError(f"{key}: cannot read {path}: {error}") from None
-
-
-def _check_file(key: str, path: Path) -> Path:
-    """Return the path of an .npz file; raise if it is missing or has another format."""
-    path = path.expanduser()
-    if not path.is_file():
-        raise ValueError(f"{key}: there is no file {path}{looked_for(path)}")
-    if not zipfile.is_zipfile(path):
-        raise ValueError(
-            f"{key}: {path} is not an .npz file (as numpy.savez writes it) or is cut off"
-        )
-    return path
-
-
-def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return the first pair of names (images, labels) that the file contains."""
-    for pair in pairs:
-        if set(pair) <= set(names):
-            return pair
-    wanted = " or ".join(f"{images} and {labels}" for images, labels in pairs)
-    raise ValueError(f"{at}: has {', '.join(names) or 'nothing'}; expected {wanted}")
 
 
 def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
@@ -216,13 +203,6 @@ def _class_names(
         twice = sorted(name for name in set(names) if names.count(name) > 1)
         raise ValueError(f"{at}: {twice} more than once; expected different names")
     return names
-
-
-def _check_range(labels: NDArray[np.int64], at: str, num_classes: int) -> None:
-    wrong = labels[(labels < 0) | (labels >= num_classes)]
-    if len(wrong):
-        allowed = f"0 to {num_classes - 1}, as there are {num_classes} classes"
-        raise ValueError(f"{at}: found label {wrong[0]}; expected {allowed}")
 
 
 def _check_all_there(train: Part, names: tuple[str, ...]) -> None:

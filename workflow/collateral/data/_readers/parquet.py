@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collateral.contract.conventions import FILE, Columns
-from collateral.contract.messages import looked_for, printable, unknown_name
+from collateral.contract.messages import error_in_one_line, looked_for, printable, unknown_name
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.test_set import SplitOptions, draw_test_set
 from collateral.data.forget import where
@@ -53,15 +54,10 @@ class ParquetFiles:
         """Name of the column of images: the config's, or the only column with bytes."""
         found = [field.name for field in self.schema if _holds_bytes(field.type)]
         if self.wanted_image is not None:
-            if self.wanted_image not in found:
-                problem = unknown_name("column of images", self.wanted_image, found)
-                raise ValueError(f"data.image: {problem}")
-            return self.wanted_image
+            return _check_column("data.image", "column of images", self.wanted_image, found)
         if len(found) != 1:
-            listed = ", ".join(map(printable, found)) or "none"
-            raise ValueError(
-                f"data.image: {len(found)} columns of images: {listed}; name the one that is meant"
-            )
+            listed = f"{len(found)} columns of images: {_join(found) or 'none'}"
+            raise ValueError(f"data.image: {listed}; name the one that is meant")
         return found[0]
 
     @cached_property
@@ -69,19 +65,13 @@ class ParquetFiles:
         """Name of the column of labels: the config's, the metadata's, or a usual name."""
         names = self.schema.names
         if self.wanted_label is not None:
-            if self.wanted_label not in names:
-                raise ValueError(f"data.label: {unknown_name('column', self.wanted_label, names)}")
-            return self.wanted_label
+            return _check_column("data.label", "column", self.wanted_label, names)
         with_classes = [name for name in names if _read_class_names(self.schema, name)]
         usual = [name for name in LABELS if name in names]
         if len(with_classes) == 1 or (not with_classes and usual):
             return (with_classes or usual)[0]
-        found = (
-            ", ".join(map(printable, with_classes)) if with_classes else "none that looks like one"
-        )
-        raise ValueError(
-            f"data.label: which column has the labels? {found}; name the one that is meant"
-        )
+        found = f"which column has the labels? {_join(with_classes) or 'none that looks like one'}"
+        raise ValueError(f"data.label: {found}; name the one that is meant")
 
     @cached_property
     def examples(self) -> Examples:
@@ -103,8 +93,7 @@ class ParquetFiles:
 
     def read_image_batches(self) -> Iterator[list[bytes]]:
         """Yield the encoded images in batches of rows."""
-        for batch in _read_batches((*self.train, *self.test), self.image):
-            values = batch.to_pylist()
+        for values in _read_batches((*self.train, *self.test), self.image):
             encoded = (one.get("bytes") if isinstance(one, dict) else one for one in values)
             yield [one or b"" for one in encoded]
 
@@ -122,18 +111,27 @@ class ParquetFiles:
 
         A column with empty values is text, and an empty value is the empty text.
         """
-        names = _list_further_columns(self.schema, self.image, self.label)
-        if files != self.train:
-            for file in files:
-                own = _list_further_columns(_read_schema(file), self.image, self.label)
-                names = [name for name in names if name in own]
+        schemas = [self.schema, *(_read_schema(file) for file in files if files != self.train)]
+        listed = [_list_further_columns(schema, self.image, self.label) for schema in schemas]
+        names = [name for name in listed[0] if all(name in others for others in listed)]
         found = {name: _read_column(files, name) for name in names}
         for name, values in found.items():
             if None in values:
                 found[name] = ["" if value is None else str(value) for value in values]
-        if FILE not in names and (paths := _read_image_paths(files, self.image, rows)):
-            return {name: [found[name][row] for row in rows] for name in names} | {FILE: paths}
-        return {name: [found[name][row] for row in rows] for name in names}
+        columns = {name: [values[row] for row in rows] for name, values in found.items()}
+        paths = [] if FILE in names else _read_image_paths(files, self.image, rows)
+        return columns | ({FILE: paths} if paths else {})
+
+
+def _check_column(key: str, what: str, wanted: str, known: Sequence[str]) -> str:
+    """Return the column that the config names; raise if the files have no such column."""
+    if wanted not in known:
+        raise ValueError(f"{key}: {unknown_name(what, wanted, known)}")
+    return wanted
+
+
+def _join(names: Sequence[str]) -> str:
+    return ", ".join(map(printable, names))
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -141,12 +139,9 @@ def list_files(folder: Path) -> list[Path]:
     folder = folder.expanduser()
     if folder.is_file():
         return [folder]
-    found = [path for path in folder.rglob(f"*{SUFFIX}") if path.is_file()]
-    return sorted(path for path in found if not _is_hidden(path, folder))
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+    found = {path: path.relative_to(folder).parts for path in folder.rglob(f"*{SUFFIX}")}
+    is_shown = {path: not any(part.startswith(".") for part in found[path]) for path in found}
+    return sorted(path for path in found if is_shown[path] and path.is_file())
 
 
 def find_files(split: SplitOptions, image: str | None, label: str | None) -> ParquetFiles:
@@ -183,11 +178,8 @@ def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:
 
 def _read_schema(path: Path) -> pa.Schema:
     pq = _import_parquet()
-    try:
+    with _name_in_errors(path):
         return pq.read_schema(path)
-    # A damaged file raises errors of many types, depending on the place of the damage.
-    except Exception as error:
-        raise _unreadable(path, error) from None
 
 
 def _import_parquet() -> Any:
@@ -200,9 +192,15 @@ def _import_parquet() -> Any:
     return pq
 
 
-def _unreadable(path: Path, error: Exception) -> ValueError:
-    problem = " ".join(f"{type(error).__name__}: {error}".split())
-    return ValueError(f"data.path: cannot read {str(path)!r}: {problem}")
+@contextmanager
+def _name_in_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    # A damaged file raises errors of many types, depending on the place of the damage.
+    except Exception as error:
+        raise ValueError(
+            f"data.path: cannot read {str(path)!r}: {error_in_one_line(error)}"
+        ) from None
 
 
 def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
@@ -260,7 +258,7 @@ def _list_further_columns(schema: pa.Schema, image: str, label: str) -> list[str
 
 def _read_column(files: Sequence[Path], column: str) -> list[Any]:
     """Return one column of all rows."""
-    return [value for batch in _read_batches(files, column) for value in batch.to_pylist()]
+    return [value for values in _read_batches(files, column) for value in values]
 
 
 def _read_image_paths(files: Sequence[Path], column: str, rows: Sequence[int]) -> list[str]:
@@ -269,22 +267,18 @@ def _read_image_paths(files: Sequence[Path], column: str, rows: Sequence[int]) -
     if not hasattr(kind, "names") or "path" not in kind.names:
         return []
     batches = _read_batches(files, column, ".path")
-    found = [(value or {}).get("path") or "" for batch in batches for value in batch.to_pylist()]
+    found = [(value or {}).get("path") or "" for values in batches for value in values]
     paths = [found[row] for row in rows]
     return paths if all(paths) and len({*paths}) == len(paths) else []
 
 
-def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[Any]:
+def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[list[Any]]:
     """Yield a column, or one of its fields, in batches of rows; every file must have the column."""
     pq = _import_parquet()
     for path in files:
         if column not in _read_schema(path).names:
-            raise ValueError(
-                f"data.path: {str(path)!r} has no column {printable(column)!r}; add it"
-            )
-        try:
-            with pq.ParquetFile(path) as file:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[column + inner]):
-                    yield batch[column]
-        except Exception as error:
-            raise _unreadable(path, error) from None
+            missing = f"has no column {printable(column)!r}; add it"
+            raise ValueError(f"data.path: {str(path)!r} {missing}")
+        with _name_in_errors(path), pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[column + inner]):
+                yield batch[column].to_pylist()

@@ -7,40 +7,41 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 
 from collateral.contract.conventions import Columns, derive_seed
-from collateral.contract.data import (
-    Broken,
-    DataOptions,
-    Flip,
-    Padding,
-    Side,
-    TestBy,
-    TestSeed,
-    TestShare,
-)
+from collateral.contract.data import DataOptions
 from collateral.contract.messages import printable, unknown_name
-from collateral.contract.params import UserPath
-from collateral.data._readers.file_list import find_listed, list_spellings, read_file_list
-from collateral.data._readers.walking import ListedFile
+from collateral.contract.params import Seed, UserPath
+from collateral.data._readers import file_list
+from collateral.data._readers.file_list import ListedFile
 from collateral.data.forget import where
-
-# Pair of lists: files of the train set, files of the test set.
-Parts = tuple[list[ListedFile], list[ListedFile]]
 
 
 class ImageFileOptions(DataOptions):
     """Options of data sets that are files of images: their size, test set and augmentation."""
 
     path: UserPath
-    size: Side = 64
-    test_share: TestShare = None
-    test_seed: TestSeed = 0
-    test_by: TestBy = None
+    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
+    test_share: float | None = Field(
+        None, gt=0, lt=1, description="Share of every class to test on, where there is no test set."
+    )
+    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
+    test_by: str | None = Field(
+        None,
+        description="A column, such as `subject`: `test_share` draws all examples of a value "
+        "together, so that nobody is in both sets.",
+    )
     train_where: where.TrainWhere = None
-    broken: Broken = "refuse"
-    flip: Flip = False
-    padding: Padding = 0
+    broken: Literal["refuse", "skip"] = Field(
+        "refuse", description="What is done with images that cannot be read; both name them."
+    )
+    flip: bool = Field(False, description="Train with random horizontal flips.")
+    padding: int = Field(
+        0, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
 
 
 @dataclass(frozen=True)
@@ -183,23 +184,23 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
     return rows
 
 
-def split_by_list(
-    files: Sequence[ListedFile], _columns: Sequence[str], source: SplitOptions
-) -> Parts:
-    """Split files into a train set, and a test set of the files in the list `test_path`."""
-    assert source.test_path is not None
+def find_test_files(
+    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+) -> set[int]:
+    """Return the rows of the test set: the files in the list `test_path`, or a share."""
+    if source.test_path is None:
+        return _draw_share(files, columns, source)
     path = source.test_path.expanduser()
     try:
-        listed = {*find_listed(path, [file.path for file in files], what="images")}
+        return {*file_list.find_listed(path, [file.path for file in files], what="images")}
     except ValueError as error:
         raise ValueError(f"data.test_path: {str(error).removeprefix('path: ')}") from None
-    return _parts(files, listed)
 
 
-def split_by_share(
+def _draw_share(
     files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
-) -> Parts:
-    """Split files into a train set and a test set that has a share of every class."""
+) -> set[int]:
+    """Return the rows of a test set that has a share of every class."""
     values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
     stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
     names = [*dict.fromkeys(file.class_name for file in files)]
@@ -207,12 +208,7 @@ def split_by_share(
     labels = [index[file.class_name] for file in files]
     _check_enough(labels, names, source, stay)
     paths = [file.path for file in files]
-    return _parts(files, draw_test_set(labels, names, paths, values, source, stay))
-
-
-def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
-    train = [file for place, file in enumerate(files) if place not in tested]
-    return train, [file for place, file in enumerate(files) if place in tested]
+    return draw_test_set(labels, names, paths, values, source, stay)
 
 
 def _check_enough(
@@ -240,9 +236,9 @@ def _listed_rows(files: Sequence[ListedFile], source: SplitOptions) -> set[int]:
     if source.train_list is None:
         return set()
     try:
-        listed = read_file_list(source.train_list.expanduser())
+        listed = file_list.read_file_list(source.train_list.expanduser())
     except ValueError as error:
         raise ValueError(f"data.train_list: {str(error).removeprefix('path: ')}") from None
-    names = {name for line in listed.values() for name in list_spellings(line)}
+    names = {name for line in listed.values() for name in file_list.list_spellings(line)}
     paths = [unicodedata.normalize("NFC", file.path) for file in files]
     return {row for row, path in enumerate(paths) if path in names}

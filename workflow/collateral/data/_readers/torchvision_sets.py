@@ -16,8 +16,9 @@ EUROSAT = (
 )
 FASHION = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
 KUZUSHIJI = "o ki su tsu na ha ma ya re wo"
-BY_FLAG: tuple[dict[str, Any], ...] = ({"train": True}, {"train": False})
-BY_SPLIT: tuple[dict[str, Any], ...] = ({"split": "train"}, {"split": "test"})
+Parts = tuple[Mapping[str, Any], ...]  # torchvision's arguments for the train and the test part
+BY_FLAG: Parts = ({"train": True}, {"train": False})
+BY_SPLIT: Parts = ({"split": "train"}, {"split": "test"})
 MERGED = "cijklmopsuvwxyz"  # letters whose upper and lower case are one class in EMNIST
 ALL_LETTERS = sorted(string.digits + string.ascii_letters)
 FEW_LETTERS = [letter for letter in ALL_LETTERS if letter not in MERGED]
@@ -34,7 +35,7 @@ class SetFacts:
     names: tuple[str, ...] | None = None  # class names; None if only the files contain them
     side: int | None = None  # height and width of an image in pixels; None if they differ
     channels: int = 3
-    parts: tuple[Mapping[str, Any], ...] = BY_SPLIT
+    parts: Parts = BY_SPLIT
     padding: int = 0
     flip: bool = False
     first_label: int = 0

@@ -19,6 +19,12 @@ def join_sentences(*sentences: str) -> str:
     return " ".join(sentence for sentence in sentences if sentence)
 
 
+def fill_caption(caption: str, cell: CellTable, **more: str) -> str:
+    """Return a caption with the cell's {title}, {spread}, {reference} and {n} filled in."""
+    about = {"title": cell.title, "spread": describe_spread(cell), "n": len(cell.seeds)}
+    return caption.format(**about, reference=cell.reference_label, **more)
+
+
 def describe_spread(cell: CellTable) -> str:
     """Return the sentence about mean and standard deviation, or about a single seed."""
     return SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED

@@ -1,7 +1,5 @@
 """Series of a plot from the long table: means over seeds, 95 % intervals, looks, levels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -12,7 +10,7 @@ from collateral.findings._shared.compare import noise_floor
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED
 from collateral.metrics.statistics import Floats, interval_half_width, mean
-from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Series
+from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series
 from collateral.plots.style import GREY, Look, control_look, method_look
 from collateral.results.layout import is_sweep
 from collateral.results.table import CellTable
@@ -101,13 +99,35 @@ def describe_intervals(count: int, unit: str) -> str:
     return f"Intervals: 95 %, over {count} {unit}."
 
 
+def plot_cell(
+    cell: CellTable,
+    name: str,
+    panels: Sequence[Panel],
+    caption: str,
+    subject: str = "",
+    reading: str = "",
+    **more: Any,
+) -> Plot:
+    """Return a plot of a cell, with notes on its reading, its seeds and its failed runs."""
+    title = f"{cell.title}: {subject}" if subject else cell.title
+    notes = [f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)]
+    return Plot(name, title, caption, panels, notes=notes, **more)
+
+
+def bin_edges(cell: CellTable, subset: str) -> Floats:
+    """Return the edges of the bins of similarity of a subset, (bins + 1,)."""
+    reference, bins = cell.reference, cell.indices(cell.reference, "bin_low", subset)
+    lows = [cell.number(reference, "bin_low", subset, b) for b in bins]
+    return np.array([*lows, cell.number(reference, "bin_high", subset, bins[-1])])
+
+
 def count_examples(
-    centres: Sequence[float], counts: Sequence[float], ends: Limits, least: float, title: str
+    centres: Floats, counts: Sequence[float], ends: Limits, least: float, title: str
 ) -> Panel:
     """Return a low bar panel with the number of examples in each bin of similarity."""
     most = max(counts)
     ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
     y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)
-    bars = Series("", Look(GREY), centres, counts, mark="bar")
+    bars = Series("", Look(GREY), centres.tolist(), counts, mark="bar")
     x = Axis("Similarity to the forget set", limits=ends)
     return Panel([bars], x=x, y=y, height=0.28, value_name="examples", number_format=".0f")

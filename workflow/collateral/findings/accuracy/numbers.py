@@ -1,16 +1,11 @@
 """Accuracy of every run on the forget, retained and test examples, and on the affected classes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.accuracy import accuracies
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:

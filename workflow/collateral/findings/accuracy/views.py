@@ -1,21 +1,13 @@
 """Plot of the affected classes: each run's accuracies minus those of the reference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.captions import fill_caption
 from collateral.findings._shared.compare import noise_floor
-from collateral.findings._shared.series import (
-    NOISE_LABEL,
-    average_seeds,
-    describe_failures,
-    describe_seeds,
-    find_looks,
-)
+from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import Floats, mean
@@ -28,7 +20,7 @@ CAPTION = (
     "on their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of "
     "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale."
 )
-NOISE_CAPTION = "Grey: where 95 % of differences between retrainings lie."
+NOISE_CAPTION = " Grey: where 95 % of differences between retrainings lie."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -37,11 +29,10 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         return
     panel, reference = _panel(cell), cell.reference_label
     axis = Axis(f"Unlearned − {reference} (points)", limits=fit_differences([panel]))
-    caption = CAPTION.format(reference=reference)
-    caption = join_sentences(caption, NOISE_CAPTION if cell.has_retrain else "")
-    reading = f"Below zero: less accurate than {reference}. {describe_seeds(cell)}"
-    notes = [reading, *describe_failures(cell)]
-    yield Plot("affected", cell.title, caption, [replace(panel, y=axis)], notes=notes)
+    caption = CAPTION + NOISE_CAPTION * cell.has_retrain
+    reading = f"Below zero: less accurate than {reference}."
+    panels = [replace(panel, y=axis)]
+    yield plot_cell(cell, "affected", panels, fill_caption(caption, cell), reading=reading)
 
 
 def _panel(cell: CellTable) -> Panel:
@@ -78,13 +69,8 @@ def _bars(
     values = {metric: cell.values(run, metric) for metric in RATES}
     paired = [find_metric(m).factor * (values[m] - reference[m]) for m in RATES]
     heights = [find_metric(m).factor * (mean(values[m]) - mean(reference[m])) for m in RATES]
-    details = {"of": [find_metric(metric).label for metric in RATES]}
-    bars = average_seeds(
-        cell, run, range(len(RATES)), paired, mark="bar", noise=noise, details=details
-    )
-    shifts = [height - own for height, own in zip(heights, bars.y, strict=True)]
-    low, high = (
-        [end + shift for end, shift in zip(ends, shifts, strict=True)]
-        for ends in (bars.low, bars.high)
-    )
+    more = {"noise": noise, "details": {"of": [find_metric(metric).label for metric in RATES]}}
+    bars = average_seeds(cell, run, range(len(RATES)), paired, mark="bar", **more)
+    shifts = np.subtract(heights, bars.y)
+    low, high = (np.add(ends, shifts).tolist() for ends in (bars.low, bars.high))
     return replace(bars, y=heights, low=low, high=high)

@@ -1,23 +1,18 @@
 """Loss of accuracy of every other class, its similarity to the deleted classes, and the slope."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.accuracy import class_accuracy
 from collateral.metrics.association import fitted_slope
 from collateral.metrics.statistics import Floats, difference_sd, interval_half_width
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -80,8 +75,4 @@ def summarize_slopes(slopes: Floats) -> dict[str, float]:
     defined = slopes[~np.isnan(slopes)]
     mean = float(defined.mean()) if len(defined) else float("nan")
     reach = interval_half_width(slopes)
-    return {
-        "class_slope": mean,
-        "class_slope_low": mean - reach,
-        "class_slope_high": mean + reach,
-    }
+    return {"class_slope": mean, "class_slope_low": mean - reach, "class_slope_high": mean + reach}

@@ -1,7 +1,5 @@
 """Table and plot of the accuracy that other classes lose if whole classes are deleted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,13 +10,9 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Table
+from collateral.findings._shared.captions import fill_caption
 from collateral.findings._shared.compare import noise_floor_by_sd
-from collateral.findings._shared.series import (
-    NOISE_LABEL,
-    describe_failures,
-    describe_seeds,
-    find_looks,
-)
+from collateral.findings._shared.series import NOISE_LABEL, find_looks, plot_cell
 from collateral.findings.columns import Column, TableRow, build_grid, number_source
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import interval_half_width, mean, t_quantile
@@ -107,7 +101,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "classes",
         "The other classes",
         [build_grid("Class", columns, [rows, [Line("Slope", slopes)]])],
-        CAPTION.format(title=cell.title, n=len(cell.seeds)),
+        fill_caption(CAPTION, cell),
         records=list(_make_records(cell)),
     )
 
@@ -158,8 +152,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     panels = [_panel(cell, run, title) for run, title in zip(runs, titles, strict=True)]
     one = "the" if len(cell.forgotten) < 2 else "a"
     reading = f"Above zero: less accurate than Retrain. Right: more like {one} deleted class."
-    notes = [f"{reading} {describe_seeds(cell)}", *describe_failures(cell)]
-    yield Plot("classes", cell.title, PLOT_CAPTION, panels, columns, notes=notes)
+    yield plot_cell(cell, "classes", panels, PLOT_CAPTION, reading=reading, columns=columns)
 
 
 def _panel(cell: CellTable, run: str, title: str) -> Panel:

@@ -1,18 +1,14 @@
 """Seconds and memory from cost.json of runs, tuning and support sizes, compared with Retrain."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL
 from collateral.results.record import EPOCH_SECONDS, STATED
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -11,8 +11,8 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import (
     describe_metrics,
-    describe_spread,
     different_devices,
+    fill_caption,
     join_sentences,
     list_devices,
 )
@@ -22,6 +22,7 @@ from collateral.findings.columns import (
     all_rows,
     build_grid,
     build_records,
+    number_field,
     number_source,
 )
 from collateral.findings.costs import PREPARATION
@@ -53,9 +54,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "costs",
         "Costs",
         [build_grid("Run", [*totals, *_own_columns(cell)], [rows]), *_phase_grid(phases)],
-        CAPTION.format(
-            title=cell.title, spread=describe_spread(cell), devices=different_devices(cell)
-        ).strip(),
+        fill_caption(CAPTION, cell, devices=different_devices(cell)).strip(),
         join_sentences(
             describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
         ),
@@ -98,10 +97,9 @@ def _show_preparation(row: TableRow) -> Field:
 
 
 def _show_share(row: TableRow) -> Field:
-    is_reference = row.run == row.cell.reference
-    share = 1.0 if is_reference else row.cell.number(row.run, "rte_share")
-    source = number_source(row.run, "rte" if is_reference else "rte_share")
-    return Field(find_metric("rte_share").text(share), share, source=source)
+    if row.run == row.cell.reference:
+        return Field(find_metric("rte_share").text(1.0), 1.0, source=number_source(row.run, "rte"))
+    return number_field(row.run, "rte_share", row.cell.number(row.run, "rte_share"))
 
 
 def _show_paying(row: TableRow) -> Field:

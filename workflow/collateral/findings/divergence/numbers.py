@@ -3,26 +3,20 @@
 Runs of sweeps are left out: reading logits takes most of the time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
 from collateral.findings.divergence import METRICS
+from collateral.findings.inputs import Cached, CellResults, Result
 from collateral.findings.near import NEAR, PARTS
 from collateral.metrics.divergence import divergences
+from collateral.metrics.similarity import Mask
 from collateral.results.outputs import ModelOutputs, Outputs
-
-if TYPE_CHECKING:
-    from collateral.metrics.near import Mask
-    from collateral.results.cell import CellResults, Result
-    from collateral.results.row_cache import Cached
 
 Floats = NDArray[np.float32]
 Key = tuple[str, str, str | None]  # metric, subset and part

@@ -4,14 +4,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
-from collateral.findings.columns import (
-    NEXT_SEED_NOTE,
-    Column,
-    build_grid,
-    build_records,
-    rows_with_next_seed,
-)
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
+from collateral.findings.columns import NEXT_SEED_NOTE, Column, build_grid, rows_with_next_seed
 from collateral.findings.divergence import METRICS
 from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import CellTable
@@ -28,13 +22,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "divergence",
         "Divergence from Retrain",
         [build_grid(METRICS[name].heading, _columns(name), groups) for name in METRICS],
-        CAPTION.format(title=cell.title, spread=describe_spread(cell)),
+        fill_caption(CAPTION, cell),
         join_sentences("Means over examples.", describe_metrics(METRICS), NEXT_SEED_NOTE),
-        [
-            record
-            for metric in METRICS
-            for record in build_records(chain(*groups), _all_columns(metric))
-        ],
+        [c.record(row) for name in METRICS for row in chain(*groups) for c in _all_columns(name)],
     )
 
 

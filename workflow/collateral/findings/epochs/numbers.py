@@ -1,14 +1,9 @@
 """Metrics after every epoch of the tracked runs, from history.csv."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from collateral.contract.rows import TRACKED, Row
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
+from collateral.findings.inputs import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -1,32 +1,28 @@
 """Plot of the accuracies after every epoch of the tracked runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
 from collateral.contract.rows import TRACKED
-from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.captions import fill_caption
 from collateral.findings._shared.series import (
     average_seeds,
-    describe_failures,
-    describe_seeds,
     find_level,
     find_looks,
     mark_level,
+    plot_cell,
 )
-from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Panel, Plot, fit_rates
 from collateral.results.table import CellTable
 
-METRICS = ("ra", "ua", "ta", *TERMS["avg_gap_affected"])
+METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")  # UA affected is UA
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: {reference}. Bands: 95 % intervals over "
     "seeds. The panels' scales differ."
 )
-NOISE_CAPTION = "Grey: the range of 95 % of the means of other retrainings."
+NOISE_CAPTION = " Grey: the range of 95 % of the means of other retrainings."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -35,18 +31,11 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     if not runs:
         return
     panels = [_panel(cell, runs, metric) for metric in METRICS]
-    reference = cell.reference_label
-    reading = f"Epoch 0: the base model. Dashed: {reference}. {describe_seeds(cell)}"
-    caption = CAPTION.format(reference=reference)
-    yield Plot(
-        "epochs",
-        f"{cell.title}: by epoch",
-        join_sentences(caption, NOISE_CAPTION if cell.has_retrain else ""),
-        [replace(panel, y=Axis(limits=fit_rates(panel))) for panel in panels],
-        columns=3,
-        notes=[reading, *describe_failures(cell)],
-        row_height=1.7,
-    )
+    panels = [replace(panel, y=Axis(limits=fit_rates(panel))) for panel in panels]
+    caption = fill_caption(CAPTION + NOISE_CAPTION * cell.has_retrain, cell)
+    reading = f"Epoch 0: the base model. Dashed: {cell.reference_label}."
+    plot = plot_cell(cell, "epochs", panels, caption, "by epoch", reading)
+    yield replace(plot, columns=3, row_height=1.7)
 
 
 def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:

@@ -1,16 +1,11 @@
 """Numbers of train examples and of forgotten examples of each affected class."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collateral.contract.rows import Row
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
+from collateral.findings.inputs import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

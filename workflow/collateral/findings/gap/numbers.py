@@ -1,16 +1,11 @@
 """Average gaps of every run, and the noise floors of all metrics and gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
 from collateral.findings.gap import TERMS
+from collateral.findings.inputs import CellResults
 from collateral.metrics.statistics import BySeed, average_gap, expected_deviation, mean_of_defined
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

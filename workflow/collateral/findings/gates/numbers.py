@@ -1,21 +1,16 @@
 """Numbers for the sanity checks: from the split, the records, the outputs and copies of images."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collateral.contract.conventions import batch_sizes
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.accuracy import accuracy
 from collateral.metrics.copies import EXACT, LEAST_SIDE
 from collateral.results.layout import ORIGINAL
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -41,8 +36,12 @@ def _describe_retrain(cell: CellResults) -> Iterator[Row]:
 
 
 def count_split_faults(cell: CellResults) -> int:
-    """Return the number of train examples that are not in exactly one of forget and retain set."""
-    ids, total = np.concatenate([cell.split.forget, cell.split.retain]), len(cell.labels.train)
+    """Return the number of train examples that are not in exactly one set.
+
+    The sets are: the forget set, the requests of earlier rounds, and the retained set.
+    """
+    split, total = cell.split, len(cell.labels.train)
+    ids = np.concatenate([split.forget, split.earlier, split.retain])
     is_id = (ids >= 0) & (ids < total)
     counts = np.bincount(ids[is_id], minlength=total)
     return int(np.count_nonzero(counts != 1) + np.count_nonzero(~is_id))

@@ -1,36 +1,48 @@
 """KLOM of every run by subset, for all examples, near examples and far examples."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 import numpy as np
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import Cached, CellResults, Result
 from collateral.findings.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.metrics.klom import Floats, klom, margins, mean_klom
 
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
+BySet = dict[str, Floats]
 
 
-def numbers(cell: CellResults) -> Iterator[Row]:
+def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
     """Yield KLOM of Retrain, and KLOM of every other run minus that of Retrain."""
-    parts = list(_split_sets(cell))
-    sound_seeds = [result.seed for result in cell.retrained() if not result.is_diverged]
-    retrained = _margins_by_set(cell, cell.retrained(), sound_seeds)
-    baselines = {name: klom(of_set, of_set) for name, of_set in retrained.items()}
-    for name, at, members in parts:
-        yield Row(
-            cell.reference, "klom_retrain", mean_klom(baselines[name], members), set=name, at=at
-        )
-    for run in cell.runs:
-        results = [result for result in cell.results() if result.run == run]
-        own = _margins_by_set(cell, results, sound_seeds)
-        by_set = {name: klom(own[name], retrained[name]) - baselines[name] for name in own}
-        for name, at, members in parts:
-            yield Row(run, "klom", mean_klom(by_set[name], members), set=name, at=at)
+    retrained = cell.retrained()
+    read_retrained = cache(partial(_measure_retrain, cell))
+    for run in (cell.reference, *cell.runs):
+        results = [result for result in cell.all_results() if result.run == run]
+        make = partial(_measure, cell, run, results, read_retrained)
+        yield from cached(f"{run}-all", dict.fromkeys([*retrained, *results]), make)
+
+
+def _measure(
+    cell: CellResults,
+    run: str,
+    results: Sequence[Result],
+    read_retrained: Callable[[], tuple[BySet, BySet]],
+) -> Iterator[Row]:
+    """Yield the means of one run by part."""
+    metric, (retrained, found) = "klom_retrain", read_retrained()
+    if run != cell.reference:
+        own = _margins_by_set(cell, results)
+        metric = "klom"
+        found = {name: klom(own[name], retrained[name]) - found[name] for name in own}
+    for name, at, members in _split_sets(cell):
+        yield Row(run, metric, mean_klom(found[name], members), set=name, at=at)
+
+
+def _measure_retrain(cell: CellResults) -> tuple[BySet, BySet]:
+    """Return Retrain's margins and its KLOM against itself, by subset."""
+    retrained = _margins_by_set(cell, cell.retrained())
+    return retrained, {name: klom(of_set, of_set) for name, of_set in retrained.items()}
 
 
 def _split_sets(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
@@ -43,13 +55,12 @@ def _split_sets(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
             yield name, FAR, ~is_near
 
 
-def _margins_by_set(
-    cell: CellResults, results: Sequence[Result], sound_seeds: Sequence[int]
-) -> dict[str, Floats]:
+def _margins_by_set(cell: CellResults, results: Sequence[Result]) -> BySet:
     """Return a run's margins (seeds, examples) by subset, for seeds whose Retrain did not diverge.
 
     A run other than Retrain that diverged in any seed has no margins at all.
     """
+    sound_seeds = [result.seed for result in cell.retrained() if not result.is_diverged]
     is_lost = any(result.is_diverged and result.run != cell.reference for result in results)
     used = [] if is_lost else [result for result in results if result.seed in sound_seeds]
     train, test = cell.labels.train, cell.labels.test

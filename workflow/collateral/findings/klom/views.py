@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.captions import describe_metrics, join_sentences
-from collateral.findings.columns import Column, build_grid, build_records, rows_with_next_seed
+from collateral.findings.columns import Column, TableRow, build_grid, rows_with_next_seed
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import CellTable
@@ -38,14 +39,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
         [build_grid(find_metric("klom").heading, columns, groups)],
         CAPTION.format(title=cell.title, seeds=seeds),
         join_sentences(describe_metrics(["klom"]), CONVENTIONS),
-        [
-            {
-                "run": row.run,
-                "label": row.label,
-                **{key: record[key] for key in ("metric", "set", "at")},
-                "value": record["mean"],
-            }
-            for row in chain(*groups)
-            for record in build_records([row], [*COLUMNS.values()])
-        ],
+        [_make_record(column, row) for row in chain(*groups) for column in COLUMNS.values()],
     )
+
+
+def _make_record(column: Column, row: TableRow) -> dict[str, Any]:
+    record = column.record(row)
+    place = {key: record[key] for key in ("metric", "set", "at")}
+    return {"run": row.run, "label": row.label, **place, "value": record["mean"]}

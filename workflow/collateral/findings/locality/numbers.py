@@ -1,24 +1,25 @@
 """Differences of every run from the reference: in bins of similarity, near and far."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row, without_value
+from collateral.findings.inputs import CellResults, Epoch, Result
 from collateral.metrics.accuracy import disagreement
-from collateral.metrics.near import NUM_BINS, BinIndex, assign_bins, bin_count, bin_edges, bin_mean
+from collateral.metrics.similarity import (
+    NUM_BINS,
+    BinIndex,
+    assign_bins,
+    bin_count,
+    bin_edges,
+    bin_mean,
+)
 from collateral.metrics.statistics import Floats, difference_sd
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
-    from collateral.results.epochs import Epoch
 
 BINNED = ("retain", "test")  # subsets whose examples are assigned to bins
 

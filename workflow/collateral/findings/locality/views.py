@@ -1,24 +1,22 @@
 """Loss of accuracy near the forget set and far from it: table, plot by similarity, sentences."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from collateral.contract.metrics import format_percent
 from collateral.contract.tables import Field, Line, Table
-from collateral.findings._shared.captions import CHANCE, describe_spread, join_sentences
+from collateral.findings._shared.captions import CHANCE, fill_caption, join_sentences
 from collateral.findings._shared.compare import noise_floor_by_sd
 from collateral.findings._shared.series import (
     NOISE_LABEL,
     average_seeds,
+    bin_edges,
     count_examples,
-    describe_failures,
-    describe_seeds,
     find_looks,
+    plot_cell,
     sets_scale,
 )
 from collateral.findings.columns import Column, TableRow, build_table, number_source, rows_by_kind
@@ -50,7 +48,7 @@ PLOT_CAPTION = (
     "examples are faint."
 )
 NOISE_CAPTION = (
-    "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
+    " Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
 )
 
 
@@ -59,14 +57,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
     columns = [_column(cell, metric, name) for name in SETS for metric in COUNTS]
     methods, controls = rows_by_kind(cell, ("method", "control"))
     asides: list[TableRow | Line] = [*controls, *_chance_line(cell, columns)]
-    caption = CAPTION.format(
-        reference=cell.reference_label, title=cell.title, spread=describe_spread(cell)
-    )
     has_chance = len(cell.seeds) > 1 and cell.has_retrain
     conventions = join_sentences(CONVENTIONS, LAST_ROW if has_chance else "")
-    table = build_table(
-        "near-and-far", "Near and far", columns, [methods, asides], caption, conventions
-    )
+    groups: list[Sequence[TableRow | Line]] = [methods, asides]
+    caption = fill_caption(CAPTION, cell)
+    table = build_table("near-and-far", "Near and far", columns, groups, caption, conventions)
     records = [
         {**record, "chance": noise_floor_by_sd(cell, record["metric"], record["set"])}
         for record in table.records
@@ -110,23 +105,24 @@ def plots(cell: CellTable) -> Iterator[Plot]:
             for panel, title in zip(row, titles, strict=True)
         ]
     panels += [_count_panel(cell, RETAIN, "Examples"), _count_panel(cell, "test", "")]
-    caption = PLOT_CAPTION.format(reference=reference)
-    caption = join_sentences(caption, NOISE_CAPTION if cell.has_retrain else "")
+    caption = fill_caption(PLOT_CAPTION + NOISE_CAPTION * cell.has_retrain, cell)
     reading = f"Above zero: less accurate, or less confident, than {reference}."
-    notes = [f"{reading} {describe_seeds(cell)}{_name_collapsed(cell)}", *describe_failures(cell)]
-    yield Plot("similarity", cell.title, caption, panels, columns=2, notes=notes)
+    plot = plot_cell(cell, "similarity", panels, caption, reading=reading, columns=2)
+    seeds, *failures = plot.notes
+    yield replace(plot, notes=[f"{seeds}{_name_collapsed(cell)}", *failures])
 
 
 def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
     bins, factor = cell.indices(cell.reference, "bin_low", name), find_metric(metric).factor
-    lows, highs = _edges(cell, name)
+    edges = bin_edges(cell, name)
+    lows, highs = edges[:-1], edges[1:]
     noise = [factor * noise_floor_by_sd(cell, metric, name, b) for b in bins]
     counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
     series = [
         average_seeds(
             cell,
             run,
-            (lows + highs) / 2,
+            ((lows + highs) / 2).tolist(),
             [factor * cell.values(run, metric, name, b) for b in bins],
             noise=noise,
             is_faint=[count < FEW for count in counts],
@@ -154,18 +150,10 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
 
 def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
     """Return the panel with the number of examples in each bin, on a logarithmic axis."""
-    bins, (lows, highs) = cell.indices(cell.reference, "bin_low", name), _edges(cell, name)
+    bins, edges = cell.indices(cell.reference, "bin_low", name), bin_edges(cell, name)
     counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
-    ends, least = (lows[0], highs[-1]), 0.5 / len(cell.seeds)
-    return count_examples(((lows + highs) / 2).tolist(), counts, ends, least, title)
-
-
-def _edges(cell: CellTable, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and the upper edges of the bins of a subset."""
-    bins = cell.indices(cell.reference, "bin_low", name)
-    lows = [cell.number(cell.reference, "bin_low", name, b) for b in bins]
-    last = cell.number(cell.reference, "bin_high", name, bins[-1])
-    return np.array(lows), np.array([*lows[1:], last])
+    centres, ends = (edges[:-1] + edges[1:]) / 2, (edges[0], edges[-1])
+    return count_examples(centres, counts, ends, 0.5 / len(cell.seeds), title)
 
 
 def _name_collapsed(cell: CellTable) -> str:
@@ -228,7 +216,10 @@ def _find_losses(cell: CellTable) -> list[Loss]:
     found = []
     for run in sound:
         near = mean(cell.values(run, "near_loss", RETAIN))
-        low, high = (cell.number(run, f"difference_{end}", at="near") for end in ("low", "high"))
+        tested, low, high = (
+            cell.number(run, f"difference{end}", at="near") for end in ("", "_low", "_high")
+        )
+        near = near if math.isnan(tested) else tested  # a look may have used the first seeds alone
         found += [Loss(run, cell.labels[run], near, low, high)] if not math.isnan(near) else []
     return found
 
@@ -244,13 +235,10 @@ def _describe_nearest(cell: CellTable) -> str:
 
 def _list_by_effect(losses: list[Loss]) -> str:
     """Return the lists of methods that lose accuracy, that gain, and that are within chance."""
+    clear = [loss for loss in losses if not loss.is_chance]
     groups = {
-        "Also less accurate there": [
-            loss for loss in losses if not loss.is_chance and loss.near > 0
-        ],
-        "More accurate than Retrain there": [
-            loss for loss in losses if not loss.is_chance and loss.near < 0
-        ],
+        "Also less accurate there": [loss for loss in clear if loss.near > 0],
+        "More accurate than Retrain there": [loss for loss in clear if loss.near < 0],
         "Within chance": [loss for loss in losses if loss.is_chance],
     }
     texts = {

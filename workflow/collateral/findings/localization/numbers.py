@@ -1,18 +1,16 @@
 """Slope, rank correlation and near-to-far ratio of every run, and the intervals of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.rows import Row
+from collateral.findings.inputs import Cached, CellResults, Result
 from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
 from collateral.metrics.association import (
     NUM_SUMS,
@@ -24,14 +22,10 @@ from collateral.metrics.association import (
     logit_margins,
     undo_log,
 )
-from collateral.metrics.inference.differences import LEAST_SEEDS, compare, interval
-from collateral.metrics.inference.examples import Resamples, percentiles
+from collateral.metrics.bootstrap import Resamples, percentiles
+from collateral.metrics.differences import LEAST_SEEDS, compare, interval
 from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
-    from collateral.results.row_cache import Cached
 
 LEAST_PAIRS = 3  # smallest number of seeds; two seeds would give only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)

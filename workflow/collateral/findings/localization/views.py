@@ -1,7 +1,5 @@
 """Slope, rank correlation and near-to-far ratio of every run, and the difference by nearness."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +9,7 @@ import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import EVERY, Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings._shared.series import (
     average_seeds,
     describe_intervals,
@@ -81,7 +79,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "localization",
         "Localization",
         [build_grid(CORNERS[control], columns[control], groups) for control in CONTROLS],
-        CAPTION.format(title=cell.title, brackets=brackets),
+        fill_caption(CAPTION, cell, brackets=brackets),
         CONVENTIONS,
         [_make_record(c, row) for control in CONTROLS for row in rows for c in columns[control]],
     )

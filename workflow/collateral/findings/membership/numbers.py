@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collateral.contract.rows import MIA, TRACKED, Row, score_name
+from collateral.findings.inputs import CellResults, Epoch, Result
 from collateral.metrics.membership import Draw, Examples, attack_scores, draw, non_member_rate
 
 if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
-    from collateral.results.epochs import Epoch
     from collateral.results.split import Split
 
 

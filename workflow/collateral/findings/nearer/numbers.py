@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from collateral.contract.rows import Row
-from collateral.metrics.relative_mmd import (
+from collateral.metrics.divergence import (
     Floats,
     choose_examples,
     relative_mmd,

@@ -12,15 +12,17 @@ from collateral.findings.columns import (
     rows_with_next_seed,
 )
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.relative_mmd import LEAST_EXAMPLES
+from collateral.metrics.divergence import LEAST_EXAMPLES
 from collateral.metrics.statistics import mean
+from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable
 
-COLUMN = Column("nearer", ends="", sign=True)
+COLUMNS = [Column("nearer", ends="", sign=True), Column("ua", reference_metric="")]
 CAPTION = (
     "Outputs on the forget set, nearer to Retrain's or to the base's: {title}. In brackets: 95 % "
     "intervals of the mean over n = {n} seeds (Student t). {count} examples are compared; the "
-    "kernel has a bandwidth of {bandwidth}."
+    "kernel has a bandwidth of {bandwidth}. UA's midpoint of the base and Retrain, above which a "
+    "method did not forget, is {midpoint} %."
 )
 CONVENTIONS = (
     "A copy of the base has minus its own MMD² from Retrain, a copy of Retrain plus the same. A "
@@ -46,8 +48,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
     if math.isnan(count):
         return
     bandwidth = mean(cell.values(cell.reference, "nearer_bandwidth"))
+    accuracies = [mean(cell.values(run, "ua")) for run in (cell.reference, ORIGINAL)]
     caption = CAPTION.format(
         title=cell.title,
+        midpoint=find_metric("ua").text(sum(accuracies) / 2),
         n=len(cell.seeds),
         count=f"{count:.0f}",
         bandwidth=find_metric("nearer_bandwidth").text(bandwidth),
@@ -55,7 +59,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     conventions = join_sentences(describe_metrics(["nearer"]), CONVENTIONS, NEXT_SEED_NOTE)
     groups = rows_with_next_seed(cell)
     yield build_table(
-        "nearer", "Nearer to Retrain or to the base", [COLUMN], groups, caption, conventions
+        "nearer", "Nearer to Retrain or to the base", COLUMNS, groups, caption, conventions
     )
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from collateral.contract.probes import PARTS
 from collateral.contract.rows import Row
 from collateral.findings.near import FAR, NEAR
-from collateral.metrics import jensen_shannon
+from collateral.metrics import divergence
 from collateral.metrics.features import cka_by_part
-from collateral.metrics.tug_of_war import Floats, shift_seeds
+from collateral.metrics.statistics import Floats, shift_seeds
 from collateral.results.outputs import MANY_CLASSES, compress_logits, expand_logits
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def zrf(cell: CellResults, probes: Probes, results: Results, _: Results) -> Iter
         value = math.nan
         if not result.is_diverged:
             untrained = compress_like_outputs(probe.zrf_logits, cell.labels.train[forget])
-            value = jensen_shannon.zrf(result.train.logits[forget], untrained)
+            value = divergence.zrf(result.train.logits[forget], untrained)
         yield Row(result.run, "zrf", value, result.seed)
 
 

@@ -63,6 +63,8 @@ TABLES = {
         "If the accuracies on near and test examples rise too, the model recovers from damage.",
     ),
 }
+FEW_KEPT = 20  # examples of a class below which a new head hardly learns it
+FEW = "Few examples to fit on, so that the linear probe is low for every model: {classes}."
 CAPTION = "Probes of the finished models: {title}. {spread}"
 CKA_HEADINGS = {
     **{part: text for part, text in PART_HEADINGS.items() if part[0] != "test"},
@@ -134,6 +136,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             conventions = join_sentences(
                 describe_metrics(column.metric for column in columns),
                 reading,
+                _describe_few(cell) if name == "probe-linear" else "",
                 *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
             )
             if name == "probe-linear":
@@ -141,6 +144,13 @@ def tables(cell: CellTable) -> Iterator[Table]:
             yield build_table(name, title, columns, rows_by_kind(cell), caption, conventions)
     if "cka_base" in cell.metrics(cell.reference):
         yield _cka_table(cell)
+
+
+def _describe_few(cell: CellTable) -> str:
+    """Return a sentence with the forgotten classes of which few examples are retained."""
+    kept = {name: count - forgotten for name, (forgotten, count) in cell.forgotten.items()}
+    few = [f"{name} ({count})" for name, count in kept.items() if 0 < count < FEW_KEPT]
+    return FEW.format(classes=", ".join(few)) if few else ""
 
 
 def _cka_table(cell: CellTable) -> Table:

@@ -1,17 +1,12 @@
 """Numbers that methods report with `run.report`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults
 from collateral.findings.metric_index import is_known
 from collateral.findings.reported import METRICS
 from collateral.results.layout import ORIGINAL
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_spread, join_sentences
+from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings.columns import Column, all_rows
 from collateral.findings.metric_index import find_metric, is_known
 from collateral.findings.reported import METRICS
@@ -31,7 +31,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             "reported",
             "What methods report",
             [Grid("Method", ["Number", "Value"], [lines])],
-            join_sentences(CAPTION.format(title=cell.title, spread=describe_spread(cell)), note),
+            join_sentences(fill_caption(CAPTION, cell), note),
             records=[column.record(row) for row, column in found],
         )
 

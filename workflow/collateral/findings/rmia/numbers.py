@@ -1,17 +1,15 @@
 """RMIA of every run by seed: AUC with two intervals, and the TPR at an FPR of 1 %."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
-from collateral.metrics.inference.differences import interval
-from collateral.metrics.rmia import (
+from collateral.findings.inputs import CellResults, Result
+from collateral.metrics.differences import interval
+from collateral.metrics.likelihood_attacks import (
     UNKNOWN,
     Floats,
     Placements,
@@ -21,9 +19,6 @@ from collateral.metrics.rmia import (
     rmia_scores,
 )
 from collateral.metrics.statistics import tpr_at_one_percent
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 Pair = tuple[Floats, Floats]  # pair of arrays: scores of the forget set, scores of the non-members
 

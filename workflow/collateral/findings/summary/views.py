@@ -1,7 +1,7 @@
 """All cells of a benchmark: how often each method is nearest to Retrain, and its mean rank."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from collateral.contract.metrics import EMPTY
@@ -18,6 +18,11 @@ NOISE = (
     "The noise floor is each cell's “Retrain, other seeds”: within it, methods are ties as far as "
     "these seeds can tell, the lowest itself among them."
 )
+NO_RANKS = (
+    "No ranks by {label}: even opposite ranks of {count} methods in {cells} cells would be within "
+    "chance (Nemenyi, 95 %)."
+)
+RANK_COLUMNS = ("mean_rank", "complete_rank")
 NO_NOISE = "With one seed there is no noise floor: which of these are ties cannot be told."
 
 
@@ -29,7 +34,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
             "summary",
             "All cells",
             [_build_grid(table, gap, methods) for gap, methods in standings.items()],
-            _make_caption(table),
+            _make_caption(table, standings),
             records=[_make_record(table, run, gap) for gap in TERMS for run in standings[gap]],
         )
 
@@ -40,14 +45,34 @@ def _find_methods(table: BenchmarkTable, gap: str) -> list[str]:
 
 
 def _build_grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
-    lines = [Line(table.plan.labels[run], list(_make_fields(table, run, gap))) for run in methods]
-    return Grid(f"By {find_metric(gap).label}", [m.heading for m in STANDINGS.values()], [lines])
+    shown = _find_columns(table, gap, methods)
+    lines = [
+        Line(table.plan.labels[run], list(_make_fields(table, run, gap, shown))) for run in methods
+    ]
+    return Grid(f"By {find_metric(gap).label}", [STANDINGS[m].heading for m in shown], [lines])
 
 
-def _make_fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
+def _find_columns(table: BenchmarkTable, gap: str, methods: list[str]) -> list[str]:
+    """Return the columns of a grid: no ranks that cannot differ, and no rank twice."""
+    ranks = {run: [table.number(run, name, at=gap) for name in RANK_COLUMNS] for run in methods}
+    if not _can_differ(table, gap, methods):
+        left_out = set(RANK_COLUMNS)
+    else:
+        left_out = {"complete_rank"} if all(a == b for a, b in ranks.values()) else set()
+    return [name for name in STANDINGS if name not in left_out]
+
+
+def _can_differ(table: BenchmarkTable, gap: str, methods: list[str]) -> bool:
+    """Tell whether the largest possible difference of two mean ranks reaches the critical one."""
+    least = table.number(table.plan.reference, "critical_difference", at=gap)
+    return least <= len(methods) - 1
+
+
+def _make_fields(table: BenchmarkTable, run: str, gap: str, shown: list[str]) -> Iterator[Field]:
     """Yield the fields of a method: the number of cells in which it is ranked, wins and ranks."""
     ranked = table.number(run, "ranked_cells", at=gap)
-    for name, metric in STANDINGS.items():
+    for name in shown:
+        metric = STANDINGS[name]
         value, source = table.number(run, name, at=gap), number_source(run, name, at=gap)
         if name == "ranked_cells":
             yield Field(f"{metric.text(value)} of {len(table.cells)}", value, source=source)
@@ -55,21 +80,25 @@ def _make_fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
             yield Field(metric.text(value), value, source=source) if ranked else Field(EMPTY)
 
 
-def _make_caption(table: BenchmarkTable) -> str:
+def _make_caption(table: BenchmarkTable, standings: Mapping[str, list[str]]) -> str:
     has_noise = all(len(cell.seeds) > 1 for cell in table.cells)
+    shown = [_find_columns(table, gap, methods) for gap, methods in standings.items()]
     return join_sentences(
         CAPTION.format(count=len(table.cells)),
-        describe_metrics(STANDINGS),
+        describe_metrics(name for name in STANDINGS if any(name in columns for columns in shown)),
         NOISE if has_noise else NO_NOISE,
-        *(_describe_ranks(table, gap) for gap in TERMS),
+        *(_describe_ranks(table, gap, methods) for gap, methods in standings.items()),
     )
 
 
-def _describe_ranks(table: BenchmarkTable, gap: str) -> str:
+def _describe_ranks(table: BenchmarkTable, gap: str, methods: list[str]) -> str:
     """Return the sentence about the critical difference of ranks and Friedman's p-value."""
     found = {name: table.number(table.plan.reference, name, at=gap) for name in RANKS}
     if math.isnan(found["critical_difference"]):
         return ""
+    if not _can_differ(table, gap, methods):
+        label, cells = find_metric(gap).label, found["complete_cells"]
+        return NO_RANKS.format(label=label, count=len(methods), cells=f"{cells:.0f}")
     p, least = (RANKS[n].text(found[n]) for n in ("friedman_p", "critical_difference"))
     friedman = "" if p == EMPTY else f"; Friedman p = {p}"
     return (

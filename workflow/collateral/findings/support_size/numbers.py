@@ -4,18 +4,17 @@ A teacher's histogram is the mean of its class probabilities over the forget set
 student's targets, only the largest few probabilities of each example count, renormalised.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
 from collateral.contract.rows import Row
-from collateral.metrics.histograms import (
+from collateral.findings.inputs import CellResults, Result
+from collateral.metrics.divergence import (
     Floats,
     argmax_accuracy,
     histogram,
@@ -24,9 +23,6 @@ from collateral.metrics.histograms import (
     mean_pairwise_kl,
 )
 from collateral.results.experiments import SupportSizes
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

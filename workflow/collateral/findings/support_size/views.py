@@ -1,10 +1,11 @@
-"""Tables and sentences on LTD's teachers by support size, without Retrain and compared with it."""
+"""Tables, plots and sentences on LTD's teachers by support size, without Retrain and with it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,27 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_metrics, describe_spread
-from collateral.findings.columns import Column, TableRow, build_grid, build_records, number_source
+from collateral.findings._shared.captions import describe_metrics, fill_caption
+from collateral.findings._shared.series import (
+    average_seeds,
+    count_examples,
+    find_level,
+    find_look,
+    mark_level,
+    plot_cell,
+)
+from collateral.findings.columns import (
+    Column,
+    TableRow,
+    build_grid,
+    build_records,
+    number_field,
+    number_source,
+)
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean, std
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_rates, fit_y
+from collateral.plots.style import GREY, Look
 from collateral.results.table import CellTable
 
 SIZE_COLUMNS = [
@@ -36,6 +54,32 @@ AFTER_THE_FACT = "{method}'s teachers compared with Retrain, after the fact: {ti
 MIN_DROP = 0.05
 
 Array = NDArray[np.float64]
+LIGHT = "#bfbfbf"  # colour of the bars behind the points of a plot
+TINT = 0.1  # opacity of the band of bins that `k: auto` includes in one seed
+FREE = "support size, without Retrain"
+RETRAINED = "support size after the fact: uses Retrain"
+SPREAD = "Bands: 95 % intervals over seeds."
+MARKS = (
+    "Vertical lines: the k of the runs, and the k of k: auto (grey: its range over seeds). Above: "
+    "the smallest similarity to the forget set in a support of that size, mean over seeds."
+)
+CAPTIONS = {
+    "support-kl": "Without Retrain: how much the teacher's predictions for the forget set change "
+    "from one support size to the next. KL divergence of its histogram of classes (the mean over "
+    "the forget set of the class probabilities that the student learns) from that of the next "
+    "smaller support's teacher. Grey line: the mean KL between two seeds' teachers of one size; a "
+    f"change below it is no larger than that between seeds. {SPREAD} {MARKS}",
+    "support-accuracy": "Without Retrain: the teacher's accuracy on the forget set, and the number "
+    f"of classes in its support, by the support's size. {SPREAD} {MARKS}",
+    "support-drop": "Without Retrain: accuracy that retained examples lose by one step of gradient "
+    "ascent on the forget set, by similarity to it, in ten bins of equal width. Bars: mean over "
+    "seeds with 95 % intervals; points: single seeds, each in its own bins. Tinted: the bins that "
+    "k: auto takes, once for each seed. Below: examples per bin, on a logarithmic scale.",
+    "support-retrain": "After the fact, because it uses Retrain: KL divergence of the teacher's "
+    "histogram of classes on the forget set from Retrain's (left; grey: the mean KL between two "
+    "seeds' Retrains), and the teacher's accuracy on the forget set beside Retrain's UA (right; "
+    f"grey: the range of 95 % of the means of other retrainings). {SPREAD} No choice uses it.",
+}
 
 
 @dataclass(frozen=True)
@@ -142,12 +186,13 @@ def tables(cell: CellTable) -> Iterator[Table]:
     if supports is None:
         return
     rows = [TableRow(cell, supports.run, str(size), size) for size in supports.sizes]
-    texts = {"method": supports.label, "title": cell.title, "spread": describe_spread(cell)}
+    fill = partial(fill_caption, cell=cell, method=supports.label)
+    bins = cell.indices(supports.run, "support_drop")
     yield Table(
         "support-sizes",
         "Support size, without Retrain",
         [build_grid("k", SIZE_COLUMNS, [rows])],
-        SIZES.format(**texts),
+        fill(SIZES),
         describe_metrics(column.metric for column in SIZE_COLUMNS),
         build_records(rows, SIZE_COLUMNS),
     )
@@ -155,15 +200,15 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "support-auto",
         "k: auto",
         [_build_auto_grid(supports)],
-        AUTO.format(**texts),
-        records=[_make_step_record(step) for step in supports.steps],
+        fill(AUTO),
+        records=[_make_step_record(step, bins) for step in supports.steps],
     )
     difference = Column(heading=DIFFERENCE.heading, show=_show_difference)
     yield Table(
         "support-retrain",
         "Support size after the fact: this uses Retrain",
         [build_grid("k", [KL_RETRAIN, difference], [rows, _retrains_line(supports)])],
-        AFTER_THE_FACT.format(**texts),
+        fill(AFTER_THE_FACT),
         describe_metrics([KL_RETRAIN.metric]),
         build_records(rows, [KL_RETRAIN]),
     )
@@ -191,42 +236,36 @@ def _retrains_line(supports: Supports) -> list[Line]:
 def _build_auto_grid(supports: Supports) -> Grid:
     """Return the grid of `k: auto` with one row per seed."""
     bins = supports.cell.indices(supports.run, "support_drop")
-    seen = {step.seed: _show_step(step, supports.run, bins) for step in supports.steps}
-    lines = [Line(str(seed), list(fields.values())) for seed, fields in seen.items()]
-    return Grid("Seed", list(next(iter(seen.values()))), [lines])
+    lines = []
+    for step in supports.steps:
+        numbers = _step_numbers(step, bins)
+        fields = [
+            number_field(supports.run, f"support_{metric}", value, at=at)
+            if metric
+            else Field(f"{value:.0f}", value)
+            for _, _, metric, value, at in numbers
+        ]
+        lines.append(Line(str(step.seed), fields))
+    return Grid("Seed", [heading for _, heading, *_ in numbers], [lines])
 
 
-def _show_step(step: Step, run: str, bins: Sequence[str]) -> dict[str, Field]:
-    """Return the fields of a step of gradient ascent, by heading."""
-
-    def show(name: str, number: float, at: str | None = None) -> Field:
-        metric = f"support_{name}"
-        text = find_metric(metric).text(number)
-        return Field(text, number, source=number_source(run, metric, at=at))
-
-    largest, first = bins[step.largest], bins[-step.num_included]
-    return {
-        "Rate": show("step_rate", step.rate),
-        "Top bin loses": show("drop", step.drop[-1], bins[-1]),
-        "Largest loss": show("drop", step.drop[step.largest], largest),
-        "in a bin of": show("bin_count", step.counts[step.largest], largest),
-        "Bins": Field(find_metric("support_bin_count").text(step.num_included), step.num_included),
-        "From": show("bin_low", step.least_similarity, first),
-        "Auto's k": show("auto", step.auto),
-    }
+def _step_numbers(step: Step, bins: Sequence[str]) -> list[tuple[str, str, str, float, str | None]]:
+    """Return the numbers of a step: key of the record, heading, metric, value and index."""
+    largest, first = step.largest, bins[-step.num_included]
+    drop, count = float(step.drop[largest]), float(step.counts[largest])
+    return [
+        ("rate", "Rate", "step_rate", step.rate, None),
+        ("top_drop", "Top bin loses", "drop", float(step.drop[-1]), bins[-1]),
+        ("largest_drop", "Largest loss", "drop", drop, bins[largest]),
+        ("largest_drop_count", "in a bin of", "bin_count", count, bins[largest]),
+        ("num_bins", "Bins", "", step.num_included, None),
+        ("least_similarity", "From", "bin_low", step.least_similarity, first),
+        ("k", "Auto's k", "auto", step.auto, None),
+    ]
 
 
-def _make_step_record(step: Step) -> dict[str, Any]:
-    return {
-        "seed": step.seed,
-        "rate": step.rate,
-        "top_drop": float(step.drop[-1]),
-        "largest_drop": float(step.drop[step.largest]),
-        "largest_drop_count": float(step.counts[step.largest]),
-        "num_bins": step.num_included,
-        "least_similarity": step.least_similarity,
-        "k": step.auto,
-    }
+def _make_step_record(step: Step, bins: Sequence[str]) -> dict[str, Any]:
+    return {"seed": step.seed, **{key: value for key, _, _, value, _ in _step_numbers(step, bins)}}
 
 
 def words(cell: CellTable) -> str:
@@ -272,3 +311,147 @@ def _describe_one_class(supports: Supports) -> str:
         if mean(classes) == 1
     ]
     return f" A support of {max(alone)} or fewer is of one class in every seed." if alone else ""
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the plots of the teachers, if support sizes were compared."""
+    supports = find_supports(cell)
+    if not supports:
+        return
+    tint = "The stronger the tint, the more seeds take the bin."
+    for name, panels, subject, reading, columns in (
+        ("support-kl", [_kl_panel(supports)], FREE, "", 1),
+        ("support-accuracy", _accuracy_panels(supports), FREE, "", 1),
+        ("support-drop", _drop_panels(supports), FREE, tint, 1),
+        ("support-retrain", _retrain_panels(supports), RETRAINED, "", 2),
+    ):
+        yield plot_cell(cell, name, panels, CAPTIONS[name], subject, reading, columns=columns)
+
+
+def _kl_panel(supports: Supports) -> Panel:
+    floors, look = supports.floors.tolist(), Look(GREY, dash="dashed", is_control=True)
+    seeds = Series("Two seeds' teachers of one k", look, supports.sizes, floors)
+    title = "KL to the next smaller\nsupport's teacher (nats)"
+    panel = _size_panel(supports, "kl_previous", title, " nats", floors, [seeds])
+    return _logarithmic(replace(panel, x=_with_similarities(supports, panel.x)))
+
+
+def _accuracy_panels(supports: Supports) -> list[Panel]:
+    rates = _size_panel(supports, "teacher_ua", "Teacher's accuracy\non the forget set (%)", " %")
+    x = replace(_with_similarities(supports, rates.x), title="")
+    rates = replace(rates, x=x, y=replace(rates.y, limits=fit_rates(rates)))
+    classes = _size_panel(supports, "num_classes", "Classes in\nthe support")
+    y = replace(classes.y, limits=(0.0, fit_y(classes)[1]), is_whole=True)
+    return [rates, replace(classes, y=y, height=0.4, number_format=".0f")]
+
+
+def _retrain_panels(supports: Supports) -> list[Panel]:
+    cell, count = supports.cell, len(supports.sizes)
+    between = cell.number(supports.run, "support_kl_retrains")
+    title = "KL of the teacher to Retrain (nats)"
+    panel = _size_panel(supports, "kl_retrain", title, " nats", [between] * count)
+    band = [Band(high=between)] if math.isfinite(between) else []
+    divergence = _logarithmic(replace(panel, bands=[*panel.bands, *band]))
+    levels, bands = mark_level(cell, "ua")
+    noise = [find_level(cell, "ua")[1]] * count
+    rates = _size_panel(supports, "teacher_ua", "Accuracy on the forget set (%)", " %", noise)
+    rates = replace(rates, levels=[*rates.levels, *levels], bands=[*rates.bands, *bands])
+    return [divergence, replace(rates, y=replace(rates.y, limits=fit_rates(rates)))]
+
+
+def _drop_panels(supports: Supports) -> list[Panel]:
+    """Return the panels of lost accuracy and of the number of examples by bin."""
+    low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
+    drop = find_metric("support_drop").factor * supports.bins("drop")
+    counts = supports.bins("bin_count").mean(axis=1)
+    centres = ((low + high) / 2).mean(axis=1)
+    ends = (float(low.min()), float(high.max()))
+    own = find_look(supports.cell, supports.run)
+    bars = average_seeds(
+        supports.cell,
+        supports.run,
+        centres.tolist(),
+        list(drop),
+        mark="bar",
+        look=Look(LIGHT),
+        label=f"{supports.label}, mean over seeds",
+        details={"examples": [f"{count:.0f}" for count in counts]},
+    )
+    single = Series(
+        f"{supports.label}, single seeds",
+        replace(own, marker="o"),
+        ((low + high) / 2).ravel().tolist(),
+        drop.ravel().tolist(),
+        run=supports.run,
+        mark="point",
+        areas=[12.0] * drop.size,
+        details={"examples": [""] * drop.size},
+    )
+    taken = [
+        Band(step.least_similarity, float(top), colour=own.colour, opacity=TINT)
+        for step, top in zip(supports.steps, high[-1], strict=True)
+    ]
+    taken = [replace(taken[0], label="Taken by k: auto"), *taken[1:]]
+    x = Axis("Similarity to the forget set", limits=ends)
+    y = Axis("Accuracy lost by one step\n(points)")
+    upper = Panel([bars, single], x=x, y=y, levels=[Level(0.0)], bands=taken, value_name="loss")
+    upper = replace(upper, number_format="+.1f", unit=" points")
+    # Smallest axis, so that one example in one seed is a visible bar.
+    least = 0.5 / len(supports.cell.seeds)
+    lower = count_examples(centres, counts.tolist(), ends, least, "Examples")
+    return [upper, replace(lower, bands=taken)]
+
+
+def _size_panel(
+    supports: Supports,
+    name: str,
+    title: str,
+    unit: str = "",
+    noise: Sequence[float] = (),
+    others: Sequence[Series] = (),
+) -> Panel:
+    """Return the panel of a teacher's metric by size, with lines at the runs' and `k: auto`'s k."""
+    cell, run, own, auto = supports.cell, supports.run, supports.own, supports.auto
+    levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]
+    if not np.isnan(own).all():
+        text = f"k of the runs: {format_range(own, 'support_auto')}"
+        levels.append(Level(mean(own), "x", label=text))
+    teacher = average_seeds(
+        cell,
+        run,
+        supports.sizes,
+        list(find_metric(f"support_{name}").factor * supports.values(name)),
+        label=f"{supports.label}'s teacher",
+        look=find_look(cell, run),
+        noise=noise,
+        sets_scale=True,
+    )
+    return Panel(
+        [*others, teacher],
+        x=Axis("Support size k", limits=(0.0, 1.03 * max(*supports.sizes, mean(auto)))),
+        y=Axis(title),
+        levels=levels,
+        bands=[Band(left=float(auto.min()), right=float(auto.max()))],
+        interval="area",
+        value_name="mean",
+        x_name="k",
+        number_format=".3f" if unit == " nats" else ".1f",
+        unit=unit,
+    )
+
+
+def _logarithmic(panel: Panel) -> Panel:
+    values = [value for one in panel.series for value in (*one.y, *one.low, *one.high)]
+    positive = [value for value in values if value > 0] or [0.1, 1.0]
+    limits = (min(positive) / 1.5, max(positive) * 1.5)
+    return replace(panel, y=replace(panel.y, scale="log", limits=limits))
+
+
+def _with_similarities(supports: Supports, axis: Axis) -> Axis:
+    """Return the axis with a second scale on top: the smallest similarity in each support."""
+    least = supports.values("least_similarity").mean(axis=1)
+    every = max(1, round(len(least) / 8))
+    texts = [find_metric("support_least_similarity").text(value) for value in least]
+    sizes = [float(size) for size in supports.sizes[::every]]
+    ticks = dict(zip(sizes, texts[::every], strict=True))
+    return replace(axis, top_ticks=ticks, top_title="Least similarity in the support")

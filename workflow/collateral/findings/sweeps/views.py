@@ -1,7 +1,5 @@
 """Tables and plots of ablations: a method with one parameter varied, compared with Retrain."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +14,10 @@ from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, Co
 from collateral.findings._shared.series import (
     average_seeds,
     describe_failures,
-    describe_seeds,
     find_level,
     find_look,
     mark_level,
+    plot_cell,
 )
 from collateral.findings.columns import number_source
 from collateral.findings.gap import TERMS
@@ -181,16 +179,11 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def _sweep_plot(cell: CellTable, sweep: Sweep, kind: str, metrics: Sequence[str]) -> Plot:
     panels = [_sweep_panel(cell, sweep, metric) for metric in metrics]
+    caption = CAPTIONS[kind].format(key=sweep.key, method=sweep.method)
+    subject = f"{sweep.method}, {sweep.key} varied"
     reading = "Dashed: Retrain." if panels[0].levels else ""
-    return Plot(
-        f"sweep-{sweep.name}-{kind}",
-        f"{cell.title}: {sweep.method}, {sweep.key} varied",
-        CAPTIONS[kind].format(key=sweep.key, method=sweep.method),
-        panels,
-        columns=len(panels),
-        notes=[f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)],
-        width=WIDTH if len(panels) > 1 else 4.7,
-    )
+    plot = plot_cell(cell, f"sweep-{sweep.name}-{kind}", panels, caption, subject, reading)
+    return replace(plot, columns=len(panels), width=WIDTH if len(panels) > 1 else 4.7)
 
 
 def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row
 from collateral.findings.gap import FORGETTING, TERMS
+from collateral.findings.inputs import CellResults
 from collateral.findings.trajectory import SHARES
 from collateral.findings.verdict import DAMAGED
 from collateral.metrics.statistics import BySeed, average_gap
 from collateral.results.record import EPOCH_SECONDS
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
 
 RATES = tuple(dict.fromkeys(name for terms in TERMS.values() for name in terms))
 

@@ -1,16 +1,11 @@
 """Tug of war (a product of similarities to Retrain) of every run, one value per seed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults
 from collateral.findings.tug_of_war import TERMS
-from collateral.metrics.tug_of_war import shift_seeds, tug_of_war
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
+from collateral.metrics.statistics import shift_seeds, tug_of_war
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

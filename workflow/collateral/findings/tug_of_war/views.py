@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings.columns import NEXT_SEED_NOTE, Column, build_table, rows_with_next_seed
 from collateral.findings.tug_of_war import METRICS
 from collateral.results.table import CellTable
@@ -16,6 +16,6 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a table with one column per product, if they were computed."""
     groups = rows_with_next_seed(cell)
     if any(groups) and "tow" in cell.metrics(cell.reference):
-        caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
+        caption = fill_caption(CAPTION, cell)
         conventions = join_sentences(describe_metrics(METRICS), NEXT_SEED_NOTE)
         yield build_table("tow", "Tug of war", COLUMNS, groups, caption, conventions)

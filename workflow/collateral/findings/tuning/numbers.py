@@ -1,20 +1,15 @@
 """Regret of every tuned method's choice, and of the choice of each selection rule."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from collateral.contract.conventions import TEACHER
 from collateral.contract.rows import Row
 from collateral.findings.gap import TERMS
+from collateral.findings.inputs import CellResults
 from collateral.metrics.selection import choose_by_rule, count_admissible
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import is_sweep
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
 
 TrialRow = Mapping[str, str]  # one row of trials.csv
 COMPARED = TERMS["avg_gap"]

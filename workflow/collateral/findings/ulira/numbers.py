@@ -1,29 +1,25 @@
 """LiRA and U-LiRA by part of the training set: AUC and TPR before and after, with intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from itertools import count, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import At, Row
+from collateral.findings.inputs import CellResults
 from collateral.findings.near import FAR, NEAR, Mask, near_in_the_mean
-from collateral.metrics.inference.differences import compare, interval
-from collateral.metrics.statistics import tpr_at_one_percent
-from collateral.metrics.ulira import (
+from collateral.metrics.differences import compare, interval
+from collateral.metrics.likelihood_attacks import (
     CHANCE_AUC,
     Floats,
     auc,
     likelihood_ratios,
     min_learned_share,
 )
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
+from collateral.metrics.statistics import tpr_at_one_percent
 
 Part = tuple[str, At]  # subset and its part, as `at` names it: near, far or a bin
 

@@ -1,9 +1,7 @@
 """Table, plot and sentences of U-LiRA on forgotten, near and far examples."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,12 +10,13 @@ import numpy as np
 
 from collateral.contract.rows import At
 from collateral.contract.tables import Field, Line, Table
-from collateral.findings._shared.captions import join_sentences
-from collateral.findings._shared.series import count_examples, find_look
+from collateral.findings._shared.captions import fill_caption, join_sentences
+from collateral.findings._shared.series import bin_edges, count_examples, find_look
 from collateral.findings.columns import Column, TableRow, build_grid, run_row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR
-from collateral.metrics.ulira import CHANCE_AUC
+from collateral.metrics.likelihood_attacks import CHANCE_AUC
+from collateral.metrics.statistics import Floats
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series
 from collateral.results.table import CellTable
 
@@ -66,20 +65,16 @@ def tables(cell: CellTable) -> Iterator[Table]:
     columns = list(_make_columns(cell))
     reference = TableRow(cell, cell.reference, BEFORE, is_aside=True)
     before = Line(BEFORE, [_show_before(column, reference) for column in columns], is_aside=True)
+    records = list(_make_records(reference, [*BEFORE_METRICS.values()]))
+    for row in rows:
+        records += _make_records(row, [*BEFORE_METRICS, "exposure_change"])
     yield Table(
         "exposure",
         "Exposure to membership attacks",
         [build_grid("Method", columns, [rows, [before]])],
-        CAPTION.format(title=cell.title, models=count_models(cell), coverage=COVERAGE),
+        fill_caption(CAPTION, cell, models=count_models(cell), coverage=COVERAGE),
         join_sentences(CONVENTIONS, RATE if _has_rate(cell) else ""),
-        [
-            *_make_records(reference, [*BEFORE_METRICS.values()]),
-            *(
-                record
-                for row in rows
-                for record in _make_records(row, [*BEFORE_METRICS, "exposure_change"])
-            ),
-        ],
+        records,
     )
 
 
@@ -162,11 +157,8 @@ def _describe_neighbours(cell: CellTable, rows: list[TableRow]) -> str:
         "more exposed": [row for row in known if CHANGE_NEAR.interval(row)[0] > 0],
         "less exposed": [row for row in known if CHANGE_NEAR.interval(row)[1] < 0],
     }
-    found = [
-        f"{text} after {_list_methods(CHANGE_NEAR, group)}"
-        for text, group in groups.items()
-        if group
-    ]
+    named = {text: _list_methods(CHANGE_NEAR, group) for text, group in groups.items()}
+    found = [f"{text} after {names}" for text, names in named.items() if names]
     count = cell.number(cell.reference, "exposure_count", "retain", NEAR)
     size = find_metric("exposure_count").text(count)
     before = _auc_before(cell, "retain", NEAR)
@@ -218,26 +210,25 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     runs = find_attacked(cell)
     if not runs or not cell.indices(cell.reference, "bin_low", "retain"):
         return
-    panels = [_change_panel(cell, runs), _forgotten_panel(cell, runs), _count_panel(cell)]
+    edges, bins = bin_edges(cell, "retain"), cell.indices(cell.reference, "bin_low", "retain")
+    counts = [cell.number(cell.reference, "exposure_count", "retain", b) for b in bins]
+    centres, ends = (edges[1:] + edges[:-1]) / 2, (edges[0], edges[-1])
+    counts_panel = count_examples(centres, counts, ends, 0.5, "Examples")
+    panels = [_change_panel(cell, runs, edges), _forgotten_panel(cell, runs), counts_panel]
     title = f"{cell.title}: exposure to membership attacks"
     height = max(2.6, 1.2 + 0.13 * len(runs))
     notes = [READING.format(models=count_models(cell))]
     yield Plot("exposure", title, PLOT_CAPTION, panels, 2, notes=notes, row_height=height)
 
 
-def _change_panel(cell: CellTable, runs: list[str]) -> Panel:
+def _change_panel(cell: CellTable, runs: list[str], edges: Floats) -> Panel:
     """Return a panel with the change of AUC by bin of similarity, one line per method."""
-    edges = _edges(cell)
-    centres = (edges[1:] + edges[:-1]) / 2
+    centres = ((edges[1:] + edges[:-1]) / 2).tolist()
     series = []
     for run in runs:
-        bins = range(len(centres))
-        y, low, high = (
-            [cell.number(run, f"exposure_change{end}", "retain", b) for b in bins]
-            for end in ("", "_low", "_high")
-        )
+        y, low, high = _ends(cell, run, "exposure_change", "retain", range(len(centres)))
         look = find_look(cell, run)
-        series.append(Series(cell.labels[run], look, centres.tolist(), y, run, low=low, high=high))
+        series.append(Series(cell.labels[run], look, centres, y, run, low=low, high=high))
     largest = max((abs(v) for one in series for v in one.y if math.isfinite(v)), default=0.0)
     reach = 1.1 * max(MIN_REACH, 2 * largest)
     return Panel(
@@ -253,14 +244,20 @@ def _change_panel(cell: CellTable, runs: list[str]) -> Panel:
     )
 
 
+def _ends(
+    cell: CellTable, run: str, metric: str, subset: str, indices: Iterable[At]
+) -> list[list[float]]:
+    """Return a metric's values and both ends of their intervals, at these indices."""
+    names = [f"{metric}{end}" for end in ("", "_low", "_high")]
+    return [[cell.number(run, name, subset, at) for at in indices] for name in names]
+
+
 def _forgotten_panel(cell: CellTable, runs: list[str]) -> Panel:
     """Return a panel with the AUC on forgotten examples, one row per method."""
     places = {run: float(len(runs) - 1 - place) for place, run in enumerate(runs)}
     series = []
     for run, place in places.items():
-        x, low, high = (
-            [cell.number(run, f"ulira_auc{end}", "forget")] for end in ("", "_low", "_high")
-        )
+        x, low, high = _ends(cell, run, "ulira_auc", "forget", [None])
         one = Series(cell.labels[run], find_look(cell, run), x, [place], run, "point", low, high)
         series.append(replace(one, is_across=True))
     before = cell.number(cell.reference, "lira_auc", "forget")
@@ -275,19 +272,3 @@ def _forgotten_panel(cell: CellTable, runs: list[str]) -> Panel:
         value_name="row",
         number_format=".0f",
     )
-
-
-def _count_panel(cell: CellTable) -> Panel:
-    """Return a panel with the number of examples in each bin."""
-    edges = _edges(cell)
-    bins = cell.indices(cell.reference, "bin_low", "retain")
-    counts = [cell.number(cell.reference, "exposure_count", "retain", b) for b in bins]
-    centres = ((edges[1:] + edges[:-1]) / 2).tolist()
-    return count_examples(centres, counts, (edges[0], edges[-1]), 0.5, "Examples")
-
-
-def _edges(cell: CellTable) -> np.ndarray:
-    """Return the edges of the bins of similarity."""
-    bins = cell.indices(cell.reference, "bin_low", "retain")
-    lows = [cell.number(cell.reference, "bin_low", "retain", b) for b in bins]
-    return np.array([*lows, cell.number(cell.reference, "bin_high", "retain", bins[-1])])

@@ -11,6 +11,7 @@ TITLE = "What is the verdict on each method?"
 PLACE = "summary"
 ORDER = 5
 DAMAGED = "retain"  # the set on which damage is counted
+BROKEN = ("diverged", "collapsed")  # ends of a seed that make a method collapsed
 # The first that holds; the column `at` of the long table has the word.
 VERDICTS = (
     "collapsed",
@@ -53,6 +54,12 @@ METRICS = {
         "largest difference that counts as equal: stated in the config, or 1.96 √2 standard "
         f"deviations of Retrain {_OF}, and at least one example",
         "points",
+    ),
+    "judged_rate": Metric(
+        "Judged by",
+        "rate that `at` names, mean over the seeds that decided the verdict; of `diverged` and "
+        "`collapsed` the share of seeds",
+        "%",
     ),
     "look_level": Metric(
         "Level of a look", "level of the tests with as many seeds as `at` says", "", digits=3

@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import TRACKED, Row
-from collateral.contract.verdicts import MARGIN_KEYS, MEASURES, look_levels
+from collateral.contract.verdicts import MARGIN_KEYS, MEASURES, TESTS, look_levels
 from collateral.findings.gap import FORGETTING
-from collateral.findings.verdict import DAMAGED, UNDECIDED
-from collateral.findings.verdict.evidence import Samples, Tested, run_tests, seeds_needed
-from collateral.findings.verdict.rule import LEAST_SHARE, decide
+from collateral.findings.verdict import BROKEN, DAMAGED, UNDECIDED
+from collateral.findings.verdict.rule import (
+    LEAST_SHARE,
+    Samples,
+    Tested,
+    decide,
+    run_tests,
+    seeds_needed,
+)
 from collateral.metrics.statistics import average_gap, mean_of_defined
 from collateral.results.layout import ORIGINAL, RETRAIN
 
@@ -25,31 +31,29 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
-BROKEN = ("diverged", "collapsed")
 PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))  # where losses are tested
-TESTED = (*MEASURES, "midpoint")
 MOST = {"damage": 2.0}  # largest possible difference of a measure, where it is not 1
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the margins, the differences of every run from Retrain, and the verdicts on methods."""
-    against = AgainstRetrain(cell)
+    *_, (against, level) = looks = find_looks(cell)
     for at, margin in zip(MEASURES, against.samples([]).margins, strict=True):
         yield Row(RETRAIN, "margin", float(margin), at=at)
-    for count, level in against.declared_looks:
-        yield Row(RETRAIN, "look_level", level, at=count)
+    for count, level_of_look in declared_looks(cell):
+        yield Row(RETRAIN, "look_level", level_of_look, at=count)
     for seed, value in zip(cell.seeds, against.base_ua, strict=True):
         yield Row(RETRAIN, "base_ua", float(value), seed)
     kinds = {result.run: result.kind for result in cell.results() if _is_judged(result)}
-    methods = [run for run, kind in kinds.items() if kind == "method"]
     for run in kinds:
         yield from against.seed_rows(run)
+    methods = [run for run, kind in kinds.items() if kind == "method"]
     if methods:
-        yield from against.verdict_rows(methods)
+        yield from verdict_rows(looks, methods)
     # A control is a family of its own: it does not make the tests of the methods stricter.
     for run in kinds:
         if run not in methods:
-            yield from comparison_rows(run, against.tested([run]), 0)
+            yield from against.comparison_rows(run, run_tests(against.samples([run]), level), 0)
 
 
 def _is_judged(result: Result) -> bool:
@@ -57,56 +61,62 @@ def _is_judged(result: Result) -> bool:
     return not result.is_sweep and result.record["status"] != SKIPPED
 
 
-def comparison_rows(run: str, tested: Tested, place: int) -> Iterator[Row]:
-    """Yield the differences of one run from Retrain, their intervals and p-values."""
-    for index, at in enumerate(TESTED):
-        yield Row(run, "difference", float(tested.mean[place, index]), at=at)
-        yield Row(run, "difference_p", float(tested.p[place, index]), at=at)
-        if at in MEASURES:
-            most = MOST.get(at, 1.0)
-            parts = {
-                "difference_low": tested.low,
-                "difference_high": tested.high,
-                "equivalence_low": tested.equivalence_low,
-                "equivalence_high": tested.equivalence_high,
-            }
-            for metric, values in parts.items():
-                end = float(np.clip(values[place, index], -most, most))
-                yield Row(run, metric, end, at=at)
-            yield Row(run, "equivalence_p", float(tested.equivalence_p[place, index]), at=at)
+def declared_looks(cell: CellResults) -> list[tuple[int, float]]:
+    """Return the numbers of seeds at which verdicts are decided, and the level of each."""
+    counts = cell.looks or (len(cell.seeds),)
+    return list(zip(counts, look_levels(counts), strict=True))
+
+
+def find_looks(cell: CellResults) -> list[tuple[AgainstRetrain, float]]:
+    """Return the looks for which there are seeds enough, with the level of each."""
+    known = [look for look in declared_looks(cell) if look[0] <= len(cell.seeds)]
+    return [(AgainstRetrain(cell, count), level) for count, level in known]
+
+
+def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) -> Iterator[Row]:
+    """Yield the tests and the verdict of each method, of the first look that decides."""
+    undecided = dict(enumerate(methods))
+    for against, level in looks:
+        samples = against.samples(methods)
+        tested = run_tests(samples, level)
+        is_collapsed = np.array([against.is_collapsed(run) for run in methods])
+        verdicts = decide(samples, tested, is_collapsed, level)
+        needed = seeds_needed(samples, level)
+        for place, run in list(undecided.items()):
+            if verdicts[place] != UNDECIDED or against is looks[-1][0]:
+                del undecided[place]
+                yield Row(run, "verdict", 1.0, at=str(verdicts[place]))
+                yield Row(run, "decided_at", float(against.num_seeds))
+                yield from against.comparison_rows(run, tested, place)
+                if verdicts[place] == UNDECIDED:
+                    yield Row(run, "seeds_needed", float(needed[place]))
 
 
 @dataclass(frozen=True)
 class AgainstRetrain:
-    """The runs of a cell compared with Retrain."""
+    """The runs of a cell compared with Retrain, with the first seeds of the config."""
 
     cell: CellResults
+    num_seeds: int
 
-    @cached_property
-    def declared_looks(self) -> list[tuple[int, float]]:
-        """Numbers of seeds at which verdicts are decided, and the level of each."""
-        looks = self.cell.looks or (len(self.cell.seeds),)
-        return list(zip(looks, look_levels(looks), strict=True))
-
-    @property
-    def looks(self) -> list[tuple[int, float]]:
-        """The looks for which there are seeds enough."""
-        return [look for look in self.declared_looks if look[0] <= len(self.cell.seeds)]
+    def values(self, run: str, metric: str, subset: str = "", at: int | None = None) -> Floats:
+        """Return a metric of an earlier finding by seed."""
+        return self.cell.values(run, metric, subset, at=at)[: self.num_seeds]
 
     @cached_property
     def base_ua(self) -> Floats:
         """UA of the base model by seed: of the control, or of a tracked run at its start."""
-        of_control = [self.cell.values(ORIGINAL, "ua")]
-        of_starts = [self.cell.values(run, f"{TRACKED}ua", at=0) for run in self.cell.tracked]
+        of_control = [self.values(ORIGINAL, "ua")]
+        of_starts = [self.values(run, f"{TRACKED}ua", at=0) for run in self.cell.tracked]
         known = (ua for ua in (*of_control, *of_starts) if not np.isnan(ua).any())
-        return next(known, np.full(len(self.cell.seeds), np.nan))
+        return next(known, np.full(self.num_seeds, np.nan))
 
     @cached_property
     def retrained(self) -> Floats:
         """Rates of Retrain, by measure and seed."""
-        ua, mia = (self.cell.values(RETRAIN, name) for name in ("ua", "mia"))
+        ua, mia = (self.values(RETRAIN, name) for name in ("ua", "mia"))
         near, far, far_test = (
-            1 - self.cell.values(RETRAIN, f"{part}_accuracy", name) for part, name in PLACES
+            1 - self.values(RETRAIN, f"{part}_accuracy", name) for part, name in PLACES
         )
         return np.array([ua, mia, near, far, far_test, near - far])
 
@@ -114,8 +124,7 @@ class AgainstRetrain:
     def steps(self) -> Floats:
         """Change of each measure by one example."""
         near, far, far_test = (
-            mean_of_defined(self.cell.values(RETRAIN, f"{part}_count", name))
-            for part, name in PLACES
+            mean_of_defined(self.values(RETRAIN, f"{part}_count", name)) for part, name in PLACES
         )
         num_forgotten = len(self.cell.split.forget)
         counts = [num_forgotten, num_forgotten, near, far, far_test, near]
@@ -130,58 +139,64 @@ class AgainstRetrain:
 
     def rates(self, run: str) -> Floats:
         """Return the rates of a run, by measure and seed; NaN if it diverged in any seed."""
-        losses = [self.cell.values(run, f"{part}_loss", name) for part, name in PLACES]
+        losses = [self.values(run, f"{part}_loss", name) for part, name in PLACES]
         near, far, far_test = self.retrained[2:5] + losses
-        ua, mia = (self.cell.values(run, name) for name in ("ua", "mia"))
+        ua, mia = (self.values(run, name) for name in ("ua", "mia"))
         rates = np.array([ua, mia, near, far, far_test, near - far])
         is_lost = any(result.is_diverged for result in self.results(run))
         return np.full_like(rates, np.nan) if is_lost else rates
 
     def results(self, run: str) -> list[Result]:
         """Return the results of a run, one per seed."""
-        return [result for result in self.cell.results() if result.run == run]
+        return [self.cell.result(run, seed) for seed in self.cell.seeds[: self.num_seeds]]
 
     def samples(self, runs: list[str]) -> Samples:
         """Return the rates of a family of runs, of Retrain and of the base model."""
         rates = np.array([self.rates(run) for run in runs]).reshape(-1, *self.retrained.shape)
         return Samples(rates, self.retrained, self.base_ua, self.steps, self.stated)
 
-    def tested(self, family: list[str]) -> Tested:
-        """Test a family of runs with all seeds, at the level of the last look."""
-        return run_tests(self.samples(family), self.looks[-1][1])
-
     def is_collapsed(self, run: str) -> bool:
         """Tell whether a seed diverged or collapsed, or TA is below half of Retrain's."""
-        ta, retrained = (mean_of_defined(self.cell.values(r, "ta")) for r in (run, RETRAIN))
+        ta, retrained = (mean_of_defined(self.values(r, "ta")) for r in (run, RETRAIN))
         is_broken = any(result.record["status"] in BROKEN for result in self.results(run))
         return is_broken or ta < LEAST_SHARE * retrained
 
-    def verdict_rows(self, methods: list[str]) -> Iterator[Row]:
-        """Yield the tests and the verdict of each method, of the first look that decides."""
-        samples = self.samples(methods)
-        is_collapsed = np.array([self.is_collapsed(run) for run in methods])
-        undecided = dict(enumerate(methods))
-        for count, level in self.looks:
-            seen = samples.first(count)
-            tested = run_tests(seen, level)
-            verdicts = decide(seen, tested, is_collapsed, level)
-            needed = seeds_needed(seen, level)
-            is_last = count == self.looks[-1][0]
-            for place, run in list(undecided.items()):
-                if verdicts[place] != UNDECIDED or is_last:
-                    del undecided[place]
-                    yield Row(run, "verdict", 1.0, at=str(verdicts[place]))
-                    yield Row(run, "decided_at", float(count))
-                    yield from comparison_rows(run, tested, place)
-                    if verdicts[place] == UNDECIDED:
-                        yield Row(run, "seeds_needed", float(needed[place]))
+    def comparison_rows(self, run: str, tested: Tested, place: int) -> Iterator[Row]:
+        """Yield the differences of one run from Retrain with intervals, p-values and margins."""
+        ends = {
+            "difference_low": tested.low,
+            "difference_high": tested.high,
+            "equivalence_low": tested.equivalence_low,
+            "equivalence_high": tested.equivalence_high,
+        }
+        margins = self.samples([]).margins
+        for index, at in enumerate(TESTS):
+            yield Row(run, "difference", float(tested.mean[place, index]), at=at)
+            yield Row(run, "difference_p", float(tested.p[place, index]), at=at)
+            if at in MEASURES:
+                most = MOST.get(at, 1.0)
+                for metric, values in ends.items():
+                    yield Row(run, metric, float(np.clip(values[place, index], -most, most)), at=at)
+                yield Row(run, "equivalence_p", float(tested.equivalence_p[place, index]), at=at)
+                yield Row(run, "margin", float(margins[index]), at=at)
+        yield from self.rate_rows(run)
+
+    def rate_rows(self, run: str) -> Iterator[Row]:
+        """Yield the means over these seeds that the sentence of a verdict names."""
+        rates = {at: self.values(run, at) for at in ("ua", "mia", "ta")}
+        rates |= {f"retrain_{at}": self.values(RETRAIN, at) for at in ("ua", "ta")}
+        for at, values in (rates | {"base_ua": self.base_ua}).items():
+            yield Row(run, "judged_rate", mean_of_defined(values), at=at)
+        ended = [result.record["status"] for result in self.results(run)]
+        for status in BROKEN:
+            yield Row(run, "judged_rate", ended.count(status) / self.num_seeds, at=status)
 
     def seed_rows(self, run: str) -> Iterator[Row]:
         """Yield the damage of a run by seed, and its forgetting error."""
-        near, far = (self.cell.values(run, f"{part}_loss", DAMAGED) for part in ("near", "far"))
+        near, far = (self.values(run, f"{part}_loss", DAMAGED) for part in ("near", "far"))
         for seed, value in zip(self.cell.seeds, near - far, strict=True):
             yield Row(run, "damage", float(value), seed, DAMAGED)
         own, retrained = (
-            {name: self.cell.values(of, name) for name in FORGETTING} for of in (run, RETRAIN)
+            {name: self.values(of, name) for name in FORGETTING} for of in (run, RETRAIN)
         )
         yield Row(run, "forgetting_error", average_gap(own, retrained, FORGETTING))

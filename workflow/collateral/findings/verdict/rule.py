@@ -1,16 +1,202 @@
-"""The verdicts on the methods of a cell: for each method, the first that holds."""
+"""Tests of the methods of a cell against Retrain, and the verdicts that follow from them.
+
+All methods and measures of a cell are one family. The functions take arrays with the axes
+(methods, measures, seeds); further axes may come first. docs/statistics.md has the reasons and the
+calibration.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
-from collateral.contract.verdicts import ALPHA, MEASURES
+from collateral.contract.verdicts import ALPHA, MEASURES, TESTS
 from collateral.findings.verdict import VERDICTS
-from collateral.findings.verdict.evidence import DAMAGE, MIDPOINT, UA, Flags, Samples, Tested
-from collateral.metrics.inference.differences import LAST_BITS
+from collateral.metrics.differences import (
+    LAST_BITS,
+    Contrast,
+    angle,
+    angle_step,
+    holm,
+    holm_levels,
+    moments,
+    unpaired,
+)
+from collateral.metrics.equivalence import FACTOR, equivalence_p, mover_limit, tost_p
 
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
+MIDPOINT = TESTS.index("midpoint")  # the last test; all others are of the measures
+POWER_80 = 0.8416  # quantile of the normal law: a seed count is proposed if it decides in 80 %
 LEAST_SHARE = 0.5  # of Retrain's TA: a method with less has collapsed
+MOST_SEEDS = 100  # largest number of seeds that is proposed
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Rates by seed: UA, MIA, errors near, far and on far test examples, near minus far error."""
+
+    runs: Floats  # (..., methods, measures, seeds); NaN where undefined
+    retrained: Floats  # (..., measures, seeds)
+    base_ua: Floats  # (..., seeds)
+    steps: Floats  # (measures,): change of a measure by one example
+    stated: Floats  # (measures,): margins of the config, NaN where the margin is estimated
+
+    @property
+    def reference(self) -> Floats:
+        """Retrain's rates, one copy per method, NaN where the method has no rate."""
+        return np.where(np.isnan(self.runs), np.nan, self.retrained[..., None, :, :])
+
+    @property
+    def spread(self) -> Floats:
+        """Retrain's standard deviation over seeds, per measure."""
+        return np.sqrt(moments(self.retrained)[1])
+
+    @property
+    def margins(self) -> Floats:
+        """Largest differences that count as equal, per measure: stated, or estimated."""
+        estimated = np.maximum(FACTOR * self.spread, self.steps)
+        return np.where(np.isnan(self.stated), estimated, self.stated)
+
+    @property
+    def room(self) -> Floats:
+        """UA of the base model minus that of Retrain, mean over seeds."""
+        return moments(self.base_ua - self.retrained[..., UA, :])[0]
+
+    @property
+    def is_forgettable(self) -> Flags:
+        """Whether the base model's UA is above Retrain's by more than the margin."""
+        return self.room > self.margins[..., UA]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Results of the tests, arrays (..., methods, measures); the last measure is the midpoint."""
+
+    mean: Floats  # difference from Retrain
+    low: Floats  # ends of its interval, at the level at which Holm tests it
+    high: Floats
+    p: Floats  # adjusted by Holm over all methods and measures
+    equivalence_low: Floats  # ends of the 90 % interval
+    equivalence_high: Floats
+    equivalence_p: Floats
+
+    def is_above(self, measure: str) -> Flags:
+        """Tell which methods are above Retrain in a measure beyond chance."""
+        return self.low[..., MEASURES.index(measure)] > 0
+
+    def is_below(self, measure: str) -> Flags:
+        """Tell which methods are below Retrain in a measure beyond chance."""
+        return self.high[..., MEASURES.index(measure)] < 0
+
+
+def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
+    """Test every method on every measure, and its UA against the midpoint."""
+    runs, reference = with_midpoint(samples)
+    contrast = scaled_contrast(runs, reference, samples.steps)
+    p = _p_values(contrast)
+    family = p.reshape(*p.shape[:-2], -1)
+    adjusted, levels = (f.reshape(p.shape) for f in (holm(family), holm_levels(family, level)))
+    mean = moments(runs)[0] - moments(reference)[0]
+    low, high = _interval(mean, contrast, levels, p < levels, _slopes(runs, reference, samples))
+    plain = _plain_contrast(samples)
+    equivalence_low, equivalence_high = plain.interval(2 * level)
+    return Tested(
+        mean,
+        low,
+        high,
+        adjusted,
+        equivalence_low,
+        equivalence_high,
+        _equivalence_p(samples, plain),
+    )
+
+
+def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
+    """Append UA and its midpoint as one more measure; NaN where nothing is to be forgotten."""
+    ua = samples.runs[..., UA : UA + 1, :]
+    middle = (samples.base_ua + samples.retrained[..., UA, :]) / 2
+    middle = np.where(samples.is_forgettable[..., None], middle, np.nan)[..., None, None, :]
+    middle = np.where(np.isnan(ua), np.nan, middle)
+    return (
+        np.concatenate([samples.runs, ua], axis=-2),
+        np.concatenate([samples.reference, middle], axis=-2),
+    )
+
+
+def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
+    """Compare angles of rates by Welch's t, each sample with at least the typical variance.
+
+    Damage is a difference of two rates and stays on its own scale. The typical variance of a
+    measure is the median over all methods and Retrain, at least that of one example in one seed.
+    """
+    first, second = _scaled(runs), _scaled(reference)
+    smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
+    own, other = (np.maximum(moments(values)[1], smallest) for values in (first, second))
+    # Retrain counts once: its samples differ between methods only where a method has no rate.
+    pool = np.concatenate([own, other[..., :1, :]], axis=-2)
+    is_known = ~np.isnan(pool).all(axis=-2, keepdims=True)
+    typical = np.nanmedian(np.where(is_known, pool, 0.0), axis=-2, keepdims=True)
+    return unpaired(first, second, np.fmax(smallest, typical))
+
+
+def _scaled(rates: Floats) -> Floats:
+    is_damage = np.arange(rates.shape[-2])[:, None] == DAMAGE
+    return np.where(is_damage, rates, angle(rates))
+
+
+def _scaled_steps(runs: Floats, reference: Floats, steps: Floats) -> Floats:
+    """Return the change of each scaled measure by one example, at the mean rate of both samples."""
+    rate = (moments(runs)[0] + moments(reference)[0]) / 2
+    steps = np.append(steps, steps[UA])
+    is_damage = np.arange(len(steps)) == DAMAGE
+    return np.where(is_damage, steps, angle_step(rate, steps))
+
+
+def _p_values(contrast: Contrast) -> Floats:
+    """Return two-sided p-values of all measures and the one-sided p-value of the midpoint."""
+    is_midpoint = np.arange(contrast.mean.shape[-1]) == MIDPOINT
+    return np.where(is_midpoint, contrast.p_above, contrast.p)
+
+
+def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
+    """Return the change of a rate per change of its angle, between the means of both samples."""
+    first, second = moments(_scaled(runs))[0], moments(_scaled(reference))[0]
+    secant = np.sinc((first - second) / np.pi) * np.sin(first + second)
+    steps = np.append(samples.steps, samples.steps[UA])
+    smallest = steps / _scaled_steps(runs, reference, samples.steps)
+    is_damage = np.arange(secant.shape[-1]) == DAMAGE
+    return np.where(is_damage, 1.0, np.fmax(secant, smallest))
+
+
+def _interval(
+    mean: Floats, contrast: Contrast, levels: Floats, is_found: Flags, slope: Floats
+) -> tuple[Floats, Floats]:
+    """Return intervals of the differences in rates; they exclude zero where the test rejects."""
+    low, high = contrast.interval(levels)
+    half = (high - low) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(contrast.mean == 0, slope, mean / contrast.mean)
+    narrow, wide = half * ratio, np.fmax(half * slope, np.abs(mean))
+    half = np.where(is_found & (ratio > 0), narrow, wide)
+    return mean - half, mean + half
+
+
+def _plain_contrast(samples: Samples) -> Contrast:
+    """Compare the rates themselves, for equivalence within a margin in points."""
+    count = moments(samples.runs)[2]
+    return unpaired(samples.runs, samples.reference, samples.steps**2 / (2 * count))
+
+
+def _equivalence_p(samples: Samples, plain: Contrast) -> Floats:
+    spread = samples.spread[..., None, :]
+    freedom = moments(samples.retrained)[2][..., None, :] - 1
+    estimated = equivalence_p(plain, spread, freedom, samples.steps)
+    return np.where(np.isnan(samples.stated), estimated, tost_p(plain, samples.stated))
 
 
 def decide(
@@ -55,3 +241,42 @@ def find_far_loss(samples: Samples, tested: Tested) -> Flags:
         is_large = tested.mean[..., place] > samples.margins[..., None, place] * (1 + LAST_BITS)
         found |= tested.is_above(measure) & is_large
     return found
+
+
+def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
+    """Return, per method, the number of seeds that would decide in 80 % of cases; NaN above 100.
+
+    The means and spreads of the seeds so far are taken for the true ones.
+    """
+    num_seeds = samples.runs.shape[-1]
+    contrast = scaled_contrast(*with_midpoint(samples), samples.steps)
+    plain = _plain_contrast(samples)
+    num_tests = contrast.mean.shape[-1] * contrast.mean.shape[-2]
+    needed = np.full(contrast.mean.shape[:-1], np.nan)
+    for count in range(MOST_SEEDS, num_seeds, -1):
+        more = _with_seeds(contrast, num_seeds, count)
+        critical = stdtrit(more.freedom, 1 - level / num_tests / 2) + POWER_80
+        differs = (np.abs(more.t) >= critical)[..., :MIDPOINT].any(axis=-1)
+        alike = _is_equivalent_with(samples, _with_seeds(plain, num_seeds, count), count, level)
+        needed = np.where(differs | alike, float(count), needed)
+    return needed
+
+
+def _with_seeds(contrast: Contrast, num_seeds: int, count: int) -> Contrast:
+    """Return the contrast as `count` seeds of the same means and spreads would have it."""
+    error = contrast.error * np.sqrt(num_seeds / count)
+    return Contrast(contrast.mean, error, contrast.freedom * (count - 1) / (num_seeds - 1))
+
+
+def _is_equivalent_with(samples: Samples, plain: Contrast, count: int, level: float) -> Flags:
+    """Tell which methods would pass all tests of equivalence in 80 % of cases."""
+    away = Contrast(np.abs(plain.mean) + POWER_80 * plain.error, plain.error, plain.freedom)
+    spread = samples.spread[..., None, :]
+    by_example = tost_p(away, samples.steps) < level / np.where(spread > 0, 2, 1)
+    by_mover = mover_limit(away, spread, count - 1, level / 2) < 0
+    stated = tost_p(away, samples.stated) < level
+    passes = np.where(np.isnan(samples.stated), by_example | by_mover, stated)
+    # Measures that are undefined do not count, but UA and damage must be defined.
+    is_undefined = np.isnan(plain.mean[..., : len(MEASURES)])
+    is_tested = ~is_undefined[..., (UA, DAMAGE)].any(axis=-1)
+    return np.asarray((passes | is_undefined).all(axis=-1) & is_tested)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from collateral.contract.verdicts import MEASURES
 from collateral.findings.checks import red_gates
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
+    BROKEN,
     COLLAPSED,
+    DAMAGED,
     HURT,
     HURT_ALL,
     HURT_FAR,
@@ -22,10 +22,12 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.metrics.statistics import mean
+from collateral.metrics.equivalence import is_beyond
+from collateral.metrics.statistics import mean_of_defined
 from collateral.results.table import CellTable
 
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # the tests, as their metrics begin
+RATE = "judged_rate"
 LEAST_P = 0.001
 NAMES = {
     "ua": "UA",
@@ -35,7 +37,6 @@ NAMES = {
     "far_test": "far loss on test examples",
     "damage": "damage",
 }
-FAR = ("far", "far_test")
 
 
 @dataclass(frozen=True)
@@ -72,35 +73,28 @@ def _name_look(cell: CellTable, run: str) -> str:
 
 def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
     """Return the measures that decided a verdict, in the order of the tests."""
-    found = [at for at in MEASURES if is_found(cell, run, at)]
     if verdict == UNFORGOTTEN:
         return ["midpoint" if _is_above_midpoint(cell, run) else "mia"]
     if verdict in (HURT, HURT_ALL, HURT_FAR):
         near = [] if verdict == HURT_FAR else ["near", "damage"]
         return near + ([] if verdict == HURT else _find_far_losses(cell, run))
-    return found if verdict == UNLIKE else [*MEASURES]
+    return [at for at in MEASURES if verdict != UNLIKE or _is_found(cell, run, at)]
 
 
 def _find_far_losses(cell: CellTable, run: str) -> list[str]:
-    """Return the far losses above zero and the margin; all above zero if an early look decided."""
-    above = [
-        at for at in FAR if is_found(cell, run, at) and cell.number(run, DIFFERENCE, at=at) > 0
+    """Return the far losses above zero beyond chance, and above the margin."""
+    return [
+        at
+        for at in ("far", "far_test")
+        if _is_found(cell, run, at)
+        and is_beyond(cell.number(run, DIFFERENCE, at=at), cell.number(run, "margin", at=at))
     ]
-    # The long table has the margins of all seeds, which may be wider than those of the early look.
-    return [at for at in above if is_far_loss(cell, run, at)] or above
 
 
-def is_found(cell: CellTable, run: str, at: str) -> bool:
+def _is_found(cell: CellTable, run: str, at: str) -> bool:
     """Tell whether the interval of a difference from Retrain excludes zero."""
     low, high = (cell.number(run, f"{DIFFERENCE}_{end}", at=at) for end in ("low", "high"))
     return low > 0 or high < 0
-
-
-def is_far_loss(cell: CellTable, run: str, at: str) -> bool:
-    """Tell whether a far loss is above zero beyond chance, and above the margin."""
-    difference = cell.number(run, DIFFERENCE, at=at)
-    margin = cell.number(cell.reference, "margin", at=at)
-    return difference > margin and is_found(cell, run, at)
 
 
 def _is_above_midpoint(cell: CellTable, run: str) -> bool:
@@ -109,17 +103,23 @@ def _is_above_midpoint(cell: CellTable, run: str) -> bool:
 
 
 def _collapsed(cell: CellTable, run: str) -> str:
-    ended = cell.failure_summary(run).capitalize()
-    if np.isnan(cell.values(run, "ta")).all():
-        return f"{ended}."
-    own, retrained = _rate(cell, run, "ta"), _rate(cell, cell.reference, "ta")
-    return f"{ended + '; ' if ended else ''}TA is {own} where Retrain has {retrained}."
+    count = cell.number(run, "decided_at")
+    shares = {status: cell.number(run, RATE, at=status) for status in BROKEN}
+    ended = ", ".join(
+        f"{status} ({share * count:.0f} of {count:.0f} seeds)"
+        for status, share in shares.items()
+        if share > 0
+    )
+    if math.isnan(cell.number(run, RATE, at="ta")):
+        return f"{_capital(ended)}."
+    ta = f"TA is {_rate(cell, run, 'ta')} where Retrain has {_rate(cell, run, 'retrain_ta')}"
+    return f"{_capital(ended)}; {ta}." if ended else f"{ta}."
 
 
 def _unforgotten(cell: CellTable, run: str) -> str:
     [at] = find_measures(cell, run, UNFORGOTTEN)
-    p = _p(cell.number(run, f"{DIFFERENCE}_p", at=at))
-    base, retrained = (_rate(cell, cell.reference, name) for name in ("base_ua", "ua"))
+    p = _p_of(cell, run, at)
+    base, retrained = (_rate(cell, run, name) for name in ("base_ua", "retrain_ua"))
     if at == "midpoint":
         above = _points(cell.number(run, DIFFERENCE, at=at))
         return (
@@ -149,8 +149,7 @@ def _hurt_all(cell: CellTable, run: str) -> str:
 def _hurt_far(cell: CellTable, run: str) -> str:
     places = {"far": "retained", "far_test": "test"}
     parts = [
-        f"{_with_interval(cell, run, at)} points on {places[at]} examples "
-        f"({_p(cell.number(run, f'{DIFFERENCE}_p', at=at))})"
+        f"{_with_interval(cell, run, at)} points on {places[at]} examples ({_p_of(cell, run, at)})"
         for at in _find_far_losses(cell, run)
     ]
     return f"Loss against Retrain far from the forget set: {', '.join(parts)}."
@@ -160,7 +159,7 @@ def _like(cell: CellTable, run: str) -> str:
     known = [at for at in MEASURES if not math.isnan(cell.number(run, "equivalence_p", at=at))]
     parts = [
         f"{NAMES[at]} {_with_interval(cell, run, at, EQUIVALENCE)} within "
-        f"±{_points(cell.number(cell.reference, 'margin', at=at))}"
+        f"±{_points(cell.number(run, 'margin', at=at))}"
         for at in known
     ]
     worst = max(cell.number(run, "equivalence_p", at=at) for at in known)
@@ -170,7 +169,7 @@ def _like(cell: CellTable, run: str) -> str:
 def _unlike(cell: CellTable, run: str) -> str:
     parts = [
         f"{NAMES[at]} is {_with_interval(cell, run, at)} points from Retrain's "
-        f"({_p(cell.number(run, f'{DIFFERENCE}_p', at=at))})"
+        f"({_p_of(cell, run, at)})"
         for at in find_measures(cell, run, UNLIKE)
     ]
     return f"{_capital('; '.join(parts))}."
@@ -192,10 +191,13 @@ def _undecided(cell: CellTable, run: str) -> str:
 def _unknown(cell: CellTable, run: str) -> str:
     """Return the sentence of a method with fewer than two seeds that can be compared."""
     ua = cell.values(run, "ua") - cell.values(cell.reference, "ua")
-    damage = cell.values(run, "damage", "retain")
-    numbers = {"UA is {} points from Retrain's": ua, "damage is {} points": damage}
-    known = [text.format(_signed(mean(v))) for text, v in numbers.items() if not np.isnan(v).all()]
-    count = np.count_nonzero(~np.isnan(ua) & ~np.isnan(damage))
+    damage = cell.values(run, "damage", DAMAGED)
+    means = {
+        "UA is {} points from Retrain's": mean_of_defined(ua),
+        "damage is {} points": mean_of_defined(damage),
+    }
+    known = [text.format(_signed(value)) for text, value in means.items() if not math.isnan(value)]
+    count = sum(not math.isnan(a + b) for a, b in zip(ua, damage, strict=True))
     why = "One seed" if len(cell.seeds) == 1 else f"Both in {count} of {len(ua)} seeds"
     return f"{_capital('; '.join(known)) + '. ' if known else ''}{why}: chance is unknown."
 
@@ -218,8 +220,8 @@ def _with_interval(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -
     return f"{_signed(cell.number(run, DIFFERENCE, at=at))} [{_signed(low)}, {_signed(high)}]"
 
 
-def _rate(cell: CellTable, run: str, metric: str) -> str:
-    return f"{find_metric(metric).text(mean(cell.values(run, metric)))} %"
+def _rate(cell: CellTable, run: str, at: str) -> str:
+    return f"{find_metric(RATE).text(cell.number(run, RATE, at=at))} %"
 
 
 def _points(value: float) -> str:
@@ -230,9 +232,13 @@ def _signed(value: float) -> str:
     return find_metric(DIFFERENCE).text(value, sign=True)
 
 
+def _p_of(cell: CellTable, run: str, at: str) -> str:
+    return _p(cell.number(run, f"{DIFFERENCE}_p", at=at))
+
+
 def _p(value: float) -> str:
     return f"p < {LEAST_P}" if value < LEAST_P else f"p = {value:.3f}"
 
 
 def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+    return text[:1].upper() + text[1:]

@@ -1,6 +1,12 @@
-"""The verdict on every method, with its numbers: a table and a sentence."""
+"""The verdict on every method with its numbers: a table, a sentence and a plot.
 
-from collections.abc import Iterator
+The plot has forgetting error and damage of every run, and the margins of the verdicts in grey.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -10,10 +16,12 @@ from collateral.contract.metrics import format_exact_percent
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.contract.verdicts import ALPHA
 from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.series import describe_seeds, find_look
 from collateral.findings.checks import red_gates
 from collateral.findings.columns import number_source
-from collateral.findings.verdict import LIKE, VERDICTS
-from collateral.findings.verdict.picture import points
+from collateral.findings.gap import FORGETTING
+from collateral.findings.metric_index import find_metric
+from collateral.findings.verdict import COLLAPSED, DAMAGED, LIKE, VERDICTS
 from collateral.findings.verdict.sentences import (
     DIFFERENCE,
     EQUIVALENCE,
@@ -21,6 +29,9 @@ from collateral.findings.verdict.sentences import (
     find_measures,
     find_verdicts,
 )
+from collateral.metrics.statistics import mean, mean_of_defined
+from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series, format_number
+from collateral.plots.style import GREY, Look
 from collateral.results.table import CellTable
 
 CAPTION = "Verdicts: {title}; n = {n} seeds."
@@ -55,6 +66,24 @@ NO_LOOKS = (
 )
 MOST_LISTED = 20  # seeds that are written out in the line for the config
 LOOKS = "Looks declared in the config: {looks}."
+PLOT_CAPTION = (
+    "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
+    "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
+    "with its interval over seeds (95 %, by Holm). Area: RTE as a share of Retrain's. Grey: the "
+    "margins of the verdicts, within which a difference counts as equal (across, the mean of the "
+    "margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at its edge, "
+    "hollow."
+)
+# Times are in the table of costs alone, so that captions are the same on a rerun.
+READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
+MARGIN_LABEL = "Margin: counts as equal"
+CONTROL_MARKERS = "XP*h"
+EDGE = 0.03  # share of its range that the plot adds at either end
+LEAST_REACH = 5.0  # points that the plot covers at least
+ROOM = 1.15  # of the largest number
+AREA = 220.0  # of a run that takes as long as Retrain, in square points
+LEAST_AREA = 18.0
+MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -62,12 +91,12 @@ def tables(cell: CellTable) -> Iterator[Table]:
     if red := [Line(gate.name, [Field(gate.text)]) for gate in red_gates(cell)]:
         grid = Grid("Check", ["Red, as"], [red], is_prose=True)
         caption = FORBIDDEN.format(title=cell.title)
-        yield Table("verdict", "Verdicts", [grid], caption, records=_make_records(cell))
+        yield Table("verdict", "Verdicts", [grid], caption, records=list_runs(cell))
     elif verdicts := list(find_verdicts(cell)):
         lines = [Line(verdict.label, _make_fields(cell, verdict)) for verdict in verdicts]
         grid = Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)
         caption = _make_caption(cell, verdicts)
-        yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, _make_records(cell))
+        yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, list_runs(cell))
 
 
 def _make_fields(cell: CellTable, method: MethodVerdict) -> list[Field]:
@@ -121,10 +150,38 @@ def _name_looks(cell: CellTable) -> str:
     return LOOKS.format(looks=", ".join(parts))
 
 
-def _make_records(cell: CellTable) -> list[dict[str, Any]]:
-    return [
-        {str(key): value for key, value in row.items()} for row in points(cell).to_dict("records")
-    ]
+def list_runs(cell: CellTable) -> list[dict[str, Any]]:
+    """Return the numbers of every method and control in points, for the CSV file and the plot."""
+    verdicts = {one.run: one for one in find_verdicts(cell)}
+    runs = [run for run in cell.labels if cell.kinds[run] != "reference"]
+    return [_make_record(cell, run, verdicts.get(run)) for run in runs]
+
+
+def _make_record(cell: CellTable, run: str, verdict: MethodVerdict | None) -> dict[str, Any]:
+    factor = find_metric(DIFFERENCE).factor
+
+    def points(metric: str, at: str | None = None) -> float:
+        return factor * cell.number(run, metric, at=at)
+
+    damages = cell.values(run, "damage", DAMAGED)
+    return {
+        "run": run,
+        "label": cell.labels[run],
+        "kind": cell.kinds[run],
+        "verdict": verdict.verdict if verdict else "",
+        "sentence": verdict.sentence if verdict else "",
+        "n": int(np.count_nonzero(~np.isnan(damages))),
+        "forgetting_error": points("forgetting_error"),
+        "damage": factor * mean(damages),
+        "damage_low": points("difference_low", "damage"),
+        "damage_high": points("difference_high", "damage"),
+        "ua_difference": points(DIFFERENCE, "ua"),
+        "ua_low": points("difference_low", "ua"),
+        "ua_high": points("difference_high", "ua"),
+        "price": cell.number(run, "rte_share"),
+        "margin_error": mean_of_defined(points("margin", at) for at in FORGETTING),
+        "margin_damage": points("margin", "damage"),
+    }
 
 
 def words(cell: CellTable) -> str:
@@ -137,3 +194,103 @@ def words(cell: CellTable) -> str:
     parts = [f"{titles[v]}: {', '.join(labels)}" for v, labels in groups.items()]
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the plot of a cell, if something can be drawn and no check is red."""
+    records = [] if red_gates(cell) else list_runs(cell)
+    drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
+    if not drawn:
+        return
+    error, damage = (_find_margin(cell, names) for names in (FORGETTING, ("damage",)))
+    x_limits, y_limits = find_limits(drawn, error, damage)
+    is_known = math.isfinite(error + damage)
+    panel = Panel(
+        [_series(cell, one, damage) for one in drawn],
+        x=Axis("Forgetting error: UA and MIA from Retrain's (points)", limits=x_limits),
+        y=Axis("Damage: near minus far loss (points)", limits=y_limits),
+        levels=[Level(0.0)],
+        bands=[Band(0.0, error, -damage, damage, MARGIN_LABEL)] if is_known else [],
+        value_name="damage",
+        number_format="+.1f",
+        unit=" points",
+    )
+    notes = [
+        join_sentences(words(cell), _describe_marks(drawn), describe_seeds(cell)),
+        *_list_missing(cell, drawn),
+    ]
+    yield Plot("verdict", cell.title, PLOT_CAPTION, [panel], notes=notes, width=5.2, row_height=3.6)
+
+
+def _find_margin(cell: CellTable, measures: Sequence[str]) -> float:
+    """Return the mean of the margins of these measures, in points."""
+    margins = [cell.number(cell.reference, "margin", at=at) for at in measures]
+    return find_metric(DIFFERENCE).factor * mean_of_defined(margins)
+
+
+def find_limits(
+    drawn: Sequence[Mapping[str, Any]], error: float, damage: float
+) -> tuple[Limits, Limits]:
+    """Return the ends of both axes: they cover the margins and all runs that did not collapse."""
+    shown = [one for one in drawn if one["verdict"] != COLLAPSED] or drawn
+    damages = [*(one["damage"] for one in shown), damage, -damage, LEAST_REACH, -LEAST_REACH]
+    errors = [*(one["forgetting_error"] for one in shown), error, LEAST_REACH]
+    low, high = np.nanmin(damages), np.nanmax(damages)
+    edge, right = EDGE * (high - low), float(np.nanmax(errors))
+    return (-EDGE * right, ROOM * right), (float(ROOM * low - edge), float(ROOM * high + edge))
+
+
+def _series(cell: CellTable, record: Mapping[str, Any], margin: float) -> Series:
+    """Return the mark of one run; a collapsed one is hollow and has no interval."""
+    is_collapsed = record["verdict"] == COLLAPSED
+    low, high = (math.nan if is_collapsed else record[f"damage_{end}"] for end in ("low", "high"))
+    share = 0.0 if math.isnan(record["price"]) else min(record["price"], MOST_SHARE)
+    error = record["forgetting_error"]
+    return Series(
+        record["label"],
+        _look(cell, record["run"], record["kind"]),
+        [error],
+        [record["damage"]],
+        run=record["run"],
+        mark="point",
+        low=[low],
+        high=[high],
+        n=[record["n"]],
+        details={
+            "verdict": [record["verdict"]],
+            "forgetting error": [format_number(error, ".1f", " points")],
+            "margin, ±": [format_number(margin, ".1f", " points")],
+            "time": [format_number(record["price"], ".1%", " of Retrain's")],
+        },
+        areas=[max(AREA * share, LEAST_AREA)],
+        names=[record["label"]],
+        is_hollow=is_collapsed or record["kind"] == "control",
+        sets_scale=not is_collapsed,
+    )
+
+
+def _look(cell: CellTable, run: str, kind: str) -> Look:
+    if kind == "method":
+        return find_look(cell, run)
+    place = cell.runs("control").index(run) % len(CONTROL_MARKERS)
+    return Look(GREY, CONTROL_MARKERS[place], is_control=True)
+
+
+def _describe_marks(drawn: Sequence[Mapping[str, Any]]) -> str:
+    edge = [
+        f"{one['label']} (error {one['forgetting_error']:.0f}, damage {one['damage']:.0f})"
+        for one in drawn
+        if one["verdict"] == COLLAPSED
+    ]
+    return READING + (f" Collapsed, at the edge: {', '.join(edge)}." if edge else "")
+
+
+def _list_missing(cell: CellTable, drawn: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a note for each run that is not drawn, or that failed and is not named as collapsed."""
+    verdicts = {one["run"]: one["verdict"] for one in drawn}
+    for run, label in cell.labels.items():
+        failure = cell.failure_summary(run)
+        if run not in (*verdicts, cell.reference):
+            yield f"{label} {failure or 'has no number here'}: not drawn."
+        elif failure and verdicts.get(run) != COLLAPSED:
+            yield f"{label} {failure}."

@@ -1,18 +1,13 @@
 """RF-JS of every run, and the estimate of Retrain's UA by a local teacher."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
-from collateral.metrics.jensen_shannon import class_means, rf_js
+from collateral.findings.inputs import CellResults
+from collateral.metrics.divergence import class_means, rf_js
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import is_sweep
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Source, Table
-from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -38,10 +38,11 @@ SUMMARY = "No verdict, as there is no Retrain. UA: {runs}; the base's is {base} 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of the metrics that do not need Retrain."""
     teacher = _teacher_line(cell)
-    caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
-    caption = join_sentences(caption, ESTIMATE if teacher else "", describe_metrics(["rf_js"]))
+    texts = (fill_caption(CAPTION, cell), ESTIMATE if teacher else "", describe_metrics(["rf_js"]))
     groups: list[Sequence[TableRow | Line]] = [*rows_by_kind(cell), teacher]
-    table = build_table("without-retrain", "Without Retrain", COLUMNS, groups, caption)
+    table = build_table(
+        "without-retrain", "Without Retrain", COLUMNS, groups, join_sentences(*texts)
+    )
     yield replace(table, records=build_records(all_rows(cell), COLUMNS))
 
 

@@ -17,7 +17,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
 

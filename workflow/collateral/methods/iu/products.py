@@ -14,7 +14,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from collateral.methods._shared.gradients import by_parameter
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import eval_mode
 from collateral.training.examples import Batch, Examples
 
 BATCH_SIZE = 64  # number of examples per batch, chosen by benchmarks/bench_iu.py

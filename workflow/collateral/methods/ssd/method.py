@@ -19,7 +19,7 @@ from collateral.methods._shared.gradients import (
     trainable,
 )
 from collateral.methods.ssd.params import Params, Prepare
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from collateral.contract.work import NO_WORK, Work
 from collateral.plan import paths
+from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import Workload, find_workload
 from collateral.results import layout
+from collateral.results.provenance import INPUTS
 
 Record = dict[str, Any]
 
@@ -38,8 +40,15 @@ class Job:
     record_file: ClassVar[str] = layout.RECORD
     evaluated: ClassVar[str] = ""  # name of the output file that the metrics of a cell wait for
     remedy: ClassVar[str] = ""  # what `make run` does if an output file of this job is missing
+    stage: ClassVar[str] = ""  # name of the stage; empty if the kind of job has the same name
 
     benchmark: Benchmark
+
+    if TYPE_CHECKING:
+
+        @property
+        def seed(self) -> int:
+            """Seed of the model and of all random choices, for a job with a model."""
 
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
@@ -57,9 +66,14 @@ class Job:
         return pattern.format(**{**self.wildcards, **wildcards})
 
     @property
+    def kind_name(self) -> str:
+        """Name of the kind of job: of its file and, for most kinds, of its rule and its stage."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @property
     def rule(self) -> str:
         """Name of the Snakemake rule that runs the job."""
-        return type(self).__module__.rpartition(".")[2]
+        return self.kind_name
 
     @cached_property
     def out(self) -> str:
@@ -88,6 +102,11 @@ class Job:
         """
         raise NotImplementedError
 
+    def model_record(self, *files: str) -> Record:
+        """Return the record fields of every job with a model of one seed; `files` are inputs."""
+        inputs = self.record_inputs(*files)
+        return {"model": self.model, "code": self.code, "seed": self.seed, INPUTS: inputs}
+
     def below(self, file: str) -> str:
         """Return the path of a file, relative to the benchmark's folder."""
         return file.removeprefix(f"{paths.RESULTS}/{self.benchmark.name}/")
@@ -100,6 +119,16 @@ class Job:
     def will_run(self) -> bool:
         """Tell whether the job will run, because the file that the metrics wait for is missing."""
         return bool(self.evaluated) and not Path(f"{self.out}/{self.evaluated}").exists()
+
+    @property
+    def code(self) -> str:
+        """Fingerprint of the stage and of the plug-ins that it imports by name."""
+        return stage_code(self.stage or self.kind_name, *self.plug_ins)
+
+    @property
+    def plug_ins(self) -> tuple[str, ...]:
+        """Modules of the plug-ins that the stage imports by name, such as the model."""
+        return ()
 
     @property
     def own_files(self) -> list[OwnFile]:

@@ -1,20 +1,96 @@
-"""Base classes of jobs that run an unlearning method."""
+"""Base classes of jobs that run an unlearning method, and which job runs each `prepare`.
+
+The first job that needs the files of a `prepare` makes them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from collateral.contract.params import MethodParams
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.grid import RunSpec
+from collateral.plan.grid import Cell, RunSpec
 from collateral.plan.jobs._job import CellJob, Record
-from collateral.plan.preparation import Preparation
 from collateral.plugins.find import MODEL, method_kind, params_class
 from collateral.results import layout
 from collateral.results.files import read_json
-from collateral.results.provenance import INPUTS
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The jobs whose prepared files a job reads, and the files that it prepares itself."""
+
+    tunings: tuple[str, ...] = ()  # methods whose tuning jobs have prepared the files
+    runs: tuple[str, ...] = ()  # runs of the same seed that have prepared the files
+    teacher: bool = False  # whether the job of the cell's teacher has prepared the files
+    made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
+
+
+class Preparations:
+    """All calls of `prepare` in a cell, and the jobs that run them."""
+
+    def __init__(self, cell: Cell) -> None:
+        """Find the first job that needs each call of `prepare`."""
+        runs = [run for run in cell.runs.values() if run.preparations]
+        tunings = [run for run in runs if run.name in cell.tuned]
+        # In reverse order, so that the first job wins; sweeps come last and change no other run.
+        self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
+        self._teacher = _teacher_folder(cell.teacher)
+        self._tunings.pop(self._teacher, None)
+        self._is_later_round = bool(cell.forget.earlier)
+        self._runs = {_key(run): run.name for run in reversed(runs)}
+
+    def for_tuning(self, run: RunSpec) -> Preparation:
+        """Return the prepared files of a tuning job, which earlier tuning jobs may have made."""
+        makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
+        others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
+        prepared = run.prepared(run.trial_params)
+        has_teacher = prepared.pop(self._teacher, None) is not None
+        made = [
+            params for name, params in prepared.items() if makers.get(name, run.name) == run.name
+        ]
+        return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
+
+    def for_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
+        """Return the prepared files of a run; tuning may have made those of the first seed.
+
+        After round 1, runs share none: each starts from a model of its own.
+        """
+        if self._is_later_round:
+            return Preparation(made=tuple(run.preparations.values()))
+        makers = {name: self._tunings.get(name) for name in run.preparations}
+        tunings = tuple(dict.fromkeys(maker for maker in makers.values() if maker))
+        has_teacher = self._teacher in run.preparations
+        if is_first_seed and (tunings or has_teacher):
+            found = {*self._tunings, self._teacher}
+            made = [params for name, params in run.preparations.items() if name not in found]
+            return Preparation(tunings=tunings, teacher=has_teacher, made=tuple(made))
+        first = self._runs.get(_key(run), run.name)
+        if first != run.name:
+            return Preparation(runs=(first,))
+        return Preparation(made=tuple(run.preparations.values()))
+
+
+@cache
+def find_preparations(cell: Cell) -> Preparations:
+    """Return the preparations of a cell; they are computed only once."""
+    return Preparations(cell)
+
+
+def _teacher_folder(teacher: RunSpec | None) -> str:
+    """Return the folder name of the teacher's prepared files; empty without a teacher."""
+    return next(iter(teacher.preparations)) if teacher else ""
+
+
+def _key(run: RunSpec) -> tuple[str | None, ...]:
+    """Return the key by which runs share prepared files."""
+    # If tuning selects among several preparations, only runs of the same tuning share files.
+    return (*run.preparations, run.tuned_by if len(run.preparations) > 1 else None)
+
 
 DONE_FILES = (layout.RECORD, layout.COST)
 
@@ -24,12 +100,6 @@ class MethodJob(CellJob):
 
     needs: ClassVar[tuple[str, ...]] = ("data", "split", "base")
     remedy = "train it"
-
-    if TYPE_CHECKING:
-
-        @property
-        def seed(self) -> int:
-            """Seed of the model and of all random choices."""
 
     @property
     def spec(self) -> RunSpec:
@@ -51,7 +121,12 @@ class MethodJob(CellJob):
     def selected(self) -> list[str]:
         """File with the parameters that tuning selected; empty if nothing is tuned."""
         tuned_by = self.spec.tuned_by
-        return [self.path(paths.SELECTED, method=tuned_by)] if tuned_by else []
+        return [self._selected_file(tuned_by)] if tuned_by else []
+
+    def _selected_file(self, method: str) -> str:
+        """Return the file with the choice of tuning, which is of round 1 in all rounds."""
+        first = [*self.cell.forget.earlier, self.cell.name][0]
+        return self.path(paths.SELECTED, method=method, cell=first)
 
     @property
     def preparation(self) -> Preparation:
@@ -80,16 +155,7 @@ class MethodJob(CellJob):
     @property
     def code(self) -> str:
         """Fingerprint of the stage, the method and the models."""
-        return method_code(type(self).__module__.rpartition(".")[2], self.spec, self.model)
-
-    def method_record(self, *files: str) -> Record:
-        """Return the record fields that all jobs with a method share; `files` are inputs."""
-        return {
-            "model": self.model,
-            "code": self.code,
-            "seed": self.seed,
-            INPUTS: self.record_inputs(self.split, *files),
-        }
+        return method_code(self.kind_name, self.spec, self.model)
 
     def final_params(self, found: Record, folder: Path) -> Record:
         """Return all parameters of a run; tuned parameters have the values that tuning selected."""
@@ -105,7 +171,7 @@ class MethodJob(CellJob):
         """Return the values that tuning selected; from the record if tuning's file is missing."""
         if not self.spec.tuned_by:
             return {}
-        selected = folder / self.below(self.path(paths.SELECTED, method=self.spec.tuned_by))
+        selected = folder / self.below(self._selected_file(self.spec.tuned_by))
         if selected.exists():
             chosen: Record = read_json(selected)["params"]
             return chosen

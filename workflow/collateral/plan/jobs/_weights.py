@@ -5,16 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
 from collateral.config.weights import CELL, SEED
 from collateral.contract.params import TrainingParams
 from collateral.contract.work import Work
-from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import Job, OwnFile, Record, as_json, existing
 from collateral.plugins.find import MODEL
 from collateral.results import layout
-from collateral.results.provenance import INPUTS, content_hash
+from collateral.results.provenance import content_hash
 
 INIT = "init.weights"  # the config's key
 # Weights are excluded, because no number in tables depends on them.
@@ -25,13 +23,7 @@ class WeightsJob(Job):
     """A job that trains a model from scratch or from `init`, or reads the user's own weights."""
 
     evaluated = layout.OUTPUTS
-    stage: ClassVar[str] = "train"
-
-    if TYPE_CHECKING:
-
-        @property
-        def seed(self) -> int:
-            """Seed of the model."""
+    stage = "train"
 
     @property
     def own(self) -> OwnFile | None:
@@ -67,9 +59,9 @@ class WeightsJob(Job):
         return [OwnFile(INIT, init.weights, init.rename)]
 
     @property
-    def code(self) -> str:
-        """Fingerprint of the code that trains the model."""
-        return stage_code(self.stage, MODEL.module(self.model))
+    def plug_ins(self) -> tuple[str, ...]:
+        """Module of the model."""
+        return (MODEL.module(self.model),)
 
     @property
     def num_trained(self) -> int:
@@ -104,14 +96,8 @@ class WeightsJob(Job):
     def training_record(self, found: Record) -> Record:
         """Return the record fields that all models trained with the settings of `base:` share."""
         params = TrainingParams.model_validate_json(self.training).model_dump(mode="json")
-        return {
-            "model": self.model,
-            "code": self.code,
-            "seed": self.seed,
-            "params": {} if self.own else params,
-            INPUTS: self.record_inputs(),
-            **self.weights_record(found),
-        }
+        own = {"params": {} if self.own else params, **self.weights_record(found)}
+        return {**self.model_record(), **own}
 
 
 def own_file(key: str, pattern: Path, rename: Mapping[str, str], **places: object) -> OwnFile:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from math import prod
 from pathlib import Path
 from typing import Any
 
+from collateral.config.cells import cell_methods
+from collateral.config.errors import Place, format_key
 from collateral.data._metadata import STATE, find_input_files, hash_user_files
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.grid import Cell
+from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._job import Job, Record, as_json
-from collateral.plan.requirements import required_retained
 from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options
 from collateral.plugins.find import DATA
 from collateral.results import layout
@@ -21,6 +23,7 @@ from collateral.results.files import InvalidResultError, read_json
 
 # Limit for the forget sets on a command line; Linux allows arguments of 131,072 bytes.
 MOST_BYTES = 50_000
+SECONDS_PER_BYTE = 8e-8
 
 
 class DataJob(Job):
@@ -30,7 +33,6 @@ class DataJob(Job):
     record_file = layout.DATA_RECORD
     files = (layout.LABELS, layout.DATA_RECORD)
     remedy = "read the data set again and train everything anew"
-    seconds = 15.0
 
     @property
     def name(self) -> str:
@@ -80,6 +82,11 @@ class DataJob(Job):
             return ""
 
     @property
+    def seconds(self) -> float:
+        """CPU seconds to start, and to read and compress the images."""
+        return 0.5 + SECONDS_PER_BYTE * self.bytes
+
+    @property
     def bytes(self) -> float:
         """Disk space of images and labels, in bytes."""
         size = self.workload.size
@@ -88,3 +95,51 @@ class DataJob(Job):
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
         return {"name": self.name, "options": self.benchmark.config.data_options, "code": self.code}
+
+
+def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the number of retained examples that each config key requires in a cell."""
+    return _most(benchmark, _all_requirements(benchmark, cell))
+
+
+def required_on_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the numbers that runs on shadow models require, which retain only a share."""
+    return _most(benchmark, _run_requirements(benchmark, cell, cell.exposed))
+
+
+def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str, int]:
+    required: dict[str, int] = {}
+    for place, count in places:
+        key = format_key(("benchmarks", benchmark.name, *place))
+        required[key] = max(count, required.get(key, 0))
+    return required
+
+
+def _all_requirements(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
+    sizes = benchmark.config.support_size
+    if cell.support_sized and sizes:
+        # Larger support sizes are skipped, if at least two sizes remain.
+        yield ("support_size", "k"), sizes.k[1]
+    yield from _run_requirements(benchmark, cell, cell.runs.values())
+
+
+def _run_requirements(
+    benchmark: Benchmark, cell: Cell, runs: Iterable[RunSpec]
+) -> Iterator[tuple[Place, int]]:
+    for run in runs:
+        for params in run.choices:
+            for name, count in params.required_retained().items():
+                if name in params.model_fields_set:
+                    yield _place(benchmark, cell, run, name), count
+
+
+def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
+    """Return the config key that sets a parameter of a run."""
+    method, entry = run.method.name, cell.forget.entry
+    if name in run.vary:
+        sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)
+        part = "vary" if name == cell.sweeps[sweep].key else "along"
+        return "sweeps", sweep, part, name
+    if name in cell_methods(benchmark.config, cell.forget).get(method, {}):
+        return "cells", entry, "methods", method, name
+    return "methods", method, name

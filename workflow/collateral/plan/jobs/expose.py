@@ -48,9 +48,13 @@ class ExposeJob(FirstSeedJob):
 
     @property
     def shadows(self) -> list[str]:
-        """Weight files of all shadow models, in order."""
-        pattern = paths.shadow_files(paths.SHADOW)["model"]
-        return [self.path(pattern, member=n) for n in range(self.benchmark.pool.count)]
+        """Weight files of all shadow models, in order.
+
+        If the first half of them chose the forget set, only the second half is attacked.
+        """
+        pattern, count = paths.shadow_files(paths.SHADOW)["model"], self.benchmark.pool.count
+        first = count // 2 if self.cell.forget.needs == "shadows" else 0
+        return [self.path(pattern, member=n) for n in range(first, count)]
 
     @property
     def work(self) -> Work:
@@ -62,16 +66,16 @@ class ExposeJob(FirstSeedJob):
         work += workload.sum_work("unlearn_work", choices, sizes)
         if self.spec.preparations:
             work += workload.sum_work("prepare_work", choices, sizes)
-        return (work * (pool.count / len(choices))).for_model(self.model)
+        return (work * (len(self.shadows) / len(choices))).for_model(self.model)
 
     @property
     def bytes(self) -> float:
         """Disk space of the margins of all shadow models, in bytes."""
-        margins = EXPOSED_BYTES * self.benchmark.pool.count * self.workload.size.num_train
+        margins = EXPOSED_BYTES * len(self.shadows) * self.workload.size.num_train
         return margins + RUN_BLOCKS * BLOCK
 
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write now."""
         margins = [file.replace(layout.MODEL, layout.MARGINS) for file in self.shadows]
-        record = self.method_record(*self.shadows, *margins, *self.selected)
+        record = self.model_record(self.split, *self.shadows, *margins, *self.selected)
         return {**record, "run": self.run, "params": self.final_params(found["params"], folder)}

@@ -12,7 +12,6 @@ from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._job import CellJob, OwnFile, Record
 from collateral.plan.jobs._weights import WeightsJob, own_file, own_options
-from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)
@@ -51,11 +50,4 @@ class GivenJob(WeightsJob, CellJob):
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
-        return {
-            "run": self.run,
-            "model": self.model,
-            "code": self.code,
-            "seed": self.seed,
-            INPUTS: self.record_inputs(self.split),
-            **self.weights_record(found),
-        }
+        return {"run": self.run, **self.model_record(self.split), **self.weights_record(found)}

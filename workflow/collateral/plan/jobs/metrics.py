@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from collateral.contract.rows import MIA
 from collateral.plan import paths
@@ -12,9 +12,9 @@ from collateral.plan.jobs._job import CellJob
 from collateral.results import layout
 
 # CPU seconds to start, and CPU seconds per example and run, mostly for membership attacks.
-START_SECONDS, EXAMPLE_SECONDS = 1.0, 2e-5
+START_SECONDS, EXAMPLE_SECONDS = 0.2, 8e-6
 EXPOSED_SECONDS = 2e-7  # CPU seconds per margin and shadow model, to fit distributions (U-LiRA)
-TRACKED_SECONDS = 0.1  # CPU seconds per epoch of a tracked run
+TRACKED_SECONDS = 2e-6  # CPU seconds per example and epoch of a tracked run
 CELL_BYTES = 1_000_000  # bytes of the metrics, tables and figures of a cell
 
 
@@ -34,7 +34,16 @@ class MetricsJob(CellJob):
         if self.benchmark.evaluates_base(self.cell):
             base = paths.run_files(paths.BASE)["outputs"]
             results += [self.path(base, seed=seed) for seed in self.benchmark.base_seeds()]
+        for name in self.rounds[:-1]:
+            results += MetricsJob(self.benchmark, self.benchmark.cells[name]).results
+            results += [self.path(file, cell=name) for file in (paths.SPLIT, paths.NEIGHBOURS)]
         return results
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        """Cells of all rounds, whose numbers are in the last of them; empty in other cells."""
+        forget = self.cell.forget
+        return (*forget.earlier, self.cell.name) if forget.is_last else ()
 
     @property
     def options(self) -> str:
@@ -53,12 +62,16 @@ class MetricsJob(CellJob):
             "--attacks": dict.fromkeys([MIA, *config.attacks]),
             "--probed": config.probe.names if config.probe else [],
         }
-        if config.margin:
-            lists["--margins"] = [f"{key}={value:g}" for key, value in config.margin.items()]
-        if config.looks:
-            lists["--looks"] = config.looks
-        if self.benchmark.reference != layout.RETRAIN:
-            lists["--reference"] = [self.benchmark.reference]
+        reference = self.benchmark.reference
+        optional: dict[str, Sequence[object]] = {
+            "--margins": [f"{key}={value:g}" for key, value in config.margin.items()],
+            "--rounds": self.rounds,
+            "--looks": config.looks,
+            "--groups": config.groups,
+            "--positive": [] if config.positive is None else [config.positive],
+            "--reference": [] if reference == layout.RETRAIN else [reference],
+        }
+        lists |= {option: words for option, words in optional.items() if words}
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
 
     @property
@@ -68,8 +81,8 @@ class MetricsJob(CellJob):
         num_runs = num_seeds * (len(cell.runs) + len(cell.given) + 1)
         tracked = [workload.num_tracked(cell, cell.runs[name]) for name in cell.tracked]
         epochs = num_seeds * sum(tracked)
-        attacks = EXAMPLE_SECONDS * num_runs * workload.size.num_examples + TRACKED_SECONDS * epochs
-        return START_SECONDS + attacks + self._exposure_seconds
+        per_example = EXAMPLE_SECONDS * num_runs + TRACKED_SECONDS * epochs
+        return START_SECONDS + per_example * workload.size.num_examples + self._exposure_seconds
 
     @property
     def _exposure_seconds(self) -> float:

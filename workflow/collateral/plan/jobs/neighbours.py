@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
@@ -20,7 +19,7 @@ class NeighboursJob(CellJob):
     record_file = Path(layout.NEIGHBOURS_RECORD).name
     files = (Path(layout.NEIGHBOURS).name, record_file)
     remedy = "make it"
-    seconds = 2.0
+    seconds = 0.1
 
     @property
     def embeddings(self) -> list[str]:
@@ -37,11 +36,6 @@ class NeighboursJob(CellJob):
     def sources(self) -> tuple[str, ...]:
         """Input files of the job."""
         return (self.path(paths.DATA), self.split, *self.embeddings)
-
-    @property
-    def code(self) -> str:
-        """Fingerprint of the code that computes similarities."""
-        return stage_code("neighbours")
 
     @property
     def bytes(self) -> float:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from collateral.contract.conventions import ALL_PICTURES, Showing
 from collateral.plan import paths
-from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
@@ -24,7 +23,7 @@ class PicturesJob(CellJob):
     record_file = Path(layout.PICTURES_RECORD).name
     files = (Path(layout.PICTURES).name, record_file)
     remedy = "make it"
-    seconds = 1.0
+    seconds = 0.1
 
     @property
     def keep(self) -> Showing:
@@ -42,11 +41,6 @@ class PicturesJob(CellJob):
     def sources(self) -> tuple[str, ...]:
         """Input files of the job."""
         return (self.path(paths.DATA), self.path(paths.NEIGHBOURS), *self.withheld)
-
-    @property
-    def code(self) -> str:
-        """Fingerprint of the code that selects the images."""
-        return stage_code("pictures")
 
     @property
     def bytes(self) -> float:

@@ -10,13 +10,11 @@ from typing import Self
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
 from collateral.plan import paths
-from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._job import CellJob, Record, as_json
 from collateral.plan.work import BLOCK, FLOAT_BYTES
 from collateral.plugins.find import MODEL
 from collateral.results import layout
-from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,9 @@ class ProbeJob(CellJob):
         return shlex.join(["--probes", probes, "--runs", *self.cell.probed])
 
     @property
-    def code(self) -> str:
-        """Fingerprint of the stage and the model."""
-        return stage_code("probe", MODEL.module(self.model))
+    def plug_ins(self) -> tuple[str, ...]:
+        """Module of the model."""
+        return (MODEL.module(self.model),)
 
     @property
     def work(self) -> Work:
@@ -85,11 +83,5 @@ class ProbeJob(CellJob):
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
-        return {
-            "model": self.model,
-            "code": self.code,
-            "seed": self.seed,
-            "params": self.probes.asked(),
-            "runs": self.cell.probed,
-            INPUTS: self.record_inputs(self.split, *self.models, *self.embeddings),
-        }
+        record = self.model_record(self.split, *self.models, *self.embeddings)
+        return {**record, "params": self.probes.asked(), "runs": self.cell.probed}

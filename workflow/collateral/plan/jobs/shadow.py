@@ -54,13 +54,21 @@ class ShadowJob(WeightsJob):
 
     @property
     def will_run(self) -> bool:
-        """Tell whether the job will run: margins are missing, and a method needs the model."""
-        exposures = (
-            self.path(paths.EXPOSED, cell=cell.name, run=run.name)
-            for cell in self.benchmark.cells.values()
-            for run in cell.exposed
-        )
-        return not (_exists(f"{self.out}/{layout.MARGINS}") or all(map(_exists, exposures)))
+        """Tell whether the job will run: its margins and the files made from them are missing."""
+        cells = self.benchmark.cells.values()
+        users = [
+            *(
+                self.path(paths.EXPOSED, cell=cell.name, run=run.name)
+                for cell in cells
+                for run in cell.exposed
+            ),
+            *(
+                self.path(paths.SPLIT, cell=cell.name)
+                for cell in cells
+                if cell.forget.needs == "shadows"
+            ),
+        ]
+        return not (_exists(f"{self.out}/{layout.MARGINS}") or all(map(_exists, users)))
 
     @property
     def work(self) -> Work:
@@ -78,11 +86,8 @@ class ShadowJob(WeightsJob):
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
-        pool = self.benchmark.pool
-        return {
-            **self.training_record(found),
-            "pool": {"count": pool.count, "share": pool.share},
-        }
+        pool = {"count": self.benchmark.pool.count, "share": self.benchmark.pool.share}
+        return {**self.training_record(found), "pool": pool}
 
 
 def _exists(file: str) -> bool:

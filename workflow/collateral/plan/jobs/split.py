@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collateral.config.errors import ConfigError
+from collateral.config.errors import ConfigError, format_key
 from collateral.contract.messages import looked_for
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record, as_json
 from collateral.plugins.find import FORGET
 from collateral.results import layout
-from collateral.results.provenance import content_hash
+from collateral.results.provenance import INPUTS, content_hash
 
 SPLIT_FILE = Path(layout.SPLIT).name
 LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to forget
@@ -20,12 +20,12 @@ LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to 
 class SplitJob(CellJob):
     """Selection of the examples to forget."""
 
-    needs = ("data",)
+    needs = ("data", "base", "shadow")
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
     remedy = "choose the forget set again and train all of the cell anew"
-    seconds = 1.0
+    seconds = 0.1
 
     @property
     def kind(self) -> str:
@@ -45,9 +45,30 @@ class SplitJob(CellJob):
             return []
         file = Path(path).expanduser()
         if not file.exists() and not Path(self.split).exists():
-            key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
+            key = self.forget_key("path")
             raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
         return [str(file)] if file.exists() else []  # cached results do not need the list
+
+    @property
+    def earlier(self) -> list[str]:
+        """Splits of the earlier rounds, whose requests are retained no more."""
+        return [self.path(paths.SPLIT, cell=name) for name in self.cell.forget.earlier]
+
+    @property
+    def models(self) -> list[str]:
+        """Outputs of the base, or margins of the shadow models, by which examples are chosen."""
+        benchmark = self.benchmark
+        if self.cell.forget.needs == "base":
+            seed = benchmark.base_seed(benchmark.seeds[0])
+            return [self.path(paths.run_files(paths.BASE)["outputs"], seed=seed)]
+        if self.cell.forget.needs == "shadows":
+            margins = paths.shadow_files(paths.SHADOW)["margins"]
+            return [self.path(margins, member=member) for member in range(benchmark.pool.count)]
+        return []
+
+    def forget_key(self, *keys: str) -> str:
+        """Return the config key of a value of the forget set."""
+        return format_key(("benchmarks", self.benchmark.name, *self.cell.forget.place, *keys))
 
     @property
     def code(self) -> str:
@@ -65,4 +86,5 @@ class SplitJob(CellJob):
         # A deleted list is not compared; cached results do not need it.
         if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
             planned[LIST_HASH] = content_hash(file)
-        return {"code": self.code, "chosen": planned}
+        inputs = sorted([layout.LABELS, *map(self.below, [*self.earlier, *self.models])])
+        return {"code": self.code, "chosen": planned} | ({INPUTS: inputs} if self.earlier else {})

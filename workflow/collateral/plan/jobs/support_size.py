@@ -82,4 +82,4 @@ class SupportSizeJob(MethodJob):
         skipped = {"search", *self.spec.method.grid}
         values = {key: value for key, value in self._values.items() if key not in skipped}
         params = {**found["params"], "k": within, **values}
-        return {**self.method_record(self.base, *self.selected), "params": params}
+        return {**self.model_record(self.split, self.base, *self.selected), "params": params}

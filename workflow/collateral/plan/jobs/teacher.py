@@ -52,4 +52,4 @@ class TeacherJob(FirstSeedJob):
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
         params = prepare_values(self.spec.method.uses, self.spec.params)
-        return {**self.method_record(self.base), "params": params}
+        return {**self.model_record(self.split, self.base), "params": params}

@@ -11,8 +11,13 @@ from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import DONE_FILES, FirstSeedJob, method_options
-from collateral.plan.preparation import Preparation, find_preparations
+from collateral.plan.jobs._method import (
+    DONE_FILES,
+    FirstSeedJob,
+    Preparation,
+    find_preparations,
+    method_options,
+)
 from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 
@@ -74,7 +79,7 @@ class TuneJob(FirstSeedJob):
         """Return the record that the job would write now."""
         method = self.spec.method
         return {
-            **self.method_record(self.base, *self.teacher),
+            **self.model_record(self.split, self.base, *self.teacher),
             "trials": [method.trials(), as_json(method.default_trial())],
             "params": self.spec.params.model_dump(mode="json"),
             "select": self.benchmark.config.select,

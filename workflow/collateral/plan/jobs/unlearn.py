@@ -13,9 +13,8 @@ from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import MethodJob, method_options
+from collateral.plan.jobs._method import MethodJob, Preparation, find_preparations, method_options
 from collateral.plan.jobs._weights import RUN_FILES
-from collateral.plan.preparation import Preparation, find_preparations
 from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 
@@ -58,6 +57,13 @@ class UnlearnJob(MethodJob):
         return run_options(self.spec)
 
     @property
+    def base(self) -> str:
+        """Weights from which the method starts: its own of the round before, or the base's."""
+        earlier = self.cell.forget.earlier
+        model = paths.run_files(paths.RUN)["model"]
+        return self.path(model, cell=earlier[-1]) if earlier else super().base
+
+    @property
     def preparation(self) -> Preparation:
         """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
         found = find_preparations(self.cell)
@@ -90,7 +96,7 @@ class UnlearnJob(MethodJob):
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write now."""
         params = self.final_params(found["params"], folder)
-        record = self.method_record(self.base, *self.selected, *self.retrained)
+        record = self.model_record(self.split, self.base, *self.selected, *self.retrained)
         return {**record, "run": self.run, "params": params}
 
 

@@ -1,0 +1,414 @@
+"""The record of a request: its numbers are those of the long table, and a change is noticed."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_benchmark import MIXED, PART, RUNS, SEEDS, WHOLE, Behaviour, Made, compute
+
+from collateral.cli import main
+from collateral.commands.evidence import NAMESPACE
+from collateral.findings.checks import NEED_RETRAIN
+from collateral.report.evidence import _folder_before
+from collateral.results import layout
+from collateral.results.address import FoundRun
+from collateral.results.gates import read_gates
+from collateral.results.provenance import INPUTS
+
+pytest.importorskip("rocrate")
+SEED = SEEDS[2]
+SIGNER = "owner@example.org"
+needs_ssh = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="needs ssh-keygen")
+
+
+@pytest.fixture
+def here(animals, tmp_path, monkeypatch):
+    """A folder in which results/ has the made-up benchmark."""
+    (tmp_path / "results").symlink_to(animals.root.parent)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(cell: str, run: str, *options: str, seed: int = SEED) -> Path:
+    """Write a record, and return its folder."""
+    main(["evidence", f"animals/{cell}", run, "--seed", str(seed), "--out", "record", *options])
+    return Path("record")
+
+
+def read(folder: Path) -> dict:
+    return json.loads((folder / "evidence.json").read_text())
+
+
+def numbers_in(content):
+    """Yield all numbers with a source, wherever they stand in a record."""
+    parts = content.values() if isinstance(content, dict) else content
+    if isinstance(content, dict) and "source" in content:
+        yield content
+    elif isinstance(content, dict | list):
+        for part in parts:
+            yield from numbers_in(part)
+
+
+def long_table(root: Path, cell: str) -> dict[tuple[str, ...], dict[str, float]]:
+    found = defaultdict(dict)
+    with (root / cell / layout.METRICS).open() as file:
+        for row in csv.DictReader(file):
+            key = (row["run"], row["metric"], row["set"], row["at"])
+            if row["value"]:
+                found[key][row["seed"]] = float(row["value"])
+    return found
+
+
+@pytest.mark.parametrize(("cell", "run"), [(PART, "ltd"), (MIXED, "ga"), (PART, "ltd@k=20")])
+def test_every_number_is_one_of_the_long_table(here, animals, cell, run):
+    record, rows = read(write(cell, run)), long_table(animals.root, cell)
+    numbers = list(numbers_in(record))
+    assert len(numbers) > 30
+    for one in numbers:
+        place = tuple(one["source"].split("|"))
+        by_seed = {seed: value for seed, value in rows[place].items() if seed}
+        assert one.get("by_seed", {}) == by_seed
+        mean = sum(by_seed.values()) / len(by_seed) if by_seed else rows[place][""]
+        assert one["value"] == pytest.approx(mean, abs=1e-15)
+        for end in {"low", "high"} & one.keys():
+            assert one[end] == rows[place[0], f"{place[1]}_{end}", *place[2:]][""]
+    for row, at in zip(record["verdict"]["measures"], ("ua", "mia", "near", "far"), strict=False):
+        ends = [rows[run, f"equivalence_{end}", "", at][""] for end in ("low", "high")]
+        assert row["equivalence"] == ends
+
+
+def test_attacks_are_on_this_model_on_retrain_and_on_the_model_before(here):
+    record = read(write(PART, "ltd"))
+    assert record["columns"] == {
+        "ltd": "This model",
+        "retrain": "Retrain",
+        "original": "Model before",
+    }
+    assert len(record["attacks"]) == 11  # RMIA TPR takes 1,000 non-members; the last: shadow models
+    for row in (*record["accuracies"], *record["attacks"][:-1]):
+        assert row["numbers"].keys() == record["columns"].keys()
+    assert record["attacks"][-1]["numbers"].keys() == {"ltd", "original"}
+    assert [row["numbers"].keys() for row in record["losses"]] == [{"ltd", "original"}] * 4
+
+
+def test_the_request_has_numbers_classes_and_hashes_but_no_names(here, animals):
+    record, split = read(write(MIXED, "ltd")), animals.made.split(MIXED)
+    assert record["request"]["images"] == len(split.forget) == 24
+    counts = record["request"]["classes"].values()
+    assert sum(one["forgotten"] for one in counts) == 24
+    assert sum(one["of"] for one in counts) == record["request"]["of"] == split.num_train
+    assert record["request"]["indices_sha256"] == split.hash
+    assert "withdrawn.txt" not in json.dumps(record)
+
+
+def test_the_page_shows_the_same(here):
+    folder = write(PART, "ltd", "--requested", "2026-06-03")
+    record, page = read(folder), (folder / "evidence.html").read_text()
+    assert record["requested"] == "2026-06-03"
+    assert record["verdict"]["sentence"]
+    texts = [one["text"] for one in numbers_in({**record, "groups": []})]
+    texts += [record["verdict"]["sentence"], *record["limits"], *record["commands"].values()]
+    texts += ["2026-06-03", record["made"], record["request"]["indices_sha256"]]
+    texts += [gate["text"] for gate in record["checks"]]
+    plain = re.sub(r"<[^>]*>", "", page)
+    missing = [text for text in texts if text.replace("'", "&#39;").replace("`", "") not in plain]
+    assert missing == []
+
+
+def test_the_record_never_says_that_a_law_is_met(here):
+    folder = write(PART, "ltd")
+    texts = [(folder / name).read_text().lower() for name in ("evidence.html", "evidence.json")]
+    assert not [text for text in texts if re.search("complian|comply|certif", text)]
+
+
+def test_checks_are_those_of_the_page_and_green_ones_come_last(here, animals):
+    record = read(write(PART, "ltd"))
+    gates = [gate for gate in read_gates(animals.root / layout.GATES) if gate.cell == PART]
+    found = [(check["name"], check["colour"], check["text"]) for check in record["checks"]]
+    assert sorted(found) == sorted((gate.name, gate.colour, gate.text) for gate in gates)
+    colours = [check["colour"] for check in record["checks"]]
+    assert {"amber", "green"} <= {*colours}
+    assert colours == sorted(colours, key=["red", "amber", "green"].index)
+
+
+def test_with_a_red_check_there_is_no_verdict(here):
+    record = read(write(WHOLE, "ltd"))
+    assert record["checks"][0]["colour"] == "red"
+    assert record["verdict"]["word"] is None and record["verdict"]["measures"] == []
+    assert "a check failed: exact copies" in record["verdict"]["sentence"]
+
+
+def test_retrain_may_be_the_model_that_is_used(here):
+    record = read(write(PART, "retrain"))
+    assert "This model is Retrain itself" in record["verdict"]["sentence"]
+    assert record["columns"] == {"retrain": "This model", "original": "Model before"}
+    assert record["losses"][0]["numbers"].keys() == {"original"}
+
+
+class Later(FoundRun):
+    """A run of a later request, which starts from its own model."""
+
+    record = property(lambda self: {INPUTS: {"a.npz": "1", f"june/seed-2/ltd/{layout.MODEL}": "2"}})
+
+
+def test_the_model_before_is_the_one_that_the_run_started_from():
+    found = Later(Path("results/animals"), "july", "ltd", 2, [2])
+    assert _folder_before(found) == Path("results/animals/june/seed-2/ltd")
+
+
+def test_the_records_behind_the_numbers_are_in_the_folder(here, animals):
+    folder = write(PART, "ltd")
+    for place in (layout.PLAN, f"{PART}/split.json", f"{PART}/metrics.csv"):
+        assert (folder / "records" / place).read_bytes() == (animals.root / place).read_bytes()
+    found = {path.parent.name for path in (folder / "records" / PART).rglob(layout.RECORD)}
+    assert found == {"ltd", "retrain"}
+    assert len([*(folder / "records/base").rglob(layout.RECORD)]) == len(SEEDS)
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files - read(folder)["files"].keys() == {"evidence.json"}
+
+
+def test_pictures_are_in_it_only_if_asked_for(here):
+    plain = (write(PART, "ga") / "evidence.html").read_text()
+    shutil.rmtree("record")
+    shown = (write(PART, "ga", "--pictures") / "evidence.html").read_text()
+    assert "data:image" not in plain
+    assert shown.count("data:image") == 1 and "<figure>" in shown
+
+
+def change(folder: Path, name: str, old: str, new: str) -> None:
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new, 1))
+
+
+def test_a_record_that_was_not_changed_is_confirmed(here, capsys):
+    main(["verify", str(write(PART, "ltd") / "evidence.json")])
+    assert "all numbers are those of results/animals" in capsys.readouterr().out
+
+
+def test_a_changed_number_is_noticed(here, capsys):
+    folder = write(PART, "ltd")
+    value = read(folder)["accuracies"][0]["numbers"]["ltd"]["value"]
+    change(folder, "evidence.json", f'"value": {value}', f'"value": {value - 0.01}')
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(folder / "evidence.json")])
+    said = capsys.readouterr().out
+    assert ended.value.code == 1
+    assert said.splitlines()[-1].startswith("accuracies.0.numbers.ltd.value: ")
+    assert f"{value} from the results" in said
+
+
+def test_a_changed_file_is_noticed(here, capsys):
+    folder = write(PART, "ltd")
+    change(folder, "evidence.html", "Record of unlearning", "Proof of unlearning")
+    with pytest.raises(SystemExit):
+        main(["verify", str(folder / "evidence.json")])
+    assert "evidence.html: not the file that evidence.json lists" in capsys.readouterr().out
+
+
+def test_numbers_are_computed_from_outputs_and_not_read(animals, tmp_path, monkeypatch, capsys):
+    shutil.copytree(animals.root, tmp_path / "results/animals")
+    monkeypatch.chdir(tmp_path)
+    folder = write(PART, "ltd")
+    (tmp_path / "results/animals" / PART / layout.METRICS).write_text("")
+    main(["verify", str(folder / "evidence.json")])
+    assert "all numbers are those of" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [("{", "broken: "), ("{}", "neither a folder of results nor")]
+)
+def test_what_is_no_record_is_named(here, content, reason):
+    Path("evidence.json").write_text(content)
+    with pytest.raises(SystemExit, match=rf"verify: evidence\.json: {reason}"):
+        main(["verify", "evidence.json"])
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("original",), "nothing was unlearned"),
+        (("rl", "--seed", str(SEEDS[1])), "diverged"),
+        (("ltd", "--out", "results/animals/x"), "lies in the results"),
+        (("ltd", "--out", "results"), "is not empty"),
+        (("ltd", "--sign", "nokey"), "nokey: there is no such file"),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused(here, words, reason):
+    with pytest.raises(SystemExit, match=reason):
+        main(["evidence", f"animals/{PART}", *words])
+    assert not Path("evidence").exists()
+
+
+# The signature.
+
+
+@pytest.fixture
+def key(tmp_path):
+    path = tmp_path / "key"
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", SIGNER, "-f", str(path)]
+    subprocess.run(words, check=True)
+    kind, text, _ = path.with_suffix(".pub").read_text().split()
+    (tmp_path / "signers").write_text(f'{SIGNER} namespaces="{NAMESPACE}" {kind} {text}\n')
+    return path
+
+
+def is_signed_by_owner(folder: Path) -> bool:
+    words = ["ssh-keygen", "-Y", "verify", "-f", "signers", "-I", SIGNER, "-n", NAMESPACE]
+    words += ["-s", str(folder / "evidence.json.sig")]
+    with (folder / "evidence.json").open("rb") as signed:
+        return not subprocess.run(words, stdin=signed, capture_output=True, check=False).returncode
+
+
+@needs_ssh
+def test_a_signature_is_made_and_verified(here, key, capsys):
+    folder = write(PART, "ltd", "--sign", str(key))
+    assert is_signed_by_owner(folder)
+    main(["verify", str(folder / "evidence.json")])
+    assert "evidence.json.sig fits" in capsys.readouterr().out
+    change(folder, "evidence.json", "LTD", "XYZ")
+    assert not is_signed_by_owner(folder)
+    with pytest.raises(SystemExit):
+        main(["verify", str(folder / "evidence.json")])
+    assert "evidence.json.sig: no signature of evidence.json" in capsys.readouterr().out
+
+
+@needs_ssh
+def test_what_is_no_key_leaves_no_signature(here):
+    Path("nokey").write_text("this is no key")
+    with pytest.raises(SystemExit, match="could not sign; the record is unsigned"):
+        write(PART, "ltd", "--sign", "nokey")
+    assert not Path("record/evidence.json.sig").exists()
+
+
+# Without Retrain, and a model of another tool.
+
+
+@dataclass(frozen=True)
+class Theirs(Made):
+    """A benchmark without Retrain, in which another tool made FT."""
+
+    @property
+    def plan(self):
+        return replace(super().plan, reference=layout.ORIGINAL)
+
+    tracked = tuned = exposed = support_sized = property(lambda self: [])
+
+    def record(self, root, cell, run, seed):
+        found = super().record(root, cell, run, seed)
+        file = {"name": "theirs.safetensors", "hash": "12ab", "rename": {}}
+        return found | ({"method": "given", "weights": file} if run == "ft" else {})
+
+
+@pytest.fixture(scope="module")
+def without_retrain(tmp_path_factory):
+    project = tmp_path_factory.mktemp("theirs")
+    runs = {"original": Behaviour(kind="reference"), "ft": Behaviour(forgets=1.0)}
+    made = Theirs(cells=(PART,), runs=runs)
+    options = ["--reference", layout.ORIGINAL]
+    compute(made, made.write(project / "results"), more=options, probes=())
+    return project
+
+
+def test_without_retrain_and_for_another_tool_it_says_what_is_missing(without_retrain, monkeypatch):
+    monkeypatch.chdir(without_retrain)
+    folder = write(PART, "ft")
+    record, page = read(folder), (folder / "evidence.html").read_text()
+    assert record["verdict"] == {
+        "word": None,
+        "sentence": "There is no verdict, because there is no Retrain.",
+        "measures": [],
+    }
+    assert record["columns"] == {"ft": "This model", "original": "Model before"}
+    assert [model["role"] for model in record["models"]] == ["before", "after"]
+    assert record["models"][1]["weights"] == {"name": "theirs.safetensors", "sha256": "12ab"}
+    assert [row["numbers"].keys() for row in record["losses"]] == [{"ft"}] * 4
+    missing = " ".join(record["missing"])
+    assert "Another tool unlearned this model" in missing
+    assert all(name in missing for name in ("There is no Retrain", "verdict", *NEED_RETRAIN))
+    assert "unlearned by another tool: theirs.safetensors" in page
+    main(["verify", str(folder / "evidence.json")])
+
+
+# Groups.
+
+
+@dataclass(frozen=True)
+class Grouped(Made):
+    """A benchmark whose examples have the columns sex and site."""
+
+    tracked = tuned = exposed = support_sized = property(lambda self: [])
+
+    @cached_property
+    def labels(self):
+        plain = super().labels
+        columns = [
+            {
+                "sex": np.array(["f", "m"])[of % 2],
+                "site": np.array(["a", "b"])[np.arange(len(of)) % 2],
+            }
+            for of in (plain.train, plain.test)
+        ]
+        return replace(plain, columns=columns[0], test_columns=columns[1])
+
+
+def test_groups_that_differ_come_first(tmp_path, monkeypatch):
+    runs = {run: RUNS[run] for run in ("retrain", "original", "ga")}
+    made = Grouped(cells=(PART,), runs=runs)
+    root = made.write(tmp_path / "results")
+    compute(made, root, more=["--groups", "sex", "site"], probes=())
+    monkeypatch.chdir(tmp_path)
+    folder, rows = write(PART, "ga"), long_table(root, PART)
+    record, page = read(folder), (folder / "evidence.html").read_text()
+    gaps = {key: of[""] for key, of in rows.items() if key[0] == "ga" and key[1].endswith("_gap")}
+    gaps = {key: value for key, value in gaps.items() if key[1].startswith("group_")}
+    shown = {tuple(one["source"].split("|")): one for one in numbers_in(record["groups"])}
+    assert len(shown) > 8 and {key: one["value"] for key, one in shown.items()} == gaps
+    is_found = [one["low"] > 0 or one["high"] < 0 for one in shown.values() if "low" in one]
+    assert is_found == sorted(is_found, reverse=True) and any(is_found)
+    assert next(iter(shown.values()))["text"] in page
+    assert f"The 8 largest of {len(shown)} differences" in page
+
+
+# Archives and printers.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", ["ltd", "ga"])
+def test_it_is_printed_on_two_pages(here, run):
+    if not (browser := shutil.which("chromium")):
+        pytest.skip("needs chromium")
+    page = (write(PART, run, "--pictures") / "evidence.html").resolve()
+    words = ["--headless", "--no-sandbox", "--disable-gpu", "--print-to-pdf=printed.pdf"]
+    subprocess.run([browser, *words, page.as_uri()], check=True, capture_output=True)
+    pages = re.findall(rb"/Type\s*/Page\b", Path("printed.pdf").read_bytes())
+    assert 1 <= len(pages) <= 2
+
+
+@pytest.mark.slow
+def test_it_is_a_process_run_crate(here):
+    services = pytest.importorskip("rocrate_validator.services")
+    models = pytest.importorskip("rocrate_validator.models")
+    paths = pytest.importorskip("rocrate_validator.utils.paths")
+    cache, context = paths.get_default_http_cache_path(), "https://w3id.org/ro/crate/1.1/context"
+    stored = pytest.importorskip("requests_cache").CachedSession(str(cache)).cache
+    if not stored.contains(url=context):
+        pytest.skip("needs the context: rocrate-validator cache warm -p process-run-crate-0.5")
+    folder = write(PART, "ltd")
+    settings = models.ValidationSettings(
+        rocrate_uri=str(folder),
+        profile_identifier="process-run-crate-0.5",
+        requirement_severity=models.Severity.REQUIRED,
+        offline=True,
+        cache_path=cache,
+    )
+    found = services.validate(settings)
+    assert found.passed(), [issue.message for issue in found.get_issues()]

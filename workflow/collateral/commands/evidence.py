@@ -1,0 +1,187 @@
+"""Write a record of one request and its unlearned model: two pages, the same as JSON, its sources.
+
+The folder is an RO-Crate, so that archives can read it. The record has measurements and says what
+they do not show; it does not say whether a law is met. `collateral verify evidence.json` computes
+its numbers again. Options: --pictures adds images that lost, --sign signs evidence.json.
+"""
+
+import shutil
+import subprocess
+from datetime import UTC, date, datetime
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import collateral
+from collateral.commands.verify import compute_again
+from collateral.report.evidence import (
+    changed_files,
+    differences,
+    gather,
+    list_records,
+    read_cell,
+    render,
+)
+from collateral.report.images import build_gallery
+from collateral.results import layout
+from collateral.results.address import FoundRun, check_has_model, find_run
+from collateral.results.files import InvalidResultError, read_json, write_json
+from collateral.results.provenance import hash_files, verify
+
+PAGE, RECORD, CRATE, RECORDS = (
+    *("evidence.html", "evidence.json", "ro-crate-metadata.json"),
+    "records",
+)
+NAMESPACE = "collateral-evidence"  # of the signature
+PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
+TERMS = "Not stated. The record is for the file of a request."
+
+
+def evidence(
+    cell: Annotated[str, "as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}],
+    run: Annotated[str, "as ltd, or retrain", {"metavar": "RUN"}],
+    *,
+    seed: Annotated[int | None, "of the model that is used; the run's first if left out"] = None,
+    requested: Annotated[date | None, "date of the request", {"type": date.fromisoformat}] = None,
+    out: Annotated[Path | None, "a new folder; else evidence/BENCHMARK-CELL-RUN-SEED"] = None,
+    pictures: Annotated[bool, "show images on the page"] = False,
+    sign: Annotated[Path | None, "your SSH key, as ~/.ssh/id_ed25519"] = None,
+) -> None:
+    """Write the folder, and print where it is and how it is checked."""
+    found = find_run(cell, run, seed)
+    if run == layout.ORIGINAL:
+        raise ValueError("original is the model before: nothing was unlearned")
+    check_has_model(found)
+    name = f"{found.benchmark.name}-{found.cell}-{found.run}-{found.seed}"
+    folder = out or Path("evidence") / name
+    _check_folder(folder, found, sign)
+    table = read_cell(found, verify(found.benchmark / found.cell / layout.METRICS, found.benchmark))
+    content = {
+        "made": date.today().isoformat(),
+        "requested": requested and requested.isoformat(),
+        "version": collateral.__version__,
+        **gather(found, table),
+    }
+    gallery = build_gallery(found.benchmark, table) if pictures else None
+    write_folder(folder, found, content, render(content, gallery))
+    print("\n".join([f"{folder / PAGE}: {found}", *(_sign(folder, sign) if sign else ())]))
+    print(f"check it: collateral verify {folder / RECORD}")
+
+
+def _check_folder(folder: Path, found: FoundRun, key: Path | None) -> None:
+    """Refuse what would be written over, and whatever is missing, before anything is written."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ValueError(f"--out: {folder}: is not empty; name a new folder")
+    if folder.resolve().is_relative_to(found.benchmark.parent.resolve()):
+        raise ValueError(f"--out: {folder}: lies in the results; choose a place outside of them")
+    if not find_spec("rocrate"):
+        raise ValueError("needs rocrate; install it: pip install 'collateral[evidence]'")
+    if key and not key.expanduser().is_file():
+        raise ValueError(f"--sign: {key}: there is no such file")
+    if key and not shutil.which("ssh-keygen"):
+        raise ValueError("--sign: there is no program ssh-keygen here (OpenSSH 8.0 or newer)")
+
+
+def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: str) -> None:
+    """Write the page, the records and the crate; last the JSON file, with the hashes of all."""
+    for source in list_records(found):
+        target = folder / RECORDS / source.relative_to(found.benchmark)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    (folder / PAGE).write_text(page, encoding="utf-8")
+    parts = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    _write_crate(folder, content, [*parts, Path(RECORD)])
+    files = hash_files([folder / name for name in (*parts, Path(CRATE))], folder)
+    write_json(folder / RECORD, {**content, "files": files}, sort_keys=False)
+
+
+def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> None:
+    """Describe the folder as an RO-Crate 1.1 with the profile Process Run Crate."""
+    # Imported by name, because only this command needs the library.
+    crate = import_module("rocrate.rocrate").ROCrate(version="1.1")
+    entity = import_module("rocrate.model.contextentity").ContextEntity
+
+    def add(identifier: str, kind: str, **properties: Any) -> Any:
+        return crate.add(entity(crate, identifier, {"@type": kind, **properties}))
+
+    run = content["run"]
+    crate.name = f"Record of unlearning: {run['address']}, {run['label']}, seed {run['seed']}"
+    crate.description = "Measurements of a model from which images were unlearned."
+    crate.datePublished = datetime.now(UTC)
+    crate.license = add("#terms", "CreativeWork", name="Terms of use", description=TERMS)
+    crate.root_dataset["conformsTo"] = add(
+        PROFILE, "CreativeWork", name="Process Run Crate", version="0.5"
+    )
+    files = {
+        path: crate.add_file(
+            dest_path=path.as_posix(),
+            properties={"name": path.name, "encodingFormat": FORMATS[path.suffix]},
+        )
+        for path in parts
+    }
+    results = [files[Path(name)] for name in (PAGE, RECORD)]
+    crate.root_dataset["mentions"] = add(
+        "#record",
+        "CreateAction",
+        name=content["commands"]["record"],
+        description="Collect the numbers of a run, and write them as a record.",
+        instrument=add(
+            "#collateral", "SoftwareApplication", name="Collateral", version=collateral.__version__
+        ),
+        object=[file for file in files.values() if file not in results],
+        result=results,
+        endTime=datetime.now(UTC).isoformat(timespec="seconds"),
+        actionStatus="http://schema.org/CompletedActionStatus",
+    )
+    crate.metadata.write(folder)
+
+
+def _sign(folder: Path, key: Path) -> list[str]:
+    """Sign evidence.json with an SSH key; return the lines to print."""
+    # With a file as its argument, ssh-keygen may keep an old signature and still end well.
+    with (folder / RECORD).open("rb") as signed, (folder / f"{RECORD}.sig").open("wb") as signature:
+        command = ["ssh-keygen", "-Y", "sign", "-f", str(key.expanduser()), "-n", NAMESPACE]
+        done = subprocess.run(command, stdin=signed, stdout=signature, check=False)
+    if done.returncode:
+        (folder / f"{RECORD}.sig").unlink()
+        raise ValueError(f"--sign: {key}: ssh-keygen could not sign; the record is unsigned")
+    return [f"{folder / RECORD}.sig: signature, namespace {NAMESPACE}"]
+
+
+def verify_evidence(path: Path) -> None:
+    """Compare a record with its files, its signature and the results; print what differs."""
+    try:
+        record = read_json(path)
+    except InvalidResultError as error:  # its remedy, to delete the file, is for results
+        raise ValueError(f"{path}: {error.reason}") from None
+    if not isinstance(record, dict) or not {"run", "files"} <= record.keys():
+        raise ValueError(f"{path}: neither a folder of results nor an evidence.json")
+    changed = changed_files(path.parent, record["files"])
+    faults = [f"{name}: not the file that {path.name} lists" for name in changed]
+    signature = path.with_name(f"{path.name}.sig")
+    if signature.exists() and not _is_signed(path, signature):
+        faults.append(f"{signature.name}: no signature of {path.name}")
+    about = record["run"]
+    found = find_run(about["address"], about["run"], about["seed"])
+    with TemporaryDirectory() as name:
+        long = found.benchmark / found.cell / layout.METRICS_RECORD
+        again = gather(found, read_cell(found, compute_again(long, Path(name))))
+    faults += differences({key: record.get(key) for key in again}, again)
+    print("\n".join(faults) or f"{path}: all numbers are those of {found.benchmark}")
+    if signature.exists() and not faults:
+        print(f"{signature.name} fits; whose key it is: ssh-keygen -Y verify (docs/evidence.md)")
+    if faults:
+        raise SystemExit(1)
+
+
+def _is_signed(path: Path, signature: Path) -> bool:
+    """Tell whether a signature belongs to a file, by whatever key."""
+    if not shutil.which("ssh-keygen"):
+        raise ValueError(f"{signature}: to check it, ssh-keygen is needed")
+    command = ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(signature)]
+    with path.open("rb") as signed:
+        done = subprocess.run(command, stdin=signed, capture_output=True, check=False)
+    return done.returncode == 0

@@ -1,0 +1,22 @@
+"""The share of the train set, or of a class, with the smallest losses in the first seed's base."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from collateral.data.forget import hardest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.results.dataset import Labels
+
+NEEDS = hardest.NEEDS
+Params = hardest.Params
+problems, unfit, count, chosen = hardest.problems, hardest.unfit, hardest.count, hardest.chosen
+
+
+def select(labels: Labels, params: Params, loss: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the train examples with the smallest losses, ascending."""
+    return hardest.take_largest(labels, params, -loss)

@@ -1,0 +1,85 @@
+"""The share of the train set, or of a class, with the largest losses in the first seed's base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from collateral.contract.conventions import class_index, count_share, derive_seed
+from collateral.contract.params import ClassLabel, Seed, Share, Strict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.contract.data import DatasetSize
+    from collateral.results.dataset import Labels
+
+NEEDS = "base"  # `select` gets the loss of every train example in the first seed's base
+
+
+class Params(Strict):
+    """Parameters: the share to forget, of the train set or of one class."""
+
+    share: Share = Field(description="The share of the train examples, rounded down.")
+    class_: ClassLabel | None = Field(
+        None, alias="class", description="The class, by name or index; all classes if left out."
+    )
+    split_seed: Seed = Field(0, description="Seed of the order of examples with equal values.")
+
+
+def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (config key, message) for each error that the class names show."""
+    try:
+        class_index(params.class_ or 0, class_names)
+    except ValueError as error:
+        yield "class", str(error)
+
+
+def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
+    """Yield (config key, message) for each error that the numbers of examples show."""
+    found = [*problems(params, size.class_names)]
+    yield from found
+    if not found and not count(size, params):
+        yield "share", f"{params.share:g} of the train examples is no example"
+
+
+def select(labels: Labels, params: Params, loss: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the train examples with the largest losses, ascending."""
+    return take_largest(labels, params, loss)
+
+
+def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the share of examples with the largest values, ascending; undefined values are last.
+
+    Examples with equal values are taken in random order.
+    """
+    import numpy as np
+
+    members = np.arange(len(labels.train))
+    if params.class_ is not None:
+        members = np.flatnonzero(labels.train == class_index(params.class_, labels.class_names))
+    count = count_share(len(members), params.share)
+    if not count:
+        raise ValueError(f"share: {params.share:g} of {len(members)} train examples is no example")
+    rng = np.random.default_rng(derive_seed("forget", params.split_seed))
+    members = rng.permutation(members)
+    order = np.argsort(-values[members], kind="stable")  # NaN is sorted last
+    return np.sort(members[order[:count]])
+
+
+def count(size: DatasetSize, params: Params) -> int:
+    """Return the number of examples that `select` returns."""
+    if params.class_ is None:
+        return count_share(size.num_train, params.share)
+    return count_share(size.train[class_index(params.class_, size.class_names)], params.share)
+
+
+def chosen(labels: Labels, params: Params) -> dict[str, Any]:
+    """Return the parameters for the record: the class by name, if one is given."""
+    content = params.model_dump(by_alias=True, exclude_none=True)
+    if params.class_ is not None:
+        content["class"] = labels.class_names[class_index(params.class_, labels.class_names)]
+    return content

@@ -1,0 +1,40 @@
+"""The share of the train set, or of a class, that shadow models memorise most or least.
+
+Memorisation of an example (Feldman and Zhang, 2020) is the mean over models that were trained on it
+minus the mean over models that were not; here of the probability of its true class, not of correct
+predictions, because with few models many examples would be equal. The first half of the pool
+(`shadows:`) chooses; the second half gives the mean in split.json, and is attacked (U-LiRA).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from collateral.data.forget import hardest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.results.dataset import Labels
+
+NEEDS = "shadows"  # `select` gets the memorisation of every train example
+
+
+class Params(hardest.Params):
+    """Parameters: the share to forget, and whether its memorisation is high or low."""
+
+    level: Literal["high", "low"] = Field(
+        description="The most memorised examples, or the least memorised ones."
+    )
+
+
+problems, unfit, count, chosen = hardest.problems, hardest.unfit, hardest.count, hardest.chosen
+
+
+def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the train examples that are memorised most or least, ascending."""
+    values = memorised if params.level == "high" else -memorised
+    return hardest.take_largest(labels, params, values)

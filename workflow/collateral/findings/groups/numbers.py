@@ -1,0 +1,158 @@
+"""Error, false negatives, false positives and calibration of every run by group, and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from collateral.contract.rows import Row
+from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
+from collateral.findings.near import FAR, NEAR, near_in_the_mean
+from collateral.metrics import calibration
+from collateral.metrics.differences import Contrast, holm_levels, moments
+from collateral.metrics.statistics import mean_of_defined
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
+
+SUBSETS = ("retain", "test")
+RATES = ("group_error", "group_missed", "group_alarm")  # measures that change by whole examples
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The examples of one group in one part of a subset, for one measure."""
+
+    measure: str
+    set: str
+    at: str  # group and part, such as "sex=f near"
+    members: NDArray[np.int64]  # indices in the subset
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield the numbers of every run and group; no rows without `groups` in the config."""
+    places = list(_find_places(cell))
+    for place in places:
+        if place.measure != "group_confidence":  # It has the same examples as the error.
+            count = MEASURES[place.measure][2]
+            yield Row(cell.reference, count, float(len(place.members)), set=place.set, at=place.at)
+    places = [place for place in places if len(place.members) >= LEAST_EXAMPLES]
+    found: dict[str, list[Floats]] = {}
+    for result in cell.all_results() if places else ():
+        if not result.is_sweep:
+            values, rows = _measure(cell, result, places)
+            found.setdefault(result.run, []).append(values)
+            yield from rows
+    retrained = np.array(found.pop(cell.reference, []))
+    for run, by_seed in found.items():
+        yield from _test_gaps(run, places, (np.array(by_seed) - retrained).T)
+
+
+def _find_places(cell: CellResults) -> Iterator[Place]:
+    """Yield the examples of each group: near, far, and in the class `positive` and outside."""
+    labels, retain = cell.labels, cell.split.retain
+    columns = {
+        "retain": {name: column[retain] for name, column in labels.columns.items()},
+        "test": labels.test_columns,
+    }
+    for name in SUBSETS if cell.groups else ():
+        near, label = near_in_the_mean(cell, name), cell.sets(labels.train, labels.test)[name]
+        for column in (column for column in cell.groups if column in columns[name]):
+            texts = columns[name][column].astype(str)
+            for value in np.unique(texts):
+                is_member, group = texts == value, f"{column}={value}"
+                for part, mask in ((NEAR, near), (FAR, ~near)):
+                    members = np.flatnonzero(is_member & mask)
+                    for measure in ("group_error", "group_confidence"):
+                        yield Place(measure, name, f"{group} {part}", members)
+                for positive in find_positive(cell):
+                    is_positive = label == positive
+                    both = {"group_missed": is_positive, "group_alarm": ~is_positive}
+                    for measure, mask in both.items():
+                        yield Place(measure, name, group, np.flatnonzero(is_member & mask))
+
+
+def find_positive(cell: CellResults) -> list[int]:
+    """Return the index of the class `positive`, if the config has one.
+
+    A number is an index, unless a class has that name.
+    """
+    names = list(cell.labels.class_names)
+    return [names.index(name) if name in names else int(name) for name in cell.positive]
+
+
+def _measure(
+    cell: CellResults, result: Result, places: Sequence[Place]
+) -> tuple[Floats, list[Row]]:
+    """Return the measures of one run and seed at all places, and their rows."""
+    if result.is_diverged:
+        values = np.full(len(places), np.nan)
+        return values, list(_make_rows(result, places, values))
+    by_set = _measure_examples(cell, result)
+    values = np.array([by_set[p.set][p.measure][p.members].mean() for p in places])
+    rows = [*_make_rows(result, places, values)]
+    for place in (place for place in places if place.measure == "group_confidence"):
+        rows += _binned_errors(result, place, by_set[place.set])
+    return values, rows
+
+
+def _make_rows(result: Result, places: Sequence[Place], values: Floats) -> Iterator[Row]:
+    for place, value in zip(places, values, strict=True):
+        yield Row(result.run, place.measure, float(value), result.seed, place.set, place.at)
+
+
+def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, Floats]]:
+    """Return by subset the numbers of each example whose means are the measures."""
+    labels, both = cell.sets(cell.labels.train, cell.labels.test), (result.train, result.test)
+    predictions = cell.sets(*(outputs.prediction for outputs in both))
+    confidences = cell.sets(*(_find_confidence(outputs.logits) for outputs in both))
+    found: dict[str, dict[str, Floats]] = {}
+    for name in SUBSETS:
+        prediction, confidence = predictions[name], confidences[name]
+        is_wrong = (prediction != labels[name]).astype(np.float64)
+        found[name] = {"confidence": confidence, "group_error": is_wrong}
+        found[name]["group_confidence"] = confidence - (1 - is_wrong)
+        for positive in find_positive(cell):
+            found[name]["group_missed"] = (prediction != positive).astype(np.float64)
+            found[name]["group_alarm"] = (prediction == positive).astype(np.float64)
+    return found
+
+
+def _find_confidence(logits: NDArray[np.float16]) -> Floats:
+    """Return the probability of the predicted class."""
+    largest: Floats = softmax(logits.astype(np.float64), axis=1).max(axis=1)
+    return largest
+
+
+def _binned_errors(result: Result, place: Place, by_example: dict[str, Floats]) -> Iterator[Row]:
+    """Yield the binned calibration errors of a group that is large enough."""
+    if len(place.members) < calibration.LEAST_EXAMPLES:
+        return
+    is_correct = by_example["group_error"][place.members] == 0
+    errors = calibration.calibration_errors(by_example["confidence"][place.members], is_correct)
+    for metric, value in zip(("group_ece", "group_squared_ece"), errors, strict=True):
+        yield Row(result.run, metric, value, result.seed, place.set, place.at)
+
+
+def _test_gaps(run: str, places: Sequence[Place], gaps: Floats) -> Iterator[Row]:
+    """Yield the mean gap of a run at each place (rows of `gaps`), with its interval by Holm."""
+    for measure in MEASURES:
+        chosen = [i for i, place in enumerate(places) if place.measure == measure]
+        sizes = np.array([len(places[i].members) for i in chosen])
+        mean = np.array([mean_of_defined(values) for values in gaps[chosen]])
+        _, variance, count = moments(gaps[chosen])
+        # Seeds that are all equal count as if one of them were one example off.
+        least = 1 / sizes**2 / count if measure in RATES else 0.0
+        contrast = Contrast(mean, np.sqrt(np.maximum(variance, least) / count), count - 1)
+        low, high = contrast.interval(holm_levels(contrast.p))
+        for i, *values in zip(chosen, mean, low, high, strict=True):
+            for ending, value in zip(("", "_low", "_high"), values, strict=True):
+                metric = f"{measure}_gap{ending}"
+                yield Row(run, metric, float(value), set=places[i].set, at=places[i].at)

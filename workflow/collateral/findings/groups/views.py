@@ -1,0 +1,170 @@
+"""Tables and sentence: which groups lose against Retrain, near the forget set and far from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from collateral.contract.tables import Field, Grid, Table
+from collateral.findings._shared.captions import join_sentences
+from collateral.findings.columns import (
+    Column,
+    TableRow,
+    build_grid,
+    build_records,
+    number_source,
+)
+from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
+from collateral.findings.metric_index import find_metric
+from collateral.findings.near import FAR, NEAR, PART_HEADINGS
+from collateral.results.table import CellTable
+
+# Title and measures of each table, by name.
+TABLES = {
+    "groups": ("Loss by group", ("group_error",)),
+    "groups-errors": ("False negatives and positives by group", ("group_missed", "group_alarm")),
+    "groups-calibration": ("Calibration by group", ("group_confidence",)),
+}
+BINNED = ("group_ece", "group_squared_ece")
+SUBSETS = {"retain": "retained", "test": "test"}
+CAPTION = (
+    "{title}, in points: a run's minus Retrain's of the same seed, mean over n = {n} seeds; "
+    "above zero is {worse}: {cell}. Retrain: its own value, in %."
+)
+CONVENTIONS = (
+    "{measures}. †: chance can explain it (paired t-test over seeds, 5 %, Holm over all groups, "
+    "subsets and parts of a run)."
+)
+BINNED_NOTE = "ECE and squared ECE (binned, only from 500 examples on) are in the CSV file."
+SMALL = "Not tested, because fewer than {least} examples: {groups}."
+LOST = "Groups that lose accuracy against Retrain: {runs}."
+NOBODY = "No group's loss of accuracy against Retrain is beyond chance ({n} seeds, Holm)."
+ONE_SEED = "Groups: one seed has no test, so no claim."
+MOST_NAMED = 12  # groups that a sentence names
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield one table per kind of error, with one grid per measure, subset and part."""
+    for name, (title, measures) in TABLES.items():
+        places = [(m, *place) for m in measures for place in _find_parts(cell, m)]
+        if not places:
+            continue
+        found = [_make_grid(cell, *place) for place in places]
+        worse = "more confident than Retrain" if "calibration" in name else "worse"
+        texts = [f"{MEASURES[m][0]}: {MEASURES[m][1]}" for m in measures]
+        conventions = join_sentences(
+            CONVENTIONS.format(measures=". ".join(texts)),
+            BINNED_NOTE if "calibration" in name else "",
+            _describe_small(cell, measures),
+        )
+        yield Table(
+            name,
+            title,
+            [grid for grid, _ in found],
+            CAPTION.format(title=title, n=len(cell.seeds), worse=worse, cell=cell.title),
+            conventions,
+            [record for _, records in found for record in records],
+        )
+
+
+def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
+    """Yield the subsets and parts that have a tested group."""
+    for subset in SUBSETS:
+        tested = _find_groups(cell, measure, subset)
+        for part in (NEAR, FAR) if measure in ("group_error", "group_confidence") else ("",):
+            if any(at.endswith(part) for at in tested):
+                yield subset, part
+
+
+def _find_groups(
+    cell: CellTable, measure: str, subset: str, *, is_tested: bool = True
+) -> dict[str, int]:
+    """Return the number of examples of each group that is tested, or too small, by place."""
+    count = MEASURES[measure][2]
+    found = {
+        at: int(cell.number(cell.reference, count, subset, at))
+        for at in cell.indices(cell.reference, count, subset)
+    }
+    return {at: n for at, n in found.items() if (n >= LEAST_EXAMPLES) == is_tested}
+
+
+def _make_grid(
+    cell: CellTable, measure: str, subset: str, part: str
+) -> tuple[Grid, list[dict[str, object]]]:
+    """Return one row per group, with its size, Retrain's value and the gap of every run."""
+    places = [at for at in _find_groups(cell, measure, subset) if at.endswith(part)]
+    rows = [TableRow(cell, cell.reference, at.removesuffix(f" {part}"), at) for at in places]
+    gaps = [
+        Column(f"{measure}_gap", subset, heading=label, run=run, show=partial(_show_gap, run, one))
+        for run, label in cell.labels.items()
+        if run != cell.reference
+        for one in [(f"{measure}_gap", subset)]
+    ]
+    columns = [
+        Column(MEASURES[measure][2], subset, heading="Examples"),
+        Column(measure, subset, heading=cell.reference_label),
+        *gaps,
+    ]
+    heading = PART_HEADINGS.get((subset, part)) or f"{MEASURES[measure][0]}, {SUBSETS[subset]}"
+    binned = [
+        Column(metric, subset, run=run)
+        for metric in BINNED
+        for run in cell.labels
+        if measure == "group_confidence" and metric in cell.metrics(run)
+    ]
+    return build_grid(heading, columns, [rows]), build_records(rows, [*columns, *binned])
+
+
+def _show_gap(run: str, metric: tuple[str, str], row: TableRow) -> Field:
+    """Return the field of a gap; † if its interval includes zero."""
+    name, subset = metric
+    value, low, high = (
+        row.cell.number(run, f"{name}{ending}", subset, row.at) for ending in ("", "_low", "_high")
+    )
+    return Field(
+        find_metric(name).text(value, sign=True),
+        value,
+        is_chance=low <= 0 <= high,
+        source=number_source(run, name, subset, row.at),
+        also=tuple(number_source(run, f"{name}{end}", subset, row.at) for end in ("_low", "_high")),
+    )
+
+
+def _describe_small(cell: CellTable, measures: tuple[str, ...]) -> str:
+    """Return a sentence that names the groups that are too small to be tested."""
+    small = [
+        f"{at} ({SUBSETS[subset]}, {n})"
+        for measure in measures
+        for subset in SUBSETS
+        for at, n in _find_groups(cell, measure, subset, is_tested=False).items()
+        if n
+    ]
+    return SMALL.format(least=LEAST_EXAMPLES, groups=_list(small)) if small else ""
+
+
+def _list(names: list[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def words(cell: CellTable) -> str:
+    """Return a sentence with the groups that lose accuracy by each method; empty without groups."""
+    if not any(_find_parts(cell, "group_error")):
+        return _describe_small(cell, ("group_error",))
+    if len(cell.seeds) < 2:
+        return ONE_SEED
+    lost = {cell.labels[run]: _find_lost(cell, run) for run in cell.runs("method")}
+    runs = [f"{label}: {_list(groups)}" for label, groups in lost.items() if groups]
+    found = LOST.format(runs="; ".join(runs)) if runs else NOBODY.format(n=len(cell.seeds))
+    return join_sentences(found, _describe_small(cell, ("group_error",)))
+
+
+def _find_lost(cell: CellTable, run: str) -> list[str]:
+    """Return the groups whose loss by a run is beyond chance, with the loss."""
+    metric, found = find_metric("group_error_gap"), []
+    for subset, text in SUBSETS.items():
+        for at in _find_groups(cell, "group_error", subset):
+            if cell.number(run, "group_error_gap_low", subset, at) > 0:
+                loss = metric.text(cell.number(run, "group_error_gap", subset, at))
+                found.append(f"{at} ({text}, {loss} points)")
+    return found

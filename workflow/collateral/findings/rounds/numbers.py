@@ -1,0 +1,178 @@
+"""Numbers over the rounds of a sequence of requests, from the outputs and costs of every round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.conventions import SKIPPED
+from collateral.contract.rows import Row
+from collateral.metrics.accuracy import accuracy
+from collateral.metrics.statistics import average_gap, expected_deviation, t_quantile
+from collateral.results.layout import ORIGINAL
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+TERMS = ("requests", "retain", "test")  # accuracies whose deviations make up the distance
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield the numbers of all rounds, in the cell of the last one."""
+    if not cell.rounds:
+        return
+    stream = Stream(cell)
+    for seed in cell.seeds:
+        for run in (cell.reference, *cell.runs):
+            yield from stream.seed_rows(run, seed)
+    yield from stream.distance_rows()
+    yield from stream.cost_rows()
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A sequence of requests, seen from the cell of its last round."""
+
+    cell: CellResults
+
+    @cached_property
+    def requests(self) -> list[Indices]:
+        """Train examples of each request."""
+        return [one.split.forget for one in self.cell.by_round]
+
+    def results(self, run: str, seed: int) -> list[Result]:
+        """Return the results of a run, one per round."""
+        return [one.result(run, seed) for one in self.cell.by_round]
+
+    def near_first(self, seed: int) -> Indices:
+        """Return the examples near request 1 that are retained after the last round."""
+        first = self.cell.by_round[0]
+        near = first.split.retain[first.near["retain"][first.row(seed)]]
+        return np.intersect1d(near, self.cell.split.retain)
+
+    def rates(self, run: str, seed: int, sets: Sequence[Indices]) -> Floats:
+        """Return the accuracy on fixed sets of train examples, (rounds, sets)."""
+        labels = self.cell.labels.train
+        return np.array(
+            [
+                [
+                    math.nan if one.is_diverged else accuracy(one.train.prediction[s], labels[s])
+                    for s in sets
+                ]
+                for one in self.results(run, seed)
+            ]
+        )
+
+    def seed_rows(self, run: str, seed: int) -> Iterator[Row]:
+        """Yield the numbers of a run in one seed; Retrain is compared with that of the next."""
+        cell, count = self.cell, len(self.requests)
+        sets = [*self.requests, cell.split.retain, self.near_first(seed)]
+        retrained, own = (self.rates(name, seed, sets) for name in (cell.reference, run))
+        for q, r in np.ndindex(count, count):
+            yield Row(run, "request_accuracy", float(own[r, q]), seed, name_request(q), r + 1)
+        if run == cell.reference:
+            following = cell.seeds[(cell.row(seed) + 1) % len(cell.seeds)]
+            own = self.rates(run, following, sets) if following != seed else np.nan * own
+        excess = own - retrained
+        for r in range(count):
+            yield Row(run, "first_near_loss", float(-excess[r, -1]), seed, at=r + 1)
+        for r in range(1, count):
+            yield Row(run, "erosion", float(excess[r, -2] - excess[0, -2]), seed, at=r + 1)
+            found = [float(excess[r, q] - excess[q, q]) for q in range(r)]
+            yield Row(run, "reversal", float(np.mean(found)), seed, at=r + 1)
+            for q, value in enumerate(found):
+                yield Row(run, "reversal", value, seed, name_request(q), r + 1)
+
+    def distance_rows(self) -> Iterator[Row]:
+        """Yield the distance from Retrain, its noise floor, and the round in which it leaves it."""
+        cell, left = self.cell, dict[str, int]()
+        for r, one in enumerate(cell.by_round, start=1):
+            retrained = _accuracies(one, cell.reference)
+            floor = max(_noise_floor(retrained), _one_example(one))
+            yield Row(cell.reference, "rounds_floor", floor, at=r)
+            for run in cell.runs:
+                gap = average_gap(_accuracies(one, run), retrained, TERMS)
+                yield Row(run, "rounds_gap", gap, at=r)
+                if gap > floor:
+                    left.setdefault(run, r)
+        for run in cell.runs:
+            yield Row(run, "retrain_by_gap", float(left.get(run, math.nan)))
+
+    def cost_rows(self) -> Iterator[Row]:
+        """Yield the seconds so far, their share of Retrain's, and when one Retrain costs less."""
+        cell = self.cell
+        retrained, device = self._seconds(cell.reference)
+        for run in (cell.reference, *cell.runs):
+            seconds, own_device = self._seconds(run)
+            for s, r in np.ndindex(seconds.shape):
+                value = float(seconds[s, : r + 1].sum())
+                yield Row(run, "rounds_rte", value, cell.seeds[s], at=r + 1)
+            if run == cell.reference:
+                continue
+            # Times of different devices are not compared.
+            is_comparable = run == ORIGINAL or own_device == device
+            total = seconds.mean(axis=0).cumsum() * (1.0 if is_comparable else np.nan)
+            shares = total / retrained.mean(axis=0).cumsum()
+            for r, share in enumerate(shares, start=1):
+                yield Row(run, "rounds_share", float(share), at=r)
+            is_dearer = np.flatnonzero(total > retrained.mean(axis=0))
+            first = is_dearer[0] + 1 if len(is_dearer) else math.nan
+            yield Row(run, "retrain_by_cost", float(first))
+
+    def _seconds(self, run: str) -> tuple[Floats, set[tuple[Any, ...]]]:
+        """Return RTE by seed and round, and the devices; the base model itself costs nothing."""
+        shape = len(self.cell.seeds), len(self.requests)
+        if run == ORIGINAL:
+            return np.zeros(shape), set()
+        results = [one for seed in self.cell.seeds for one in self.results(run, seed)]
+        # None becomes NaN: the round was skipped, or the user did not state the seconds.
+        seconds = [
+            None if one.status == SKIPPED else one.cost()["total_seconds"] for one in results
+        ]
+        devices = {(c.get("device"), c.get("threads")) for c in (one.cost() for one in results)}
+        return np.array(seconds, dtype=np.float64).reshape(shape), devices
+
+
+def name_request(place: int) -> str:
+    """Return the name of a request as a set of examples."""
+    return f"request-{place + 1}"
+
+
+def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
+    """Return the accuracies of a round that make up the distance, by seed."""
+    split, labels = cell.split, cell.labels
+    requests = np.concatenate([split.earlier, split.forget])
+    found: dict[str, list[float]] = {name: [] for name in TERMS}
+    for result in (cell.result(run, seed) for seed in cell.seeds):
+        train, test = result.train.prediction, result.test.prediction
+        values = (
+            accuracy(train[requests], labels.train[requests]),
+            accuracy(train[split.retain], labels.train[split.retain]),
+            accuracy(test, labels.test),
+        )
+        for name, value in zip(TERMS, values, strict=True):
+            found[name].append(math.nan if result.is_diverged else value)
+    return {name: np.array(values) for name, values in found.items()}
+
+
+def _one_example(cell: CellResults) -> float:
+    """Return the distance of a model that differs by one example of each set."""
+    split, num_test = cell.split, len(cell.labels.test)
+    counts = [len(split.earlier) + len(split.forget), len(split.retain), num_test]
+    return float(np.mean([1 / count for count in counts]))
+
+
+def _noise_floor(retrained: dict[str, Floats]) -> float:
+    """Return the distance that 95 % of pairs of groups of retrained models stay below."""
+    # Ratio of standard deviation and mean absolute deviation of a normal distribution.
+    expected = np.mean([expected_deviation(retrained[name]) for name in TERMS])
+    count = len(retrained[TERMS[0]])
+    return t_quantile(count) * math.sqrt(math.pi / 2) * float(expected)

@@ -1,0 +1,213 @@
+"""Tables, plot and sentences over the rounds of a sequence of requests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Table
+from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_failures,
+    describe_seeds,
+    find_looks,
+)
+from collateral.findings.checks import red_gates
+from collateral.findings.columns import (
+    NEXT_SEED_NOTE,
+    Column,
+    TableRow,
+    build_grid,
+    build_records,
+    build_table,
+    number_source,
+    rows_by_kind,
+    rows_with_next_seed,
+)
+from collateral.findings.metric_index import find_metric
+from collateral.findings.verdict import VERDICTS
+from collateral.metrics.statistics import interval_half_width, mean
+from collateral.plots.plot import Axis, Level, Panel, Plot, Series, fit_rates
+from collateral.plots.style import DARK, RETRAIN, Look
+from collateral.results.table import CellTable
+
+BY_SEED = ("reversal", "first_near_loss", "erosion")
+MEASURES = (*BY_SEED, "rounds_gap")
+FIRST = "request-1"
+CAPTION = "{count} requests one after another; the last is {title}. {spread}"
+CONVENTIONS = (
+    "In every round a method starts from its own model of the round before, and Retrain is trained "
+    "from scratch without all requests so far."
+)
+LAST_CONVENTIONS = (
+    "Retrain instead: the first round in which the sum of RTE exceeds the RTE of one Retrain "
+    "(cost), or the distance from Retrain is above its noise floor (distance). Tuning is not "
+    "counted. Verdict: on the last round's request, as in the table of verdicts."
+)
+PLOT_CAPTION = (
+    "By round: accuracy on request 1; reversal, the rise of the accuracy on earlier requests since "
+    "their own rounds, minus Retrain's; accuracy lost against Retrain near request 1; erosion, the "
+    "change since round 1 of the accuracy minus Retrain's on examples that are retained to the "
+    "end; distance from Retrain; seconds of all rounds so far. Dashed, dark: Retrain. Dotted: "
+    "noise floor of the distance. Bars: 95 % intervals over seeds. The panels' scales differ."
+)
+KNOWN_AGAIN = (
+    "In {count} rounds, earlier requests became known again in {runs} (95 % intervals by "
+    "Bonferroni over methods and rounds)."
+)
+NOT_KNOWN = "In {count} rounds, no method clearly knew earlier requests again."
+ONE_SEED = "{count} rounds with one seed: no claim."
+INSTEAD = "Retrain instead: {parts}."
+REASONS = {"retrain_by_cost": "cost", "retrain_by_gap": "distance"}
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the numbers after the last round, and those by round, in the cell of the last round."""
+    if not (count := count_rounds(cell)):
+        return
+    caption = CAPTION.format(count=count, title=cell.title, spread=describe_spread(cell))
+    shown = [
+        *(Column(metric, at=count, sign=metric in BY_SEED) for metric in MEASURES),
+        Column("rounds_share", at=count),
+        Column(heading="Retrain instead", show=_show_instead),
+        Column(heading="Verdict, last round", show=_show_verdict),
+    ]
+    groups = rows_with_next_seed(cell)
+    rows = [row for group in groups for row in group]
+    known = [column for column in shown if column.metric]
+    conventions = join_sentences(describe_metrics(MEASURES), LAST_CONVENTIONS, NEXT_SEED_NOTE)
+    grid = build_grid("Method", shown, groups)
+    yield Table(
+        "rounds-last",
+        "After the last round",
+        [grid],
+        caption,
+        conventions,
+        build_records(rows, known),
+    )
+    yield _by_round(cell, count, caption)
+
+
+def _by_round(cell: CellTable, count: int, caption: str) -> Table:
+    columns = [Column("request_accuracy", FIRST, heading="Request 1 (%)")]
+    columns += [Column(metric, sign=metric in BY_SEED) for metric in MEASURES]
+    columns += [Column("rounds_rte"), Column("rounds_share")]
+    groups = [
+        [replace(row, label=f"{row.label}, round {r}", at=r) for r in range(1, count + 1)]
+        for kind in rows_by_kind(cell)
+        for row in kind
+    ]
+    conventions = join_sentences(CONVENTIONS, describe_metrics(c.metric for c in columns[1:]))
+    return build_table("rounds", "By round", columns, groups, caption, conventions)
+
+
+def count_rounds(cell: CellTable) -> int:
+    """Return the number of rounds; 0 if the cell is not the last of several."""
+    return len(cell.indices(cell.reference, "rounds_floor"))
+
+
+def _show_instead(row: TableRow) -> Field:
+    """Return the round from which retraining is better, and why."""
+    found = find_instead(row.cell, row.run)
+    sources = [number_source(row.run, metric) for metric in REASONS]
+    if row.run == row.cell.reference or row.is_aside:
+        return Field(EMPTY)
+    return Field(found or "not yet", source=sources[0], also=tuple(sources[1:]))
+
+
+def _show_verdict(row: TableRow) -> Field:
+    """Return the verdict on the last round; none with a red check, and none on a control."""
+    words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
+    if not words or red_gates(row.cell):
+        return Field(EMPTY)
+    return Field(words[0], source=number_source(row.run, "verdict", at=words[0]))
+
+
+def find_instead(cell: CellTable, run: str) -> str:
+    """Return the first round in which one should retrain, with the reason; empty if in none."""
+    rounds = {reason: cell.number(run, metric) for metric, reason in REASONS.items()}
+    first = min((r for r in rounds.values() if not math.isnan(r)), default=math.nan)
+    reasons = [reason for reason, r in rounds.items() if r == first]
+    return f"round {first:.0f} ({' and '.join(reasons)})" if reasons else ""
+
+
+def words(cell: CellTable) -> str:
+    """Say which methods know earlier requests again, and when one should retrain instead."""
+    if not (count := count_rounds(cell)):
+        return ""
+    if len(cell.seeds) < 2:
+        first = ONE_SEED
+    else:
+        known = [text for run in cell.runs("method") if (text := _find_reversal(cell, run, count))]
+        first = KNOWN_AGAIN if known else NOT_KNOWN
+        first = first.replace("{runs}", ", ".join(known))
+    found = {cell.labels[run]: find_instead(cell, run) for run in cell.runs("method")}
+    parts = [f"{label} from {text}" for label, text in found.items() if text]
+    later = [label for label, text in found.items() if not text]
+    parts += [f"{', '.join(later)} not yet"] if later else []
+    return join_sentences(first.format(count=count), INSTEAD.format(parts="; ".join(parts)))
+
+
+def _find_reversal(cell: CellTable, run: str, count: int) -> str:
+    """Return a method's largest reversal whose interval is above zero; else an empty text."""
+    metric, tests = find_metric("reversal"), (count - 1) * len(cell.runs("method"))
+    found = []
+    for r in range(2, count + 1):
+        values = cell.values(run, "reversal", at=r)
+        average, half = mean(values), interval_half_width(values, tests)
+        if average - half > 0:
+            found.append((average, half, r))
+    if not found:
+        return ""
+    average, half, r = max(found)
+    low, high = (metric.text(average + sign * half, sign=True) for sign in (-1, 1))
+    text = f"{metric.text(average, sign=True)} points [{low}, {high}]"
+    return f"{cell.labels[run]} ({text} after round {r})"
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the plot over rounds."""
+    if not (count := count_rounds(cell)):
+        return
+    first = _panel(cell, count, "request_accuracy", FIRST, "Request 1 (%)", with_retrain=True)
+    seconds = _panel(cell, count, "rounds_rte", "", "RTE so far (s)", with_retrain=True)
+    gap = _panel(cell, count, "rounds_gap", "", "Distance (points)")
+    floor = [find_metric("rounds_floor").factor * _floor(cell, r) for r in range(1, count + 1)]
+    noise = Series("Noise floor", Look(DARK, dash="dotted"), list(range(1, count + 1)), floor)
+    differences = [_panel(cell, count, m, "", f"{find_metric(m).label} (points)") for m in BY_SEED]
+    panels = [
+        replace(first, y=Axis(limits=fit_rates(first)), unit=" %"),
+        *(replace(one, levels=[Level(0.0)], number_format="+.1f") for one in differences),
+        replace(gap, series=[*gap.series, noise] if not math.isnan(sum(floor)) else gap.series),
+        replace(seconds, unit=" s"),
+    ]
+    notes = [describe_seeds(cell), *describe_failures(cell)]
+    title = f"{cell.title}: over rounds"
+    yield Plot("rounds", title, PLOT_CAPTION, panels, columns=2, notes=notes, row_height=2.0)
+
+
+def _floor(cell: CellTable, r: int) -> float:
+    return cell.number(cell.reference, "rounds_floor", at=r)
+
+
+def _panel(
+    cell: CellTable, count: int, metric: str, name: str, title: str, *, with_retrain: bool = False
+) -> Panel:
+    """Return a panel with one line per run over the rounds in which the metric is defined."""
+    looks, factor = find_looks(cell), find_metric(metric).factor
+    if with_retrain:
+        looks[cell.reference] = RETRAIN
+    series = []
+    for run, look in looks.items():
+        rounds = [int(r) for r in cell.indices(run, metric, name) if int(r) <= count]
+        if metric == "rounds_gap":
+            values = [factor * cell.number(run, metric, name, r) for r in rounds]
+            series.append(Series(cell.labels[run], look, rounds, values, run))
+        else:
+            by_seed = [factor * cell.values(run, metric, name, r) for r in rounds]
+            series.append(average_seeds(cell, run, rounds, by_seed, look=look))
+    x = Axis("Round", is_whole=True, limits=(0.8, count + 0.2))
+    return Panel(series, title, x, dodge=0.15, value_name="mean", x_name="round")

@@ -1,0 +1,230 @@
+"""Differences of means over a few seeds, paired or not: tests and intervals.
+
+Paired differences have Student's t; or the sign-flip test, which assumes symmetry alone, if its
+smallest possible p-value reaches the level. Interval and test agree: the interval excludes zero if
+the test rejects. Unpaired samples have Welch's t, as a `Contrast` of arrays whose last axis is the
+seed; NaN marks a missing seed.
+"""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from collateral.contract.verdicts import ALPHA
+
+Floats = NDArray[np.floating]
+Doubles = NDArray[np.float64]
+Ends = tuple[Doubles, Doubles]
+Key = TypeVar("Key", bound=Hashable)
+Test = Literal["t", "flips"]
+
+LAST_BITS = 1e-12  # relative size of rounding errors: a smaller spread counts as none
+LEAST_SEEDS = 2
+MOST_FLIPPED = 16  # up to so many seeds, all sign flips are tried; above, 2^16 random ones
+DECIMALS = 12  # decimals to which means of subsets are rounded, so that equal means compare equal
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference over seeds, its interval at Holm's level, and its adjusted p-value."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return self.low > 0 or self.high < 0
+
+
+UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
+
+
+def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
+    """Test every sample of differences (one per seed, NaN left out), all of them as one family."""
+    defined = {key: values[~np.isnan(values)] for key, values in samples.items()}
+    tested = {key: values for key, values in defined.items() if len(values) >= LEAST_SEEDS}
+    p = np.array([p_value(values, len(tested)) for values in tested.values()])
+    levels, adjusted = holm_levels(p), holm(p)
+    found = dict.fromkeys(samples, UNKNOWN)
+    for place, (key, values) in enumerate(tested.items()):
+        low, high = interval(values, levels[place], len(tested))
+        p_holm, n = float(adjusted[place]), len(values)
+        found[key] = Difference(float(values.mean()), float(low), float(high), p_holm, n)
+    return found
+
+
+def chosen_test(n: int, num_tests: int) -> Test:
+    """Use sign flips if their smallest possible p-value is below the first Holm level, else t."""
+    return "flips" if 2 / 2**n < ALPHA / max(num_tests, 1) else "t"
+
+
+def p_value(differences: Floats, num_tests: int = 1) -> Doubles:
+    """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
+    n = differences.shape[-1]
+    if chosen_test(n, num_tests) == "t":
+        by_t: Doubles = 2 * stdtr(n - 1, -np.abs(_t(differences)))
+        return by_t
+    means = _subset_means(differences)
+    beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
+    by_flips: Doubles = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    return by_flips
+
+
+def interval(differences: Floats, alpha: float | Floats = ALPHA, num_tests: int = 1) -> Ends:
+    """Return the ends of the 1 - alpha interval of the mean over the last axis."""
+    is_by_t = chosen_test(differences.shape[-1], num_tests) == "t"
+    return t_interval(differences, alpha) if is_by_t else _flips_interval(differences, alpha)
+
+
+def _flips_interval(differences: Floats, alpha: float | Floats) -> Ends:
+    """Return the ends of the interval from the sorted means of all subsets (Hartigan, 1969)."""
+    means = np.sort(_subset_means(differences), axis=-1)
+    count = means.shape[-1] + 1
+    place = np.floor(np.asarray(alpha) * count / 2 + 1e-9).astype(np.int64)[..., None]
+    low = np.take_along_axis(means, np.broadcast_to(place - 1, (*means.shape[:-1], 1)), -1)
+    high = np.take_along_axis(means, np.broadcast_to(count - place - 1, low.shape), -1)
+    return low[..., 0], high[..., 0]
+
+
+def t_interval(differences: Floats, alpha: float | Floats) -> Ends:
+    """Return the ends of the 1 - alpha interval by Student's t over the last axis."""
+    freedom, middle = differences.shape[-1] - 1, differences.mean(axis=-1)
+    half = stdtrit(freedom, 1 - np.asarray(alpha) / 2) * standard_error(differences)
+    return middle - half, middle + half
+
+
+def standard_error(differences: Floats) -> Doubles:
+    """Return the standard error of the mean over the last axis."""
+    error: Doubles = differences.std(axis=-1, ddof=1) / np.sqrt(differences.shape[-1])
+    return error
+
+
+def holm(p: Floats) -> Doubles:
+    """Return the p-values of a family (last axis) adjusted by Holm; NaN, no test, stays NaN."""
+    order, left = _in_order(p)
+    stepped = np.maximum.accumulate(np.take_along_axis(p, order, -1) * left, axis=-1)
+    return _back(np.minimum(stepped, 1), order)
+
+
+def holm_levels(p: Floats, alpha: float = ALPHA) -> Doubles:
+    """Return the level at which Holm tests each p-value: alpha over the number not yet rejected."""
+    order, left = _in_order(p)
+    num_rejected = np.count_nonzero(holm(p) < alpha, axis=-1)[..., None]
+    return _back(alpha / np.maximum(left, np.maximum(left[..., :1] - num_rejected, 1)), order)
+
+
+def _in_order(p: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of the p-values, NaN last, and the number of tests left at each rank."""
+    num_tests = np.count_nonzero(~np.isnan(p), axis=-1)[..., None]
+    return np.argsort(p, axis=-1, kind="stable"), num_tests - np.arange(p.shape[-1])
+
+
+def _back(values: Doubles, order: NDArray[np.int64]) -> Doubles:
+    placed = np.empty_like(values)
+    np.put_along_axis(placed, order, values, -1)
+    return placed
+
+
+def _t(differences: Floats) -> Doubles:
+    """Return the mean in standard errors: 0 for zeros, infinite for equal values other than 0."""
+    middle, error = differences.mean(axis=-1), standard_error(differences)
+    # Values that are equal in all seeds have the spread of rounding errors alone.
+    is_equal = error <= LAST_BITS * np.abs(middle)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(is_equal, np.copysign(np.inf, middle), middle / error)
+    return np.where(middle == 0, 0.0, t)
+
+
+def _subset_means(differences: Floats) -> Doubles:
+    """Return the means of all non-empty subsets of the last axis; of random ones above 16 seeds."""
+    return np.round(differences @ _subset_weights(differences.shape[-1]), DECIMALS)
+
+
+@cache
+def _subset_weights(n: int) -> Doubles:
+    if n <= MOST_FLIPPED:
+        chosen = np.arange(1, 2**n)[:, None] >> np.arange(n) & 1
+    else:
+        chosen = np.random.default_rng(n).integers(0, 2, (2**MOST_FLIPPED - 1, n))
+        chosen = chosen[chosen.any(axis=1)]
+    weights: Doubles = (chosen / chosen.sum(axis=1, keepdims=True)).T
+    return weights
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Differences of means, their standard errors and degrees of freedom, as arrays."""
+
+    mean: Doubles
+    error: Doubles
+    freedom: Doubles
+
+    @property
+    def p(self) -> Doubles:
+        """Two-sided p-values by Student's t; NaN with fewer than two seeds."""
+        p: Doubles = 2 * stdtr(self.freedom, -np.abs(self.t))
+        return p
+
+    @property
+    def p_above(self) -> Doubles:
+        """One-sided p-values of a difference above zero."""
+        p: Doubles = stdtr(self.freedom, -self.t)
+        return p
+
+    @property
+    def t(self) -> Doubles:
+        """Differences in standard errors; 0 where there is no difference."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.mean == 0, 0.0, self.mean / self.error)
+
+    def interval(self, alpha: float | Doubles) -> tuple[Doubles, Doubles]:
+        """Return the ends of the 1 - alpha interval of every difference."""
+        half = stdtrit(self.freedom, 1 - np.asarray(alpha) / 2) * self.error
+        return self.mean - half, self.mean + half
+
+
+def unpaired(run: Doubles, reference: Doubles, least: float | Doubles = 0.0) -> Contrast:
+    """Compare two independent samples by Welch's t; `least` is the smallest variance of each."""
+    mean, variance, count = moments(run)
+    reference_mean, reference_variance, reference_count = moments(reference)
+    square = np.maximum(variance, least) / count
+    reference_square = np.maximum(reference_variance, least) / reference_count
+    total = square + reference_square
+    with np.errstate(divide="ignore", invalid="ignore"):
+        welch = total**2 / (square**2 / (count - 1) + reference_square**2 / (reference_count - 1))
+    smaller = np.minimum(count, reference_count) - 1
+    freedom = np.where(total > 0, welch, smaller)
+    return Contrast(mean - reference_mean, np.sqrt(total), freedom)
+
+
+def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+    """Return mean, variance (ddof=1) and number of the defined values; NaN below two of them."""
+    is_defined = ~np.isnan(values)
+    count = is_defined.sum(axis=-1).astype(np.float64)
+    count = np.where(count >= 2, count, np.nan)
+    filled = np.where(is_defined, values, 0.0)
+    mean = filled.sum(axis=-1) / count
+    squares = np.where(is_defined, (filled - mean[..., None]) ** 2, 0.0)
+    return mean, squares.sum(axis=-1) / (count - 1), count
+
+
+def angle(rate: Doubles) -> Doubles:
+    """Return arcsin √rate, on which the spread of a rate hardly depends on the rate itself."""
+    angles: Doubles = np.arcsin(np.sqrt(np.clip(rate, 0.0, 1.0)))
+    return angles
+
+
+def angle_step(rate: Doubles, step: Doubles) -> Doubles:
+    """Return the change of the angle of a rate by one example, which is `step` of the rate."""
+    smaller = np.clip(np.minimum(rate, 1 - rate), 0.0, 1.0)
+    return angle(smaller + step) - angle(smaller)

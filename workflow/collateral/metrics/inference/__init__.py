@@ -1,1 +1,0 @@
-"""Statistical inference over few seeds: differences, equivalence, ranks, bootstrap of examples."""

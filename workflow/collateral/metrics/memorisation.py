@@ -1,0 +1,18 @@
+"""Memorisation of single examples (Feldman and Zhang, 2020), from a pool of models."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def memorisation(is_in: NDArray[np.bool_], values: Floats) -> Floats:
+    """Return the mean over models that saw an example minus that over the others, (examples,).
+
+    `is_in` and `values` are (models, examples); the values are correctness or probabilities. NaN
+    for an example that all models saw, or none.
+    """
+    seen, unseen = is_in.sum(axis=0), (~is_in).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        found: Floats = (values * is_in).sum(axis=0) / seen - (values * ~is_in).sum(axis=0) / unseen
+    return found

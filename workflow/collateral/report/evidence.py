@@ -1,0 +1,415 @@
+"""Collect the content of an evidence record: a request, the unlearned model, and its numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from collateral.contract.tables import Source
+from collateral.contract.verdicts import MEASURES
+from collateral.findings.checks import NEED_RETRAIN, red_gates, run_checks
+from collateral.findings.metric_index import find_metric, is_known
+from collateral.findings.registry import excluded_findings
+from collateral.findings.verdict.sentences import find_verdicts
+from collateral.metrics.statistics import mean, mean_of_defined, std
+from collateral.plugins.find import FINDING
+from collateral.report.decision import format_points
+from collateral.report.images import Gallery
+from collateral.results import layout
+from collateral.results.address import FoundRun
+from collateral.results.dataset import Labels
+from collateral.results.gates import Gate
+from collateral.results.plan import BenchmarkPlan
+from collateral.results.provenance import FILES, INPUTS, content_hash, read_signed, verify
+from collateral.results.split import Split
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
+
+Content = dict[str, Any]
+ENDS = ("low", "high")  # ends of an interval, as names of metrics end
+COLOURS = ("red", "amber", "green")
+GIVEN = "given"  # `method` in the record of weights that another tool unlearned
+GROUPS = "groups"  # finding whose numbers have a group of examples in the column `at`
+MEASURED = {
+    "ua": "Accuracy on the forgotten images (UA)",
+    "mia": "Forgotten images that an attack takes for unseen ones (MIA)",
+    "near": "Loss of the nearest retained images",
+    "far": "Loss of all other retained images",
+    "far_test": "Loss of test images that are not near",
+    "damage": "Damage: near loss minus far loss",
+}
+ACCURACIES = ("ua", "ra", "ta")
+ATTACKS = (
+    *("mia", "mia_correctness", "mia_entropy", "mia_modified_entropy", "mia_probability"),
+    *("rmia_auc", "rmia_tpr", "residual_accuracy", "linear_accuracy"),
+    *("relearn_gap", "resurface_gap"),
+)
+PLACES = {
+    ("near", "retain"): "Nearest retained images",
+    ("far", "retain"): "All other retained images",
+    ("near", "test"): "Nearest test images",
+    ("far", "test"): "All other test images",
+}
+# Sentences about results that only some configs ask for, by their run or metric.
+OPTIONAL = {
+    "original": "The model before was not measured (`controls: [original]`).",
+    "ulira_auc": "No attack with shadow models was run (`shadows:`).",
+    "residual_accuracy": "Hidden features were not probed (`probe:`).",
+}
+NO_RETRAIN = (
+    "There is no Retrain, so nothing shows how a model without these images behaves: no verdict, "
+    "no intervals and no margins; losses are counted against the model before. Left out: "
+    "{findings}; checks: {checks}."
+)
+OTHER_TOOL = (
+    "Another tool unlearned this model. Its weights are known by their hash; its method, "
+    "parameters, data, random seed and time, and the model that it started from, are not recorded."
+)
+LIMITS = (
+    "Whether a law or a duty is met. We know of no authority that has published a threshold for "
+    "these numbers, and this record sets none.",
+    "That nothing about the forgotten images is left in the weights. Only the attacks above were "
+    "run; another or a stronger attack may succeed.",
+    "That the list is complete, or that it is the list of the person who made the request. It was "
+    "used as it was given.",
+    "That the images are gone elsewhere: from data sets, backups, copies that differ in a pixel, "
+    "features, or other models that were trained on them.",
+    "Harm to people, groups or uses that the images of this data set do not contain.",
+    "That these results are honest. Hashes show that a file is the one that was recorded; a "
+    "signature shows who signed.",
+)
+
+
+def read_cell(found: FoundRun, metrics: Path) -> CellTable:
+    """Read the long table of the run's cell."""
+    plan = BenchmarkPlan.load(found.benchmark / layout.PLAN)
+    (cell,) = read_tables(plan, metrics).cells
+    if found.run not in cell.kinds:
+        raise ValueError(f"{found}: not among the runs of {layout.PLAN}")
+    return cell
+
+
+def gather(found: FoundRun, cell: CellTable) -> Content:
+    """Return the content of a record, all of which can be computed again from the results."""
+    columns = _columns(found, cell)
+    content = {
+        "run": _describe_run(found, cell),
+        "request": _describe_request(found),
+        "models": _list_models(found, cell),
+        "verdict": _describe_verdict(found.run, cell),
+        "accuracies": _rows(found, cell, columns, ACCURACIES),
+        "attacks": [*_rows(found, cell, columns, ATTACKS), *_shadow_rows(found, cell)],
+        "losses": list(_loss_rows(found, cell, columns)),
+        "groups": sorted(_group_rows(found, cell), key=_group_order),
+        "checks": [{"colour": g.colour, "name": g.name, "text": g.text} for g in _checks(cell)],
+        "missing": list(_missing(found, cell)),
+        "limits": [*LIMITS, _limit_of_seeds(cell)],
+        "columns": columns,
+        "versions": found.record.get("versions", {}),
+        "commands": _commands(found),
+    }
+    plain: Content = json.loads(json.dumps(content))
+    return plain
+
+
+def _columns(found: FoundRun, cell: CellTable) -> dict[str, str]:
+    """Return the models that are compared, by run, with their names in the record."""
+    names = {found.run: "This model", cell.reference: cell.reference_label}
+    is_first = _folder_before(found).parent.name == Path(layout.BASE).parent.name
+    before = "Model before" if is_first else "Base"  # a later round starts from its own model
+    names |= {layout.ORIGINAL: before} if layout.ORIGINAL in cell.kinds else {}
+    return names | {found.run: "This model"}
+
+
+def _describe_run(found: FoundRun, cell: CellTable) -> Content:
+    record = found.record
+    about = cell.benchmark.about.get(found.run)
+    return {
+        "address": f"{found.benchmark.name}/{found.cell}",
+        "run": found.run,
+        "label": {**cell.labels, **cell.benchmark.labels}[found.run],
+        "about": about.text if about else "",
+        "seed": found.seed,
+        "seeds": list(cell.seeds),
+        "reference": cell.reference,
+        "status": record["status"],
+        "data": cell.benchmark.data.get("name", ""),
+        "model": record.get("model", cell.benchmark.model),
+        "params": record.get("params", {}),
+        "numerics": record.get("numerics", {}),
+    }
+
+
+def _describe_request(found: FoundRun) -> Content:
+    """Return number, classes and hash of the list; neither names of files nor of persons."""
+    root = found.benchmark
+    labels = Labels.load(verify(root / layout.LABELS, root))
+    split = Split.load(root / layout.SPLIT.format(cell=found.cell), root)
+    counts, totals = (
+        np.bincount(of, minlength=len(labels.class_names))
+        for of in (labels.train[split.forget], labels.train)
+    )
+    return {
+        "images": len(split.forget),
+        "of": split.num_train,
+        "earlier": len(split.earlier),  # images of earlier requests, which are not retained
+        "classes": {
+            labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
+            for c in split.affected
+        },
+        "kind": split.chosen.get("kind", ""),
+        "list_sha256": split.chosen.get("sha256"),  # of the file that the user gave
+        "indices_sha256": split.hash,
+    }
+
+
+def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
+    """Return hash and origin of the models before and after, and of Retrain."""
+    roles = {"before": _folder_before(found), "after": found.folder}
+    if cell.has_retrain:
+        retrain = FoundRun(found.benchmark, found.cell, layout.RETRAIN, found.seed, found.seeds)
+        roles["reference"] = retrain.folder
+    return [{"role": role, **_describe_model(at, found)} for role, at in roles.items()]
+
+
+def _folder_before(found: FoundRun) -> Path:
+    """Return the folder of the model that the run started from, by its record; else the base's."""
+    models = [place for place in found.record[INPUTS] if Path(place).name == layout.MODEL]
+    if models:
+        return found.benchmark / Path(models[0]).parent
+    options = read_signed(_metrics_record(found), found.benchmark)["options"]
+    seed = options["base_seeds"][options["seeds"].index(found.seed)]
+    return found.benchmark / layout.BASE.format(seed=seed)
+
+
+def _describe_model(folder: Path, found: FoundRun) -> Content:
+    record, path = read_signed(folder / layout.RECORD, found.benchmark), folder / layout.MODEL
+    if path.exists():
+        verify(path, found.benchmark)
+    own = record.get("weights") or {}
+    return {
+        "seed": record["seed"],
+        "sha256": record[FILES].get(layout.MODEL),
+        "file": path.relative_to(found.benchmark).as_posix(),
+        "weights": {"name": own["name"], "sha256": own["hash"]} if own else None,
+        "trained_on_sha256": record.get("trained_on"),
+    }
+
+
+def _metrics_record(found: FoundRun) -> Path:
+    return found.benchmark / found.cell / layout.METRICS_RECORD
+
+
+def _describe_verdict(run: str, cell: CellTable) -> Content:
+    """Return the verdict, or the reason for which there is none, and the tested differences."""
+    verdicts = {one.run: one for one in find_verdicts(cell)}
+    one = verdicts.get(run)
+    rows = [
+        {
+            "label": MEASURED[at],
+            "difference": _number(cell, Source(run, "difference", at=at)),
+            "equivalence": [_value(cell, run, f"equivalence_{end}", at) for end in ENDS],
+            "margin": _number(cell, Source(cell.reference, "margin", at=at)),
+        }
+        for at in MEASURES
+        if cell.has_retrain and not math.isnan(cell.number(run, "difference", at=at))
+    ]
+    reason = "" if one else _no_verdict(run, cell)
+    return {
+        "word": one.verdict if one else None,
+        "sentence": one.sentence if one else reason,
+        "measures": [] if red_gates(cell) else rows,
+    }
+
+
+def _no_verdict(run: str, cell: CellTable) -> str:
+    if not cell.has_retrain:
+        return "There is no verdict, because there is no Retrain."
+    if run == cell.reference:
+        return "This model is Retrain itself: it was trained from the start without the images."
+    if red := red_gates(cell):
+        return f"There is no verdict, because a check failed: {', '.join(g.name for g in red)}."
+    return "There is no verdict on a control, on a run of a sweep, or on a run that was skipped."
+
+
+def _value(cell: CellTable, run: str, metric: str, at: str = "", subset: str = "") -> float | None:
+    value = cell.number(run, metric, subset, at)
+    return None if math.isnan(value) else value
+
+
+def _number(cell: CellTable, source: Source, seed: int | None = None) -> Content | None:
+    """Return a number with its source: of this seed and over seeds, and its interval if any."""
+    key = (source.run, source.metric, source.set, source.at)
+    values, metric = cell.values(*key), find_metric(source.metric)
+    is_by_seed = not np.isnan(values).all()
+    value = mean(values) if is_by_seed else cell.number(*key)
+    if math.isnan(value):
+        return None
+    is_signed = metric.unit == "points" and source.metric != "margin"
+    text = metric.text(value, std(values), sign=is_signed)
+    found: Content = {"source": str(source), "value": value}
+    if is_by_seed:
+        by_seed = dict(zip(map(str, cell.seeds), values.tolist(), strict=True))
+        found["by_seed"] = {s: v for s, v in by_seed.items() if not math.isnan(v)}
+        own = found["by_seed"].get(str(seed), math.nan)
+        text = f"{metric.text(own, sign=is_signed)} ({text})" if seed is not None else text
+    ends = [cell.number(source.run, f"{source.metric}_{end}", *key[2:]) for end in ENDS]
+    if not any(map(math.isnan, ends)):
+        found |= dict(zip(ENDS, ends, strict=True))
+        if not is_by_seed:
+            text += f" [{', '.join(metric.text(end, sign=is_signed) for end in ends)}]"
+    return {**found, "text": text}
+
+
+def _rows(
+    found: FoundRun, cell: CellTable, columns: Iterable[str], metrics: Sequence[str]
+) -> list[Content]:
+    """Return one row per metric that any model has, with the number of each model."""
+    rows = []
+    for name in metrics:
+        sources = {run: Source(run, name) for run in columns}
+        metric = find_metric(name) if is_known(name) else None
+        if metric and (numbers := _numbers(found, cell, sources)):
+            about = metric.describe(cell.reference_label)
+            rows.append({"label": metric.heading, "about": about, "numbers": numbers})
+    return rows
+
+
+def _numbers(found: FoundRun, cell: CellTable, sources: Mapping[str, Source]) -> Content:
+    numbers = {run: _number(cell, source, found.seed) for run, source in sources.items()}
+    return {run: one for run, one in numbers.items() if one}
+
+
+def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
+    """Yield the attack with shadow models; the number before unlearning is stored at Retrain."""
+    sources = {
+        found.run: Source(found.run, "ulira_auc", "forget"),
+        layout.ORIGINAL: Source(cell.reference, "lira_auc", "forget"),
+    }
+    if found.run in (numbers := _numbers(found, cell, sources)):
+        metric = find_metric("ulira_auc")
+        yield {"label": metric.heading, "about": metric.describe(), "numbers": numbers}
+
+
+def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iterator[Content]:
+    """Yield what images near and far from the forgotten ones lose against the reference."""
+    runs = [run for run in columns if run != cell.reference]
+    for (part, subset), label in PLACES.items():
+        numbers = _numbers(found, cell, {run: Source(run, f"{part}_loss", subset) for run in runs})
+        count = mean_of_defined(cell.values(cell.reference, f"{part}_count", subset))
+        size = "" if math.isnan(count) else f" ({count:.0f})"
+        if numbers:
+            yield {"label": f"{label}{size}", "numbers": numbers}
+
+
+def _group_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
+    """Yield the differences from Retrain of each group of examples that have an interval."""
+    declared = FINDING.load(GROUPS).METRICS if GROUPS in FINDING.names() else {}
+    for name, metric in declared.items():
+        for subset in ("retain", "test") if f"{name}_low" in declared else ():
+            for at in cell.indices(found.run, name, subset):
+                if number := _number(cell, Source(found.run, name, subset, at)):
+                    about = metric.describe(cell.reference_label)
+                    label = f"{at}, {subset}: {metric.label}"
+                    yield {"label": label, "about": about, "number": number}
+
+
+def _group_order(row: Content) -> tuple[bool, float]:
+    """Return the sort key of a group: intervals without zero first, then large differences."""
+    number = row["number"]
+    is_found = number.get("low", 0) > 0 or number.get("high", 0) < 0
+    return not is_found, -abs(number["value"])
+
+
+def _checks(cell: CellTable) -> list[Gate]:
+    """Return all checks of the cell, red and amber ones first."""
+    gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
+    return sorted(gates, key=lambda gate: COLOURS.index(gate.colour))
+
+
+def _missing(found: FoundRun, cell: CellTable) -> Iterator[str]:
+    """Yield a sentence for everything that a complete record would have."""
+    if found.record.get("method") == GIVEN:
+        yield OTHER_TOOL
+    if not cell.has_retrain:
+        findings = ", ".join(excluded_findings(cell.reference))
+        yield NO_RETRAIN.format(findings=findings, checks=", ".join(NEED_RETRAIN))
+    known = {*cell.kinds, *cell.metrics(found.run)}
+    yield from (text for name, text in OPTIONAL.items() if name not in known)
+
+
+def _limit_of_seeds(cell: CellTable) -> str:
+    count = len(cell.seeds)
+    if count == 1:
+        return "What chance does: there is one seed."
+    return (
+        f"That this model behaves as the mean. Verdict and intervals are of the method over {count}"
+        " seeds; this model is one of them."
+    )
+
+
+def _commands(found: FoundRun) -> Content:
+    address = shlex.quote(f"{found.benchmark.name}/{found.cell}")
+    run = shlex.quote(found.run)
+    return {
+        "results": "snakemake --cores all --configfile CONFIG",
+        "record": f"collateral evidence {address} {run} --seed {found.seed}",
+        "check": "collateral verify evidence.json",
+    }
+
+
+def list_records(found: FoundRun) -> list[Path]:
+    """Return the files behind the numbers: plan, request, long table, and records of the runs."""
+    root, cell = found.benchmark, found.benchmark / found.cell
+    shared = [root / layout.PLAN, root / layout.DATA_RECORD, cell / Path(layout.SPLIT).name]
+    shared += [cell / layout.METRICS, cell / layout.METRICS_RECORD]
+    patterns = [
+        layout.run_folder(run).format(cell=found.cell, seed="*", run=run)
+        for run in dict.fromkeys((layout.ORIGINAL, layout.RETRAIN, found.run))
+    ]
+    runs = [path for one in patterns for path in sorted(root.glob(f"{one}/{layout.RECORD}"))]
+    return [*shared, *runs]
+
+
+def render(content: Content, gallery: Gallery | None = None) -> str:
+    """Return the record as a page of HTML, with pictures if there is a gallery."""
+    environment = Environment(
+        loader=PackageLoader("collateral.report", "."), autoescape=True, undefined=StrictUndefined
+    )
+    environment.filters["points"] = partial(format_points, sign=True)
+    return environment.get_template("evidence.html.j2").render(**content, gallery=gallery)
+
+
+def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
+    """Yield one line per value of a record that is another one in the results."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in sorted({*old, *new}):
+            yield from differences(old.get(key), new.get(key), f"{place}.{key}".lstrip("."))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, pair in enumerate(zip(old, new, strict=True)):
+            yield from differences(*pair, f"{place}.{number}")
+    elif not _is_same(old, new):
+        yield f"{place}: {json.dumps(old)} in the record, {json.dumps(new)} from the results"
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Compare two values; the last bits of a number may differ between processors."""
+    if isinstance(old, float) and isinstance(new, float):
+        return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(old == new)
+
+
+def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Return the files of a record's folder that are missing or have another hash."""
+    return [
+        name
+        for name, digest in files.items()
+        if not (folder / name).is_file() or content_hash(folder / name) != digest
+    ]

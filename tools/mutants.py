@@ -41,16 +41,15 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, PREFIX = ROOT / "workflow/collateral", "collateral."
 QUIET = ("-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider")
 OF_CELLS = ("test_stage_metrics", "test_finding_compute")  # all findings of a cell
-OF_TABLES = ("test_tables", "test_tables_sweeps", "test_figures", "test_figures_accuracy")
+OF_TABLES = ("test_tables", "test_tables_sweeps", "test_plots_cases")
 TESTS = {
     "plan/fingerprint": ("test_fingerprint", "test_presentation"),
     "plan/grid": ("test_grid", "test_jobs", "test_preparation", "test_presentation"),
     **{
-        f"plan/jobs/{name}": ("test_jobs", "test_estimate", "test_comparison")
+        f"plan/jobs/{name}": ("test_jobs", "test_estimate", "test_comparison", "test_preparation")
         for name in ("_method", "_weights", "expose", "metrics", "shadow", "tune", "unlearn")
     },
     "plan/paths": ("test_paths", "test_jobs"),
-    "plan/preparation": ("test_preparation", "test_jobs"),
     "plan/report_plan": ("test_presentation",),
     "findings/columns": ("test_columns",),
     "findings/_shared/compare": (*OF_TABLES, "test_views"),
@@ -78,7 +77,7 @@ TESTS = {
     "findings/reported/numbers": OF_CELLS,
     "findings/summary/numbers": ("test_tables_summary",),
     "findings/support_size/numbers": ("test_finding_support_size", *OF_CELLS),
-    "findings/trajectory/views": ("test_tables_trajectory", "test_figures_trajectory"),
+    "findings/trajectory/views": ("test_tables_trajectory", "test_plots_cases"),
     "findings/trajectory/numbers": ("test_finding_trajectory",),
     "findings/tuning/numbers": ("test_finding_tuning", *OF_CELLS),
     "metrics/selection": ("test_selection",),
@@ -86,7 +85,7 @@ TESTS = {
 # What is imported before the processes are forked; none of it imports a module that is broken.
 LIBRARIES = (
     *("pandas", "scipy.special", "scipy.stats", "sklearn.svm"),
-    *("collateral.config.load", "collateral.results.table"),
+    "collateral.config.load",
 )
 OF_EVERY_CLASS = ("__dict__", "__weakref__")
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {

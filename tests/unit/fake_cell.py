@@ -44,7 +44,7 @@ class FakeRun:
     test: Outputs
     status: str = "ok"
     extra: Mapping[str, float] = field(default_factory=dict)
-    seconds: float = 1.5
+    seconds: float | None = None  # if None, those of COST
     epochs: Sequence[ModelOutputs] = ()  # Outputs by epoch of a tracked run, the base first.
 
 
@@ -72,7 +72,7 @@ class FakeCell:
             record = {"run": run, "status": made.status, "extra": dict(made.extra)}
             write_json(place / layout.RECORD, record)
             by_epoch = {"epoch_seconds": [float(i) for i in range(len(made.epochs))]}
-            cost = COST | {"total_seconds": made.seconds}
+            cost = COST | ({} if made.seconds is None else {"total_seconds": made.seconds})
             write_json(place / layout.COST, cost | (by_epoch if made.epochs else {}))
             if made.epochs:
                 write_epochs(place, made.epochs)

@@ -1,9 +1,10 @@
-"""The bugs of tools/bugs.py can still be put in: their texts are in the code, they have tests."""
+"""Bugs of tools/bugs.py and modules of tools/mutants.py are still there, and have tests."""
 
 from collections import Counter
 from pathlib import Path
 
 import bugs
+import mutants
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,3 +24,10 @@ def test_a_bug_can_be_put_in_and_has_tests(bug):
     """Where this fails after a change of the code, write the bug anew, of the same kind."""
     assert bug.problems(ROOT) == [], "python tools/bugs.py --stale lists all stale bugs"
     assert bug.old != bug.new
+
+
+@pytest.mark.parametrize("name", mutants.TESTS)
+def test_a_module_to_break_and_its_tests_are_there(name):
+    files = [f"tests/unit/{test}.py" for test in mutants.TESTS[name]]
+    missing = [file for file in files if not (ROOT / file).is_file()]
+    assert (mutants.PACKAGE / f"{name}.py").is_file() and missing == []

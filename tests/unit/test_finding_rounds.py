@@ -199,8 +199,8 @@ def seen(tmp_path_factory):
 
 def test_the_sentences_name_who_knows_again_and_when_to_retrain(seen):
     said = words(seen)
-    assert said.startswith("In 3 rounds, earlier requests became known again in FT (+")
-    assert "after round 2" in said
+    assert said.startswith("In 3 rounds, earlier requests became known again")
+    assert ": FT +" in said and "after round 2" in said and "GA +" not in said
     assert "GA not yet" in said and "FT from round" in said
     assert find_instead(seen, "ga") == ""
 

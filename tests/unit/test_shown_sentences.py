@@ -580,6 +580,12 @@ CLAUSES = [
         ],
     ),
     Clause(
+        rf"above which a method did not forget, is {N} %",
+        lambda a, s, *_: [
+            50 * (a.long.mean(s.cell, "retrain", "base_ua") + a.long.mean(s.cell, "retrain", "ua"))
+        ],
+    ),
+    Clause(
         rf"gives at least {N} % more than half",
         lambda a, s, *_: [points(a.long.number(s.cell, "retrain", "shadow_sure"))],
     ),

@@ -90,7 +90,10 @@ def test_the_sites_are_compared_by_loss_errors_and_calibration(made):
     sites = {row["at"].split()[0] for of in rows.values() for row in of}
     assert sites == {"site=a", "site=b"}
     ours = [row["metric"] for row in rows["groups-errors"] if row["run"] == "ft"]
-    assert {*ours} == {"group_missed_gap", "group_alarm_gap"}
+    # No site has 20 pictures of the class `positive`: its false negatives are not tested.
+    assert {*ours} == {"group_alarm_gap"}
+    text = (results / "groups-errors.md").read_text()
+    assert "Not tested, because fewer than 20 examples: site=a (" in text
 
 
 def test_the_page_says_that_ta_cannot_be_trusted(made):

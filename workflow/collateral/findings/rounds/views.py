@@ -55,8 +55,8 @@ PLOT_CAPTION = (
     "noise floor of the distance. Bars: 95 % intervals over seeds. The panels' scales differ."
 )
 KNOWN_AGAIN = (
-    "In {count} rounds, earlier requests became known again in {runs} (95 % intervals by "
-    "Bonferroni over methods and rounds)."
+    "In {count} rounds, earlier requests became known again (95 % intervals by Bonferroni over "
+    "methods and rounds): {runs}."
 )
 NOT_KNOWN = "In {count} rounds, no method clearly knew earlier requests again."
 ONE_SEED = "{count} rounds with one seed: no claim."
@@ -165,7 +165,7 @@ def _find_reversal(cell: CellTable, run: str, count: int) -> str:
     average, half, r = max(found)
     low, high = (metric.text(average + sign * half, sign=True) for sign in (-1, 1))
     text = f"{metric.text(average, sign=True)} points [{low}, {high}]"
-    return f"{cell.labels[run]} ({text} after round {r})"
+    return f"{cell.labels[run]} {text} after round {r}"
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:

@@ -467,14 +467,14 @@ def test_the_documented_data_set_keeps_the_contract(tmp_path):
 
 
 def test_the_documented_config_lines_are_valid():
-    data, _ = blocks("yaml")
+    data = blocks("yaml")[0]
     options = yaml.safe_load(data)["benchmarks"]["mine"]["data"]
     assert options.pop("name") == "arrays"
     DATA.load("arrays").Options.model_validate(options)
 
 
 def test_the_documented_forget_sets_are_valid():
-    _, cells = blocks("yaml")
+    cells = blocks("yaml")[1]
     documented = [cell["forget"] for cell in yaml.safe_load(cells)["cells"].values()]
     assert {forget["kind"] for forget in documented} == {*FORGET.own}
     for forget in documented:

@@ -140,7 +140,10 @@ def test_a_run_that_diverged_in_one_seed_has_no_gap(tmp_path):
     pooled = of(with_runs({("ft", 1): DIVERGED}).numbers(tmp_path), "ft", None)
     # It collapsed, of three seeds, and took its time.
     told = {("verdict", "collapsed"): 1, ("decided_at",): 3, ("rte_share",): 1}
-    assert {key: value for key, value in pooled.items() if not math.isnan(value)} == told
+    # Rates of the seeds that are left and the margins from Retrain stand beside them.
+    known = {key: value for key, value in pooled.items() if key[0] not in ("judged_rate", "margin")}
+    assert {key: value for key, value in known.items() if not math.isnan(value)} == told
+    assert pooled["judged_rate", "diverged"] == pytest.approx(1 / 3)
     assert pooled.keys() >= {("avg_gap",), ("avg_gap_affected",), ("difference", "ua")}
 
 
@@ -151,6 +154,8 @@ def test_a_collapsed_run_keeps_its_values(tmp_path):
     verdict = ("ft", None, "verdict", "cannot tell")
     assert plain.pop(verdict) == 1
     plain.pop(("ft", None, "seeds_needed"), None)
+    share = ("ft", None, "judged_rate", "collapsed")
+    assert (plain.pop(share), marked.pop(share)) == (0, pytest.approx(1 / 3))
     assert marked == pytest.approx(plain, abs=0, nan_ok=True)
     assert collapsed.write(tmp_path).worst_status("ft", None) == "collapsed"
 

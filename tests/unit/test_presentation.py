@@ -121,7 +121,7 @@ def test_a_finding_of_the_users_own_is_part_of_the_code(tmp_path):
     finding = tmp_path / "findings/mine"
     finding.mkdir(parents=True)
     (finding / "__init__.py").write_text('"""Is it mine?"""\n')
-    (finding / "plots.py").write_text("def plots(cell): return iter(())\n")
+    (finding / "views.py").write_text("def plots(cell): return iter(())\n")
     with forgotten_after():
         add_plugins([tmp_path])
         after = {stage: presenting_code(stage) for stage in PARTS}

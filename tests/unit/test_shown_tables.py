@@ -371,7 +371,10 @@ def of_cells(animals, one, place):
 SPECIAL = {
     **{("near-and-far", ""): bound, ("classes", ""): class_field, ("exposure", ""): with_ends()},
     **{("localization", ""): with_ends(), ("rmia", "AUC [over seeds]"): with_ends()},
-    **{("rmia", "AUC [over examples]"): with_ends("examples_"), ("nearer", ""): with_ends()},
+    **{
+        ("rmia", "AUC [over examples]"): with_ends("examples_"),
+        ("nearer", "Nearer to Retrain"): with_ends(),
+    },
     **{(name, "Avg. Gap"): gap for name in ("main", "sweep-size", "sweep-luck")},
     **{(name, "Avg. Gap affected"): gap for name in ("affected", "sweep-size", "sweep-luck")},
     **{("support-auto", ""): of_one_seed, ("tuning", ""): first_seed},

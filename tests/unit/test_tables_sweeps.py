@@ -103,9 +103,7 @@ def test_a_value_that_tuning_chooses_is_a_row(table_of):
 def test_columns_are_all_metrics_both_gaps_and_the_cost(table_of):
     first, second = (grid.headings for grid in table_of(numeric()).grids)
     assert first == ["UA (%)", "RA (%)", "TA (%)", "MIA (%)", "Avg. Gap", "RTE (s)"]
-    assert second == [
-        *("RA affected (%)", "UA affected (%)", "TA affected (%)", "Avg. Gap affected")
-    ]
+    assert second == ["RA affected (%)", "TA affected (%)", "Avg. Gap affected"]
     assert field_at(table_of(numeric()), "1", "UA (%)").deviation == "(+40.0)"
     assert field_at(table_of(numeric()), "1", "RTE (s)").value == "2.00 ± 1.00"
 

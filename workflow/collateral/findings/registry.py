@@ -28,7 +28,7 @@ PRINTED = (
     "Retrain was not run: the table `printed` compares means with Retrain's means as printed "
     "({printed}), and all other tables compare with the base model (Original)."
 )
-VIEWS = ("views", "plots")  # files with tables, plots and words; only plug-ins have a plots.py
+VIEWS = "views"  # file of a finding with its tables, plots and words
 T = TypeVar("T")
 Source = BenchmarkTable | CellTable
 
@@ -139,10 +139,8 @@ def run_safely(
 
 def view_function(finding: str, name: str) -> Callable[[Any], Any] | None:
     """Return the function of this name (tables, plots, words ...) of a finding; None if absent."""
-    parts = reversed(VIEWS) if name.startswith("plots") else ("views",)
-    known = [part for part in parts if FINDING.module(finding, part) in FINDING.parts(part)]
-    functions = (getattr(FINDING.load(finding, part), name, None) for part in known)
-    return next(filter(None, functions), None)
+    has_views = FINDING.module(finding, VIEWS) in FINDING.parts(VIEWS)
+    return getattr(FINDING.load(finding, VIEWS), name, None) if has_views else None
 
 
 def make_tables(finding: str, source: Source) -> Iterator[Table]:

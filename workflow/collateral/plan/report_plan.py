@@ -26,8 +26,8 @@ PARTS = {
     "metrics": ["numbers"],
     "gather": ["numbers"],
     "tables": ["views"],
-    "figures": ["views", "plots"],
-    "report": ["views", "plots"],
+    "figures": ["views"],
+    "report": ["views"],
 }
 
 

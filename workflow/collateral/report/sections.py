@@ -126,7 +126,7 @@ class Findings:
 
     @cached_property
     def _order(self) -> list[str]:
-        return in_page_order(*VIEWS, reference=self.reference)
+        return in_page_order(VIEWS, reference=self.reference)
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]

@@ -42,7 +42,7 @@ def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[
     problems = []
     cell = registry.cell_name(source)
     folder = folder / cell
-    for finding in registry.in_page_order(*registry.VIEWS, reference=source.reference):
+    for finding in registry.in_page_order(registry.VIEWS, reference=source.reference):
         write = partial(_write, finding, source, folder, captions, width)
         problems.append(registry.run_safely(write, finding, "plots", cell)[1])
     if cell or captions:

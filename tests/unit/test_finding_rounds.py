@@ -49,7 +49,7 @@ def stream(folder, statuses=("ok", "ok", "ok"), seconds=SECONDS, devices=None, *
         for run, by_seed in runs.items():
             for seed, wrong in enumerate(by_seed):
                 status = "ok" if run in ("retrain", "original") else statuses[r]
-                device = (devices or {}).get(run, ("cpu",) * 3)[r]
+                device = (devices or {}).get(run, (None,) * 3)[r]
                 spent = seconds.get(run, (1.0, 1.0, 1.0))[r]
                 test = outputs([], NUM_TEST)
                 made[run, seed] = FakeRun(
@@ -228,7 +228,7 @@ def test_without_a_noise_floor_nobody_says_not_yet(tmp_path):
 
 
 def test_without_a_comparable_cost_nobody_says_not_yet(tmp_path):
-    devices = {"ft": ("cpu", "cuda", "cuda")}
+    devices = {"retrain": ("cpu",) * 3, "ft": ("cpu", "cuda", "cuda")}
     runs = {"retrain": RETRAIN, "ft": [NONE, NONE]}
     found = table(tmp_path, seconds=CHEAP, devices=devices, **runs)
     assert words(found).endswith("Retrain instead: FT unknown.")

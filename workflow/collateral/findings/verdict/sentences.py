@@ -46,7 +46,7 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    title: str  # the verdict as shown: "cannot tell" with the number of seeds
+    title: str  # the verdict as shown to readers; "cannot tell" includes the number of seeds needed
     sentence: str
 
 

@@ -34,7 +34,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     else:
         first = torch.arange(min(params.samples + 2, len(task.retain)))
         direction = run_woodfisher(model, view(task.retain.select(first)), v, params)
-    # Relative change of the step by the Fisher matrix; 0 means a plain gradient step.
+    # Relative change of the step that the Fisher matrix causes; 0 means a plain gradient step.
     plain = v / params.damping
     run.report(curvature_correction=((direction - plain).norm() / plain.norm()).item())
     return by_parameter(model, direction)

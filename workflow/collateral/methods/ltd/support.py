@@ -61,7 +61,7 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 class AroundMean:
     """Retained examples, ranked by their similarity to the mean of the forget set."""
 
-    scores: Tensor  # (n,)
+    scores: Tensor  # (n,), scores of the n retained examples
     which: str
     generator: torch.Generator
 

@@ -24,7 +24,7 @@ Record = dict[str, Any]
 class OwnFile:
     """A user's file of weights, its config key, and the renaming of its parameters."""
 
-    key: str  # in the benchmark
+    key: str  # key of the file in the benchmark's config
     file: Path
     rename: Mapping[str, str] = field(default_factory=dict, hash=False)
     rte: float | None = None  # seconds that unlearning took, if the user states them

@@ -35,6 +35,6 @@ problems, unfit, count, chosen = hardest.problems, hardest.unfit, hardest.count,
 
 
 def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the train examples that are memorised most or least, ascending."""
+    """Return the sorted indices of the train examples that are memorised most or least."""
     values = memorised if params.level == "high" else -memorised
     return hardest.take_largest(labels, params, values)

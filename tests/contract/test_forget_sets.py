@@ -86,14 +86,15 @@ def choose(kind, params, values=VALUES):
     return module.select(LABELS, module.Params.model_validate(params), *further)
 
 
-def run_stage(folder, kind, params, labels=LABELS):
+def run_stage(folder, kind, params, labels=LABELS, out="split.json", further=()):
     path = folder / "labels.npz"
     labels.save(path)
     write_record(layout.record_path(path), {}, root=folder, files=[path])
-    paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / "split.json")]
+    paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / out)]
     models = write_models(folder, getattr(FORGET.load(kind), "NEEDS", ""), len(labels.train))
-    run("split", [*paths, "--kind", kind, "--params", json.dumps(params), "--models", *models])
-    return Split.load(folder / "split.json", folder)
+    given = ["--kind", kind, "--params", json.dumps(params), "--models", *models, *further]
+    run("split", [*paths, *given])
+    return Split.load(folder / out, folder)
 
 
 def write_models(folder, needs, count):
@@ -424,6 +425,26 @@ def test_an_example_without_a_value_is_taken_last():
     values = np.where(np.arange(len(TRAIN)) < 150, np.nan, VALUES)
     for level in ("high", "low"):
         assert min(choose("memorised", {"share": 0.2, "level": level}, values)) >= 150
+
+
+def test_the_least_memorised_are_nearest_to_zero():
+    values = np.linspace(-0.3, 0.9, len(TRAIN))  # below zero, it is noise
+    found = choose("memorised", {"share": 0.1, "level": "low"}, values)
+    assert abs(values[found]).max() <= np.sort(abs(values))[len(found) - 1]
+    ties = np.where(np.arange(len(TRAIN)) % 2, 0.0, -0.3)
+    chosen = [
+        choose("memorised", {"share": 0.1, "level": "low", "split_seed": seed}, ties).tolist()
+        for seed in (0, 1)
+    ]
+    assert chosen[0] != chosen[1] and not ties[chosen[0]].any()
+
+
+def test_a_later_round_ranks_what_is_still_retained(tmp_path):
+    first = run_stage(tmp_path, "hardest", {"share": 0.1}, out="first.json")
+    earlier = ["--earlier", str(tmp_path / "first.json")]
+    second = run_stage(tmp_path, "hardest", {"share": 0.1}, further=earlier)
+    assert sorted(VALUES[first.forget]) == list(range(81, 101))
+    assert sorted(VALUES[second.forget]) == list(range(61, 81))
 
 
 def test_a_share_without_an_example_is_refused():

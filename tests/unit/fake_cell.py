@@ -45,6 +45,7 @@ class FakeRun:
     status: str = "ok"
     extra: Mapping[str, float] = field(default_factory=dict)
     seconds: float | None = None  # if None, those of COST
+    device: str | None = None
     epochs: Sequence[ModelOutputs] = ()  # Outputs by epoch of a tracked run, the base first.
 
 
@@ -73,6 +74,7 @@ class FakeCell:
             write_json(place / layout.RECORD, record)
             by_epoch = {"epoch_seconds": [float(i) for i in range(len(made.epochs))]}
             cost = COST | ({} if made.seconds is None else {"total_seconds": made.seconds})
+            cost |= {"device": made.device} if made.device else {}
             write_json(place / layout.COST, cost | (by_epoch if made.epochs else {}))
             if made.epochs:
                 write_epochs(place, made.epochs)

@@ -7,6 +7,7 @@ import pytest
 from fake_cell import FORGET, LABELS, Wrong, counted, table_of
 from scipy import stats
 
+from collateral.findings.groups.numbers import numbers
 from collateral.findings.groups.views import tables, words
 from collateral.metrics import calibration
 from collateral.metrics.calibration import calibration_errors
@@ -107,7 +108,32 @@ def test_without_groups_there_are_no_rows_and_no_tables(tmp_path):
 
 def test_one_seed_makes_no_claim(tmp_path):
     one = {run: Wrong((30,), wrong.near[:1], (0,), (0,)) for run, wrong in RUNS.items()}
-    assert "no claim" in words(table_of(tmp_path, one, GROUPED, **OPTIONS))
+    table = table_of(tmp_path, one, GROUPED, **OPTIONS)
+    assert "no claim" in words(table)
+    (women, _), *_ = next(iter(tables(table))).grids[0].groups
+    assert [field.is_chance for field in women.fields[2:]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"groups": ("sexes",)}, "groups: no column 'sexes'; known: sex"),
+        ({"groups": ("sex",), "positive": ("dog",)}, "positive: no class 'dog'; known: a, b"),
+        ({"groups": ("sex",), "positive": ("7",)}, "positive: no class 7; there are 2"),
+    ],
+)
+def test_unknown_names_are_errors(tmp_path, options, message):
+    cell = replace(counted(RUNS), labels=GROUPED).write(tmp_path, **options)
+    with pytest.raises(ValueError, match=message):
+        list(numbers(cell))
+
+
+@pytest.mark.parametrize("missing", ["", "nan"])
+def test_a_missing_value_is_no_group(tmp_path, missing):
+    labels = replace(GROUPED, columns={"sex": np.where(SEX == "m", missing, SEX)})
+    found = replace(counted(RUNS), labels=labels).numbers(tmp_path, groups=("sex",))
+    groups = {key[4] for key in found if key[2] == "group_examples" and key[3] == "retain"}
+    assert groups == {f"sex={value} {part}" for value in "fx" for part in ("near", "far")}
 
 
 def test_a_test_set_without_the_column_is_left_out(tmp_path):

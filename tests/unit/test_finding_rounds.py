@@ -38,19 +38,23 @@ def outputs(wrong, of=N) -> Outputs:
     return Outputs(logits, confidence, prediction)
 
 
-def stream(folder, statuses=("ok", "ok", "ok"), seconds=SECONDS, **runs):
+def stream(folder, statuses=("ok", "ok", "ok"), seconds=SECONDS, devices=None, **runs):
     """Write three rounds of runs, and return the results of the last.
 
-    `runs` has a list of seeds, each with the wrong predictions of every round.
+    `runs` has a list of seeds, each with the wrong predictions of every round; `devices` has the
+    device of every round by run. `statuses` are those of all methods.
     """
     for r, name in enumerate(CELLS):
         made = {}
         for run, by_seed in runs.items():
             for seed, wrong in enumerate(by_seed):
-                status = "ok" if run == "retrain" else statuses[r]
+                status = "ok" if run in ("retrain", "original") else statuses[r]
+                device = (devices or {}).get(run, (None,) * 3)[r]
                 spent = seconds.get(run, (1.0, 1.0, 1.0))[r]
                 test = outputs([], NUM_TEST)
-                made[run, seed] = FakeRun(outputs(wrong[r]), test, status, seconds=spent)
+                made[run, seed] = FakeRun(
+                    outputs(wrong[r]), test, status, seconds=spent, device=device
+                )
         split = Split(REQUESTS[r], N, (0,), {"class": "a"}, np.arange(r * COUNT))
         similarity = np.where(np.isin(np.arange(N), NEAR), 0.95, np.linspace(0, 0.5, N))
         # Another request has other neighbours, which are not asked about.
@@ -202,7 +206,55 @@ def test_the_sentences_name_who_knows_again_and_when_to_retrain(seen):
     assert said.startswith("In 3 rounds, earlier requests became known again")
     assert ": FT +" in said and "after round 2" in said and "GA +" not in said
     assert "GA not yet" in said and "FT from round" in said
-    assert find_instead(seen, "ga") == ""
+    assert find_instead(seen, "ga") == "not yet"
+
+
+CHEAP = {"retrain": (2.5, 2.5, 2.5), "ft": (0.1, 0.1, 0.1)}
+
+
+def test_a_round_without_a_usable_model_is_a_reason_to_retrain(tmp_path):
+    statuses = ("ok", "diverged", "skipped")
+    found = table(tmp_path, statuses=statuses, seconds=CHEAP, retrain=RETRAIN, ft=[NONE, NONE])
+    assert words(found).endswith("Retrain instead: FT from round 2 (diverged).")
+
+
+def test_without_a_noise_floor_nobody_says_not_yet(tmp_path):
+    cheap = table(tmp_path / "cheap", seconds=CHEAP, retrain=[NONE], ft=[NONE])
+    assert words(cheap).endswith("Retrain instead: FT unknown.")
+    (last, _) = tables(cheap)
+    assert last.grids[0].groups[0][0].fields[-2].value == "unknown"
+    dear = table(tmp_path / "dear", retrain=[NONE], ft=[NONE])
+    assert words(dear).endswith("Retrain instead: FT from round 3 at the latest (cost).")
+
+
+def test_without_a_comparable_cost_nobody_says_not_yet(tmp_path):
+    devices = {"retrain": ("cpu",) * 3, "ft": ("cpu", "cuda", "cuda")}
+    runs = {"retrain": RETRAIN, "ft": [NONE, NONE]}
+    found = table(tmp_path, seconds=CHEAP, devices=devices, **runs)
+    assert words(found).endswith("Retrain instead: FT unknown.")
+
+
+def test_devices_are_compared_by_round(tmp_path):
+    devices = {"retrain": ("cpu", "cuda", "cuda"), "ft": ("cuda", "cpu", "cpu")}
+    runs = {"retrain": RETRAIN, "ft": [NONE, NONE], "ga": [NONE, NONE]}
+    found = numbers_of(tmp_path, devices=devices | {"ga": ("cpu", "cuda", "cpu")}, **runs)
+    assert math.isnan(found["ft", None, "rounds_share", 1])
+    shares = [found["ga", None, "rounds_share", r] for r in (1, 2, 3)]
+    assert shares == pytest.approx([1 / 2.5, 2 / 5, math.nan], nan_ok=True)
+
+
+def test_equal_seeds_count_as_if_one_were_one_example_off(tmp_path):
+    again = [first(100), first(98), first(98)]  # two of 100 come back, in both seeds
+    found = table(tmp_path, retrain=RETRAIN, ft=[again, again])
+    assert "no method clearly knew" in words(found)  # t(1) is above 12
+
+
+def test_what_retrain_knows_as_well_as_the_base_need_not_be_forgotten(tmp_path):
+    runs = {"original": RETRAIN, "ft": [NONE, NONE]}
+    alike = table(tmp_path / "alike", retrain=RETRAIN, **runs)
+    assert "Retrain knows these images too: there is nothing to forget." in words(alike)
+    unknown = [(first(60), first(60), first(60))] * 2
+    assert "nothing to forget" not in words(table(tmp_path / "other", retrain=unknown, **runs))
 
 
 def test_the_tables_have_a_row_a_method_and_a_row_a_round(seen):

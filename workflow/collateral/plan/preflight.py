@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_problem
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
+from collateral.plan.diff import record_differences
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
@@ -25,6 +27,7 @@ from collateral.plan.jobs.split import SplitJob
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL
+from collateral.results.files import InvalidResultError
 
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # values of a column of `groups`
@@ -173,19 +176,44 @@ def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
 
 def _group_errors(benchmark: Benchmark) -> Iterator[str]:
     """Yield columns of `groups` that the data set does not have, or that have too many values."""
-    if not benchmark.config.groups or not _is_missing([DataJob(benchmark).path(paths.LABELS)]):
+    if not benchmark.config.groups:
         return
     try:
-        columns = find_workload(benchmark).size.columns()
-    except (SizeUnknownError, ValueError):
+        columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
+    except (InvalidResultError, SizeUnknownError, ValueError, zipfile.BadZipFile):
         return  # the check of the data, or the job that reads the data, reports this error
     for index, name in enumerate(benchmark.config.groups):
         key = f"benchmarks.{benchmark.name}.groups[{index}]"
         if name not in columns:
             known = unknown_name("column", name, columns) if columns else NO_COLUMNS
             yield f"{key}: {known}"
-        elif (count := len({*map(str, columns[name])})) > MOST_GROUPS:
+        elif (count := len({*columns[name]})) > MOST_GROUPS:
             yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
+
+
+def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[bytes]]:
+    """Return the columns in labels.npz, each value as its bytes; empty if it is to be made anew.
+
+    Without numpy, which takes long to import.
+    """
+    job, found = DataJob(benchmark), dict[str, list[bytes]]()
+    path = Path(job.path(paths.LABELS))
+    if not path.exists() or record_differences(job, path.parent):
+        return found
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            column = name.removeprefix("test_").removeprefix("column_").removesuffix(".npy")
+            if name.startswith(("column_", "test_column_")):
+                found[column] = found.get(column, []) + _split_values(archive.read(name))
+    return found
+
+
+def _split_values(array: bytes) -> list[bytes]:
+    """Return the bytes of each value of a .npy file of one dimension."""
+    header, values = array.split(b"\n", 1)
+    count = int(header.split(b"'shape': (")[1].split(b",")[0])
+    size = len(values) // max(count, 1)
+    return [values[start : start + size].rstrip(b"\0") for start in range(0, len(values), size)]
 
 
 def _is_missing(files: Iterable[str]) -> bool:

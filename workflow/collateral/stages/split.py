@@ -42,8 +42,11 @@ def split(
     read = {"base": read_losses, "shadows": read_memorisation}
     needs = getattr(FORGET.load(kind), "NEEDS", None)
     by_example, measured = read[needs](files, known) if needs else (None, {})
-    forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
     before = [Split.load(path, root).forget for path in earlier]
+    if by_example is not None:  # What was requested before is ranked last, and then left out.
+        by_example = by_example.copy()
+        by_example[np.concatenate([np.array([], dtype=np.int64), *before])] = np.nan
+    forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
     found = make_split(known, forget, chosen, before)
     for name, values in measured.items():
         found.chosen.update({name: mean(values[found.forget]), f"{name}_of_all": mean(values)})

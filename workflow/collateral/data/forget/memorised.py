@@ -27,7 +27,7 @@ class Params(hardest.Params):
     """Parameters: the share to forget, and whether its memorisation is high or low."""
 
     level: Literal["high", "low"] = Field(
-        description="The most memorised examples, or the least memorised ones."
+        description="The most memorised examples, or those whose memorisation is nearest to 0."
     )
 
 
@@ -36,5 +36,6 @@ problems, unfit, count, chosen = hardest.problems, hardest.unfit, hardest.count,
 
 def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the sorted indices of the train examples that are memorised most or least."""
-    values = memorised if params.level == "high" else -memorised
+    # The least memorised have a value near zero; one far below zero is noise of the estimate.
+    values = memorised if params.level == "high" else -abs(memorised)
     return hardest.take_largest(labels, params, values)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from collateral.contract.conventions import class_index
+from collateral.contract.messages import unknown_name
 from collateral.contract.rows import Row
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.near import FAR, NEAR, near_in_the_mean
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
 
 SUBSETS = ("retain", "test")
+MISSING = ("", "nan", "<NA>")  # texts of a missing value, which is no group
 RATES = ("group_error", "group_missed", "group_alarm")  # measures that change by whole examples
 
 Floats = NDArray[np.float64]
@@ -38,6 +41,9 @@ class Place:
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the numbers of every run and group; no rows without `groups` in the config."""
+    known = sorted({*cell.labels.columns, *cell.labels.test_columns})
+    if unknown := [column for column in cell.groups if column not in known]:
+        raise ValueError(f"groups: {unknown_name('column', unknown[0], known)}")
     places = list(_find_places(cell))
     for place in places:
         if place.measure != "group_confidence":  # It has the same examples as the error.
@@ -66,7 +72,7 @@ def _find_places(cell: CellResults) -> Iterator[Place]:
         near, label = near_in_the_mean(cell, name), cell.sets(labels.train, labels.test)[name]
         for column in (column for column in cell.groups if column in columns[name]):
             texts = columns[name][column].astype(str)
-            for value in np.unique(texts):
+            for value in np.setdiff1d(texts, MISSING):
                 is_member, group = texts == value, f"{column}={value}"
                 for part, mask in ((NEAR, near), (FAR, ~near)):
                     members = np.flatnonzero(is_member & mask)
@@ -84,8 +90,14 @@ def find_positive(cell: CellResults) -> list[int]:
 
     A number is an index, unless a class has that name.
     """
-    names = list(cell.labels.class_names)
-    return [names.index(name) if name in names else int(name) for name in cell.positive]
+    names = cell.labels.class_names
+    try:
+        return [
+            class_index(int(name) if name.isdecimal() and name not in names else name, names)
+            for name in cell.positive
+        ]
+    except ValueError as error:
+        raise ValueError(f"positive: {error}") from None
 
 
 def _measure(

@@ -116,7 +116,7 @@ def _make_grid(
 
 
 def _show_gap(run: str, metric: tuple[str, str], row: TableRow) -> Field:
-    """Return the field of a gap; † if its interval includes zero."""
+    """Return the field of a gap; † if its interval includes zero, or if it has none."""
     name, subset = metric
     value, low, high = (
         row.cell.number(run, f"{name}{ending}", subset, row.at) for ending in ("", "_low", "_high")
@@ -124,7 +124,7 @@ def _show_gap(run: str, metric: tuple[str, str], row: TableRow) -> Field:
     return Field(
         find_metric(name).text(value, sign=True),
         value,
-        is_chance=low <= 0 <= high,
+        is_chance=not (low > 0 or high < 0),  # one seed has no interval: NaN is chance
         source=number_source(run, name, subset, row.at),
         also=tuple(number_source(run, f"{name}{end}", subset, row.at) for end in ("_low", "_high")),
     )

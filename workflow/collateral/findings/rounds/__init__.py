@@ -45,12 +45,30 @@ METRICS = {
     ),
     "rounds_floor": Metric(
         "Noise floor of the distance",
-        "distance that 95 % of pairs of groups of retrained models stay below; at least one "
-        "example of each set",
+        "distance that 95 % of pairs of groups of retrained models stay below, in one round; at "
+        "least one example of each set",
         "points",
     ),
     "retrain_by_gap": Metric(
         "Retrain by distance", "first round in which the distance is above its noise floor", ""
+    ),
+    "retrain_by_failure": Metric(
+        "Retrain by failure", "first round that diverged or was skipped in one of the seeds", ""
+    ),
+    "request_examples": Metric(
+        "Examples of a request", "number of examples of the request that `set` names", ""
+    ),
+    "requests_lost": Metric(
+        "To forget",
+        "accuracy of the base on all requests so far, minus Retrain's; only with the control "
+        "Original",
+        "points",
+    ),
+    "requests_floor": Metric(
+        "Noise floor of what is to forget",
+        "difference in the accuracy on all requests so far that 95 % of pairs of groups of "
+        "retrained models stay below; at least one example",
+        "points",
     ),
     "rounds_rte": Metric("RTE so far", "sum of RTE over the rounds", "s", "low", is_cost=True),
     "rounds_share": Metric(

@@ -34,6 +34,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for run in (cell.reference, *cell.runs):
             yield from stream.seed_rows(run, seed)
     yield from stream.distance_rows()
+    yield from stream.failure_rows()
+    yield from stream.request_rows()
     yield from stream.cost_rows()
 
 
@@ -96,7 +98,7 @@ class Stream:
         cell, left = self.cell, dict[str, int]()
         for r, one in enumerate(cell.by_round, start=1):
             retrained = _accuracies(one, cell.reference)
-            floor = max(_noise_floor(retrained), _one_example(one))
+            floor = float(np.maximum(_noise_floor(retrained), _one_example(one)))  # NaN stays NaN
             yield Row(cell.reference, "rounds_floor", floor, at=r)
             for run in cell.runs:
                 gap = average_gap(_accuracies(one, run), retrained, TERMS)
@@ -106,20 +108,41 @@ class Stream:
         for run in cell.runs:
             yield Row(run, "retrain_by_gap", float(left.get(run, math.nan)))
 
+    def failure_rows(self) -> Iterator[Row]:
+        """Yield the first round in which a run has no usable model in one of the seeds."""
+        cell = self.cell
+        for run in cell.runs:
+            results = [[one.result(run, seed) for seed in cell.seeds] for one in cell.by_round]
+            failed = [r for r, found in enumerate(results, 1) if any(x.is_diverged for x in found)]
+            yield Row(run, "retrain_by_failure", float(min(failed, default=math.nan)))
+
+    def request_rows(self) -> Iterator[Row]:
+        """Yield the size of each request, and what Retrain knows less of them than the base."""
+        cell = self.cell
+        for q, request in enumerate(self.requests):
+            yield Row(cell.reference, "request_examples", float(len(request)), set=name_request(q))
+        for r, one in enumerate(cell.by_round if ORIGINAL in cell.runs else (), start=1):
+            base, retrained = (_accuracies(one, run) for run in (ORIGINAL, cell.reference))
+            lost = base["requests"].mean() - retrained["requests"].mean()
+            least = 1 / (len(one.split.earlier) + len(one.split.forget))
+            floor = np.maximum(_noise_floor(retrained, ["requests"]), least)
+            yield Row(cell.reference, "requests_lost", float(lost), at=r)
+            yield Row(cell.reference, "requests_floor", float(floor), at=r)
+
     def cost_rows(self) -> Iterator[Row]:
         """Yield the seconds so far, their share of Retrain's, and when one Retrain costs less."""
         cell = self.cell
-        retrained, device = self._seconds(cell.reference)
+        retrained, devices = self._seconds(cell.reference)
         for run in (cell.reference, *cell.runs):
-            seconds, own_device = self._seconds(run)
+            seconds, own_devices = self._seconds(run)
             for s, r in np.ndindex(seconds.shape):
                 value = float(seconds[s, : r + 1].sum())
                 yield Row(run, "rounds_rte", value, cell.seeds[s], at=r + 1)
             if run == cell.reference:
                 continue
-            # Times of different devices are not compared.
-            is_comparable = run == ORIGINAL or own_device == device
-            total = seconds.mean(axis=0).cumsum() * (1.0 if is_comparable else np.nan)
+            # Times of different devices are not compared, from the first such round on.
+            is_other = [run != ORIGINAL and own_devices[r] != one for r, one in enumerate(devices)]
+            total = np.where(is_other, np.nan, seconds.mean(axis=0)).cumsum()
             shares = total / retrained.mean(axis=0).cumsum()
             for r, share in enumerate(shares, start=1):
                 yield Row(run, "rounds_share", float(share), at=r)
@@ -127,18 +150,20 @@ class Stream:
             first = is_dearer[0] + 1 if len(is_dearer) else math.nan
             yield Row(run, "retrain_by_cost", float(first))
 
-    def _seconds(self, run: str) -> tuple[Floats, set[tuple[Any, ...]]]:
-        """Return RTE by seed and round, and the devices; the base model itself costs nothing."""
+    def _seconds(self, run: str) -> tuple[Floats, list[set[tuple[Any, ...]]]]:
+        """Return RTE by seed and round, and the devices by round; the base costs nothing."""
         shape = len(self.cell.seeds), len(self.requests)
         if run == ORIGINAL:
-            return np.zeros(shape), set()
-        results = [one for seed in self.cell.seeds for one in self.results(run, seed)]
+            return np.zeros(shape), [set()] * len(self.requests)
+        results = [self.results(run, seed) for seed in self.cell.seeds]
         # None becomes NaN: the round was skipped, or the user did not state the seconds.
         seconds = [
-            None if one.status == SKIPPED else one.cost()["total_seconds"] for one in results
+            [None if one.status == SKIPPED else one.cost()["total_seconds"] for one in by_round]
+            for by_round in results
         ]
-        devices = {(c.get("device"), c.get("threads")) for c in (one.cost() for one in results)}
-        return np.array(seconds, dtype=np.float64).reshape(shape), devices
+        costs = [[one.cost() for one in by_seed] for by_seed in zip(*results, strict=True)]
+        devices = [{(c.get("device"), c.get("threads")) for c in by_seed} for by_seed in costs]
+        return np.array(seconds, dtype=np.float64), devices
 
 
 def name_request(place: int) -> str:
@@ -170,9 +195,9 @@ def _one_example(cell: CellResults) -> float:
     return float(np.mean([1 / count for count in counts]))
 
 
-def _noise_floor(retrained: dict[str, Floats]) -> float:
+def _noise_floor(retrained: dict[str, Floats], terms: Sequence[str] = TERMS) -> float:
     """Return the distance that 95 % of pairs of groups of retrained models stay below."""
     # Ratio of standard deviation and mean absolute deviation of a normal distribution.
-    expected = np.mean([expected_deviation(retrained[name]) for name in TERMS])
-    count = len(retrained[TERMS[0]])
+    expected = np.mean([expected_deviation(retrained[name]) for name in terms])
+    count = len(retrained[terms[0]])
     return t_quantile(count) * math.sqrt(math.pi / 2) * float(expected)

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Table
 from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
@@ -29,13 +32,14 @@ from collateral.findings.columns import (
 )
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import VERDICTS
-from collateral.metrics.statistics import interval_half_width, mean
+from collateral.metrics.statistics import interval_half_width, mean, t_quantile
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series, fit_rates
 from collateral.plots.style import DARK, RETRAIN, Look
 from collateral.results.table import CellTable
 
 BY_SEED = ("reversal", "first_near_loss", "erosion")
 MEASURES = (*BY_SEED, "rounds_gap")
+BY_RUN = ("rounds_gap", "rounds_share")  # both are needed to say when to retrain
 FIRST = "request-1"
 CAPTION = "{count} requests one after another; the last is {title}. {spread}"
 CONVENTIONS = (
@@ -44,8 +48,10 @@ CONVENTIONS = (
 )
 LAST_CONVENTIONS = (
     "Retrain instead: the first round in which the sum of RTE exceeds the RTE of one Retrain "
-    "(cost), or the distance from Retrain is above its noise floor (distance). Tuning is not "
-    "counted. Verdict: on the last round's request, as in the table of verdicts."
+    "(cost), the distance from Retrain is above its noise floor (distance), or a seed has no "
+    "usable model (diverged). Unknown: a floor, a distance or a cost is undefined. The 5 % of the "
+    "noise floor are per round and method: over many rounds, chance exceeds it more often. Tuning "
+    "is not counted. Verdict: on the last round's request, as in the table of verdicts."
 )
 PLOT_CAPTION = (
     "By round: accuracy on request 1; reversal, the rise of the accuracy on earlier requests since "
@@ -60,8 +66,18 @@ KNOWN_AGAIN = (
 )
 NOT_KNOWN = "In {count} rounds, no method clearly knew earlier requests again."
 ONE_SEED = "{count} rounds with one seed: no claim."
+NOTHING = (
+    "Retrain knows these images too: there is nothing to forget. After the last round, its "
+    "accuracy on all requests differs from the base's by {lost} points, at most the noise floor of "
+    "{floor} points."
+)
 INSTEAD = "Retrain instead: {parts}."
-REASONS = {"retrain_by_cost": "cost", "retrain_by_gap": "distance"}
+REASONS = {
+    "retrain_by_cost": "cost",
+    "retrain_by_gap": "distance",
+    "retrain_by_failure": "diverged",
+}
+NOT_YET, UNKNOWN = "not yet", "unknown"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -115,7 +131,7 @@ def _show_instead(row: TableRow) -> Field:
     sources = [number_source(row.run, metric) for metric in REASONS]
     if row.run == row.cell.reference or row.is_aside:
         return Field(EMPTY)
-    return Field(found or "not yet", source=sources[0], also=tuple(sources[1:]))
+    return Field(found, source=sources[0], also=tuple(sources[1:]))
 
 
 def _show_verdict(row: TableRow) -> Field:
@@ -127,11 +143,22 @@ def _show_verdict(row: TableRow) -> Field:
 
 
 def find_instead(cell: CellTable, run: str) -> str:
-    """Return the first round in which one should retrain, with the reason; empty if in none."""
+    """Return the first round in which one should retrain, with the reason; else whether none is.
+
+    If a number of an earlier round is undefined, the round is the latest that it can be.
+    """
     rounds = {reason: cell.number(run, metric) for metric, reason in REASONS.items()}
-    first = min((r for r in rounds.values() if not math.isnan(r)), default=math.nan)
+    first = min((r for r in rounds.values() if not math.isnan(r)), default=math.inf)
     reasons = [reason for reason, r in rounds.items() if r == first]
-    return f"round {first:.0f} ({' and '.join(reasons)})" if reasons else ""
+    is_unknown = any(
+        math.isnan(cell.number(name, metric, at=r))
+        for name, metric in ((cell.reference, "rounds_floor"), *((run, m) for m in BY_RUN))
+        for r in range(1, count_rounds(cell) + 1)
+        if r < first
+    )
+    if not reasons:
+        return UNKNOWN if is_unknown else NOT_YET
+    return f"round {first:.0f}{' at the latest' * is_unknown} ({' and '.join(reasons)})"
 
 
 def words(cell: CellTable) -> str:
@@ -145,10 +172,22 @@ def words(cell: CellTable) -> str:
         first = KNOWN_AGAIN if known else NOT_KNOWN
         first = first.replace("{runs}", ", ".join(known))
     found = {cell.labels[run]: find_instead(cell, run) for run in cell.runs("method")}
-    parts = [f"{label} from {text}" for label, text in found.items() if text]
-    later = [label for label, text in found.items() if not text]
-    parts += [f"{', '.join(later)} not yet"] if later else []
-    return join_sentences(first.format(count=count), INSTEAD.format(parts="; ".join(parts)))
+    parts = [f"{label} from {text}" for label, text in found.items() if text.startswith("round")]
+    for text in (NOT_YET, UNKNOWN):
+        labels = [label for label in found if found[label] == text]
+        parts += [f"{', '.join(labels)} {text}"] if labels else []
+    instead = INSTEAD.format(parts="; ".join(parts))
+    return join_sentences(first.format(count=count), _describe_nothing(cell, count), instead)
+
+
+def _describe_nothing(cell: CellTable, count: int) -> str:
+    """Say that Retrain knows the requests as well as the base, if it does."""
+    names = ("requests_lost", "requests_floor")
+    lost, floor = (cell.number(cell.reference, name, at=count) for name in names)
+    if not abs(lost) <= floor:
+        return ""
+    lost_text, floor_text = (find_metric("requests_lost").text(x) for x in (abs(lost), floor))
+    return NOTHING.format(lost=lost_text, floor=floor_text)
 
 
 def _find_reversal(cell: CellTable, run: str, count: int) -> str:
@@ -157,7 +196,7 @@ def _find_reversal(cell: CellTable, run: str, count: int) -> str:
     found = []
     for r in range(2, count + 1):
         values = cell.values(run, "reversal", at=r)
-        average, half = mean(values), interval_half_width(values, tests)
+        average, half = mean(values), _half_width(cell, values, r, tests)
         if average - half > 0:
             found.append((average, half, r))
     if not found:
@@ -166,6 +205,17 @@ def _find_reversal(cell: CellTable, run: str, count: int) -> str:
     low, high = (metric.text(average + sign * half, sign=True) for sign in (-1, 1))
     text = f"{metric.text(average, sign=True)} points [{low}, {high}]"
     return f"{cell.labels[run]} {text} after round {r}"
+
+
+def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int) -> float:
+    """Return half the interval of a reversal.
+
+    Seeds that are all equal count as if one of them were one example of an earlier request off.
+    """
+    sizes = [cell.number(cell.reference, "request_examples", f"request-{q}") for q in range(1, r)]
+    n = int(np.count_nonzero(~np.isnan(values)))
+    least = t_quantile(n, tests) / float(min(sizes)) / len(sizes) / max(n, 1)
+    return max(interval_half_width(values, tests), least)
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:

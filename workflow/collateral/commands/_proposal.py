@@ -22,16 +22,16 @@ from collateral.data._readers.test_set import SplitOptions
 from collateral.data.forget import files, where
 from collateral.plan.estimate import SHIPPED, Rates, estimate
 
-# From best to worst: first enough seeds to distinguish a difference from chance, then epochs.
+# Pairs (seeds, epochs) from best to worst: enough seeds for significant differences come first.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
-SIZES = (224, 160, 128, 96, 64, 48, 32)  # pixels
+SIZES = (224, 160, 128, 96, 64, 48, 32)  # height and width of the images in pixels
 FAIR_SIZE, FEW_SEEDS = 64, 3
 TEST_SHARE = 0.2
 FRACTION = 0.5  # share of the first class to forget, if the user names no forget set
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a share of the retained examples
 BATCH_SIZES = (64, 60, 56, 48)
-# Options of the command line, by the config key that an error message names.
+# Options of the command line, by the config key that appears in an error message.
 OPTIONS = {
     "data.path": "folder",
     "data.table": "--table",
@@ -282,7 +282,7 @@ def format_yaml(proposal: Proposal) -> str:
     lines += ["benchmarks:", f"  {_flow(name)}:"]
     above = {
         **COMMENTS_ABOVE,
-        "model": [*_comment_on_data(request)],  # after the line of `data`
+        "model": [*_comment_on_data(request)],  # placed after the line of the key `data`
         "base": OWN_BASE if request.weights else NEW_BASE,
     }
     for key, value in benchmark.items():

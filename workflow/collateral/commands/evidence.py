@@ -36,10 +36,10 @@ PAGE, RECORD, CRATE, RECORDS = (
     *("evidence.html", "evidence.json", "ro-crate-metadata.json"),
     "records",
 )
-NAMESPACE = "collateral-evidence"  # of the signature
+NAMESPACE = "collateral-evidence"  # namespace of the SSH signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 SIGNATURE = f"{RECORD}.sig"
-# Keys that cannot be computed again; the first three are what whoever made the record stated.
+# Keys whose values cannot be computed again from the results; the author states the first three.
 STATED, OTHERS = ("made", "requested", "version"), ("pictures", "files")
 FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
 TERMS = "Not stated. The record is for the file of a request."
@@ -75,7 +75,7 @@ def evidence(
     try:
         write_folder(folder, found, content, render(content, gallery))
         signed = _sign(folder, sign) if sign else []
-    except BaseException:  # part of a record is none, and would be in the way of the next attempt
+    except BaseException:  # an incomplete record is useless and would block the next attempt
         shutil.rmtree(folder, ignore_errors=True)
         raise
     print(f"{folder / PAGE}: {found}", *signed, sep="\n")
@@ -157,7 +157,7 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
 
 def _sign(folder: Path, key: Path) -> list[str]:
     """Sign evidence.json with an SSH key; return the lines to print."""
-    # With a file as its argument, ssh-keygen may keep an old signature and still end well.
+    # Given a file as its argument, ssh-keygen may keep an old signature and still report success.
     with (folder / RECORD).open("rb") as signed, (folder / SIGNATURE).open("wb") as signature:
         command = ["ssh-keygen", "-Y", "sign", "-f", str(key.expanduser()), "-n", NAMESPACE]
         done = subprocess.run(command, stdin=signed, stdout=signature, check=False)
@@ -192,7 +192,7 @@ def verify_evidence(path: Path) -> None:
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = read_json(path)
-    except InvalidResultError as error:  # its remedy, to delete the file, is for results
+    except InvalidResultError as error:  # its advice (delete the file) is only right for results
         raise ValueError(f"{path}: {error.reason}") from None
     if not isinstance(record, dict) or not {"run", *STATED, *OTHERS} <= record.keys():
         raise ValueError(f"{path}: neither a folder of results nor an evidence.json")
@@ -206,7 +206,7 @@ def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
         table = read_cell(found, compute_again(long, Path(name)))
     checked = {key: record[key] for key in record if key not in (*STATED, *OTHERS)}
     if faults := list(differences(checked, gather(found, table))):
-        return faults  # the page of other numbers is another page
+        return faults  # if numbers differ, the page differs too and need not be compared
     gallery = build_gallery(found.benchmark, table) if record["pictures"] else None
     page = hashlib.sha256(render(record, gallery).encode()).hexdigest()
     copies = {f"{RECORDS}/{place}": digest for place, digest in hash_records(found).items()}

@@ -96,7 +96,8 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
     """Return the names that `rename` replaced in the user's weight file of the run or its base."""
     inputs = [Path(place).parent for place in found.record[INPUTS]]
     bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
-    others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))  # Retrain reads no base
+    # All base models are searched too, because the record of Retrain lists none as its input.
+    others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))
     for folder in (found.folder, *(found.benchmark / base for base in bases), *others):
         record = read_signed(folder / layout.RECORD, found.benchmark)
         if NAMES_IN_FILE in record:

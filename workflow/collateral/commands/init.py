@@ -22,7 +22,7 @@ from collateral.plan import paths
 from collateral.plan.estimate import duration
 from collateral.results.files import atomic
 
-MOST_LISTED = 20  # classes
+MOST_LISTED = 20  # maximum number of classes that are listed
 RUN = "RUN   (the method that you use, or retrain)"
 
 

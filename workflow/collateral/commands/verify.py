@@ -92,7 +92,7 @@ def red_gates(results: Path, found: Verification) -> list[str]:
         try:
             lines += describe_red_gates(path)
         except InvalidResultError:
-            if not found.faults:  # an invalid file is among the faults already
+            if not found.faults:  # if there are faults, the invalid file is already one of them
                 raise
     return lines
 

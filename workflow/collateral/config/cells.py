@@ -17,9 +17,10 @@ class ForgetSpec:
 
     kind: str
     params: Mapping[str, Any]
-    place: Place = ()  # its key in the benchmark; empty for a cell of classes x fractions
-    earlier: tuple[str, ...] = ()  # cells of the earlier rounds; empty for a plain cell
-    is_last: bool = False  # whether it is the last of several rounds
+    place: Place = ()  # config path of the cell; empty if the cell is made from classes x fractions
+    # Names of the cells of earlier rounds; empty if there are no rounds.
+    earlier: tuple[str, ...] = ()
+    is_last: bool = False  # whether the cell is the last of several rounds
 
     @property
     def entry(self) -> str:

@@ -29,7 +29,7 @@ from collateral.plugins.find import (
 )
 
 WEIGHTS = (".safetensors", ".pt", ".pth")
-RETRAIN_PART = "retrain"  # file of a finding that knows printed numbers of Retrain
+RETRAIN_PART = "retrain"  # name of the file of a finding that contains published numbers of Retrain
 
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _own_file_errors(
     yield from _suffix_errors(given.weights, place)
     if CELL not in file and (count := len(list_cells(benchmark))) > 1:
         yield f"{place}: {quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
-    # With a shared base, one unlearned model may be compared with the Retrain of every seed.
+    # With a shared base model, one unlearned model may be compared with Retrain for every seed.
     may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
     if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
         yield (

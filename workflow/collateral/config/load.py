@@ -15,9 +15,10 @@ from collateral.contract.messages import nearest_names
 from collateral.plugins.check import plugin_errors
 from collateral.plugins.find import DATA, FORGET, METHOD, Kind, add_plugins, find_folder_problems
 
-KEY = re.compile(r"\.(\w+)")  # key of a benchmark at the start of a message
-STAND_IN = {"data": {}, "model": "", "seeds": [0]}  # values of required keys that are wrong
-# By key of a benchmark: other keys on which the checks of its value depend.
+KEY = re.compile(r"\.(\w+)")  # matches the key of a benchmark at the start of an error message
+# Valid values that replace invalid values of required keys.
+STAND_IN = {"data": {}, "model": "", "seeds": [0]}
+# For each key of a benchmark: the other keys that the checks of its value use.
 CELLS = ("data", "classes", "fractions", "cells")
 NEEDS = {
     "classes": ("data",),
@@ -57,14 +58,14 @@ def _further_errors(raw: Any, error: ValidationError) -> Iterator[str]:
     """
     places = [place for place in error_places(error) if place[:1] != ("figures",)]
     if any(place[:1] != ("benchmarks",) or len(place) < 3 for place in places):
-        return  # without `plugins:` or a whole benchmark, names may be unknown
+        return  # if `plugins:` or a whole benchmark is invalid, names may seem unknown
     wrong: dict[str, set[str]] = {}  # keys that do not fit the schema, by benchmark
     for _, name, key, *_ in places:
         meant = nearest_names(key, BenchmarkConfig.model_fields, count=1)
         wrong.setdefault(str(name), set()).update([str(key), *meant])
     try:
         config = _without(raw, wrong)
-    except ValidationError:  # a name that cannot be written, so that its keys are not found
+    except ValidationError:  # the name of a benchmark is invalid, so that its keys cannot be found
         return
     problems = list(_plugin_errors(config))
     yield from problems or _independent_errors(config, wrong)

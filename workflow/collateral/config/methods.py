@@ -26,7 +26,8 @@ class MethodSpec:
     name: str
     uses: str
     fixed: Mapping[str, Any]
-    grid: Mapping[str, tuple[Any, ...]]  # empty: nothing to tune
+    # Values to try for each parameter; empty if nothing is tuned.
+    grid: Mapping[str, tuple[Any, ...]]
 
     @property
     def kind(self) -> str:

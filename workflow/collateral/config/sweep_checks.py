@@ -25,7 +25,7 @@ def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             "method", sweep.method, benchmark.methods
         )
         return
-    # A value of the sweep may contradict parameters that are set only for one cell.
+    # A value of the sweep may be incompatible with parameters that are set for one cell only.
     listed = sweep.cells or benchmark.cells
     own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
     raws = [{}, *(methods[sweep.method] for methods in own if sweep.method in methods)]

@@ -8,7 +8,7 @@ from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, TrainingParams, UserPath
 
 SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
-NONE = "none"  # in place of Retrain
+NONE = "none"  # value of the config key for benchmarks without Retrain
 RENAME = "Beginnings of names in the file, and what they are in the model."
 
 

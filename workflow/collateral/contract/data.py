@@ -17,7 +17,7 @@ class ImageInfo:
     """Properties of images that a model needs: classes, shape, mean and standard deviation."""
 
     num_classes: int
-    shape: tuple[int, int, int]  # H, W, C
+    shape: tuple[int, int, int]  # height, width, number of channels
     mean: tuple[float, ...]  # mean per channel, for pixel values in [0, 1]
     std: tuple[float, ...]
 
@@ -27,10 +27,11 @@ class DatasetSize:
     """Numbers of examples and shape of the images."""
 
     class_names: tuple[str, ...]
-    train: tuple[int, ...]  # examples of each class
+    train: tuple[int, ...]  # number of train examples of each class
     test: tuple[int, ...]
-    shape: tuple[int, int, int]  # H, W, C
-    columns: Callable[[], Columns] = field(default=dict, compare=False)  # reads files
+    shape: tuple[int, int, int]  # height, width, number of channels
+    # Function that reads the columns from files.
+    columns: Callable[[], Columns] = field(default=dict, compare=False)
 
     @property
     def num_train(self) -> int:

@@ -24,7 +24,7 @@ Unit = Literal[
     "",
 ]
 Ideal = Literal["retrain", "high", "low"]
-EMPTY = "–"  # an undefined number
+EMPTY = "–"  # text for an undefined number
 DIGITS: dict[str, int] = {
     "%": 1,
     "points": 1,
@@ -38,10 +38,10 @@ DIGITS: dict[str, int] = {
     "classes": 1,
     "cells": 0,
 }
-# Factors from stored values to units: rates are stored in [0, 1], slopes as rates per 1.
+# Factors from stored values to units: rates are stored in [0, 1], slopes per similarity of 1.0.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
 PERCENT = FACTORS["%"]
-LAST_BITS = 1e-12  # relative spread below which differences are rounding errors
+LAST_BITS = 1e-12  # a spread below this share of the value is only rounding error
 # Units in column headings; other units are in the label or in a caption.
 IN_HEADINGS = ("%", "s", "MB", "nats")
 
@@ -54,9 +54,9 @@ class Metric:
     description: str
     unit: Unit
     ideal: Ideal | None = None
-    # Number of decimals; None: default of the unit, or four significant digits.
+    # Number of decimals; if None, the default of the unit, or four significant digits.
     digits: int | None = None
-    # Whether it depends on time or memory; such metrics are only in costs.csv.
+    # Whether the metric depends on time or memory; such metrics are only in costs.csv.
     is_cost: bool = False
 
     def __post_init__(self) -> None:

@@ -115,7 +115,7 @@ Published = Mapping[str, Mapping[str, Any]]
 
 # Values that GA, FT, RL, SalUn and AMUN share in the paper, appendix B.2.
 PAPER_SGD: Mapping[str, Any] = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 1e-6}
-# Default options of the command line in the paper's code.
+# Default command-line options of the code that the paper published.
 PAPER_CODE: Mapping[str, Any] = {"epochs": 10, "lr": 1e-4, "batch_size": 256, "augment": True}
 # Values of the training loop that Unlearn-Saliency and Unlearn-Sparse share.
 OPTML: Mapping[str, Any] = {"epochs": 10, "lr": 0.01, "weight_decay": 5e-4, "batch_size": 256}
@@ -126,7 +126,7 @@ class MethodParams(Strict):
 
     label: ClassVar[str]  # name of the method in tables and figures
     paper: ClassVar[str] = ""  # web address of the publication
-    touches: ClassVar[frozenset[str]]  # the items of TOUCHABLE that the method reads
+    touches: ClassVar[frozenset[str]]  # items of TOUCHABLE (kinds of data) that the method reads
     published: ClassVar[Published] = {}  # values of the parameters in publications
     # Whether the method reinitialises weights of the base model before its first step.
     starts_anew: ClassVar[bool] = False

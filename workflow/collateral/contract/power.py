@@ -11,7 +11,7 @@ from collateral.contract.metrics import format_percent
 from collateral.contract.verdicts import ALPHA, TESTS
 
 POWER = 0.8
-FAIR = 5  # recommended number of seeds; fewer seeds show only large differences
+FAIR = 5  # recommended number of seeds; with fewer seeds, only large differences are significant
 STEPS = 2000  # number of steps of the numerical integral
 
 

@@ -17,8 +17,10 @@ class Row:
     metric: str
     value: float = math.nan  # NaN: undefined
     seed: int | None = None
-    set: str = ""  # subset of the number (retain, test or forget), if it belongs to one
-    at: At = None  # index that the metric is given for: a bin, an epoch, a size or a class
+    # Subset on which the number is computed (retain, test or forget), if there is one.
+    set: str = ""
+    # Index of the number within its metric: a bin, an epoch, a support size or a class.
+    at: At = None
 
 
 def without_value(row: Row) -> Row:

@@ -16,7 +16,7 @@ class Source:
     metric: str
     set: str = ""
     at: str = ""
-    # Name of the cell; EVERY for a mean over cells; empty for a number over all cells.
+    # Name of the cell; EVERY for a mean over cells; empty for one number computed from all cells.
     cell: str = ""
 
     def __str__(self) -> str:
@@ -31,12 +31,12 @@ EVERY = "*"  # value of `Source.cell` for the mean over all cells
 class Field:
     """One field as text; the page sorts its column by `order`, with NaN last."""
 
-    value: str  # "47.4 ± 3.2"
+    value: str  # text of the number, such as "47.4 ± 3.2"
     order: float = math.nan
     # Difference from Retrain such as "(+25.8)", or the noise floor such as "(1.2)".
     deviation: str = ""
     is_best: bool = False
-    is_chance: bool = False  # whether chance can explain the difference
+    is_chance: bool = False  # whether the difference is not significant
     source: Source | None = None
     also: tuple[Source, ...] = ()  # further numbers that the field shows or is computed from
 

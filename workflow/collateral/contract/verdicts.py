@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-ALPHA = 0.05  # probability of a false statement about a cell without any difference
-# Each is compared with Retrain: accuracy on the forget set, membership score, losses of accuracy
-# on the nearest and on all other retained examples and on all other test examples, and damage,
-# which is near minus far loss.
+ALPHA = 0.05  # probability of any false positive in a cell where no method differs from Retrain
+# Measures that are compared with Retrain: accuracy on the forget set; membership score; loss of
+# accuracy on the near retained examples, on the far retained examples, and on the far test
+# examples; and damage, which is the near loss minus the far loss on retained examples.
 MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
-# Tests of one method: each measure, and UA against the midpoint of base and Retrain.
+# Tests of each method: one per measure, and one of UA against the midpoint of base and Retrain.
 TESTS = (*MEASURES, "midpoint")
 MarginKey = Literal["ua", "mia", "near", "ra", "ta", "damage"]
-# Keys of `margin:` in a config, and the measure of each.
+# Keys of `margin:` in a config, each with its measure.
 MARGIN_KEYS: dict[str, str] = dict(zip(get_args(MarginKey), MEASURES, strict=True))
-FIRST_LOOKS = 0.4  # share of the level that all looks but the last have together
+# Share of ALPHA that all interim analyses (looks before the last one) use together.
+FIRST_LOOKS = 0.4
 
 
 def look_levels(looks: Sequence[int]) -> list[float]:

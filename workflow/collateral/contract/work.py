@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 OWN = "own"  # placeholder for the name of the benchmark's model
-# Cost of a per-example gradient, relative to that of a batch gradient per example (bench_iu.py).
+# Cost of a per-example gradient divided by the cost per example of a batch gradient (bench_iu.py).
 PER_SAMPLE = 2
 
 
@@ -18,7 +18,7 @@ class Sizes:
     retain: int  # number of retained examples
     forget: int
     classes: int
-    pixels: int  # numbers per image
+    pixels: int  # number of values per image: height x width x channels
     weights: int  # number of weights of the model
 
     @property

@@ -20,10 +20,10 @@ from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 
-# Lowest accuracy on retained examples (RA) of a Retrain that has learned its training set.
+# Minimum accuracy on retained examples (RA) for which Retrain counts as trained well enough.
 LEAST_RA = 0.9
-SMALL_BATCH = 32  # smallest batch size; statistics of batch norm are noisy in smaller batches
-# Largest difference in accuracy between models that were trained in the same way.
+SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
+# Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
 PART = "colours"  # name of this part in the list of problems
 OLD = "the results are from before this was kept, so it cannot be said"

@@ -25,7 +25,7 @@ NEXT_SEED_NOTE = f"“{NEXT_SEED}” is what retraining again gives."
 
 # Function from the values of all seeds to one number, such as the mean.
 Statistic = Callable[[NDArray[np.float64]], float]
-# Function that returns the noise floor of a metric, by cell, metric, subset and index.
+# Function that returns the noise floor of a number, given its cell, metric, subset and index.
 Bound = Callable[[CellTable, str, str, At], float]
 
 
@@ -54,14 +54,15 @@ class Column:
     at: At = None  # index of the number; if None, the index of the row
     heading: str = ""  # heading of the column; if empty, the heading of the metric
     run: str = ""  # run of the number; if empty, the run of the row
-    # Metric in the row of the reference; if empty, the field is a dash.
+    # Metric shown in the row of the reference; if it is empty, that field shows a dash.
     reference_metric: str | None = None
-    ends: str | None = None  # suffix of the interval's metrics; if None, the spread is shown
+    # Suffix of the names of the interval's metrics; if None, the standard deviation is shown.
+    ends: str | None = None
     sign: bool = False  # whether positive numbers have a plus sign
-    chance: Bound | None = None  # noise floor; means within it are marked with †
+    chance: Bound | None = None  # noise floor; means below it are marked with †
     mean: Statistic = mean
     spread: Statistic = std
-    # Function that makes the whole field, in place of the default format.
+    # Function that makes the whole field, used instead of the default format.
     show: Callable[[TableRow], Field] | None = None
 
     def values(self, row: TableRow) -> NDArray[np.float64]:

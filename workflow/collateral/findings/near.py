@@ -4,7 +4,7 @@ from collateral.findings.inputs import CellResults
 from collateral.metrics.similarity import Mask, most_similar_mask
 
 NEAR, FAR = "near", "far"
-# Subsets with the values of `at` for their parts; None means the whole subset.
+# Values of `at` for each subset and its parts; None means the whole subset.
 PARTS = {"forget": (None,), "retain": (None, NEAR, FAR), "test": (None, NEAR, FAR)}
 PART_HEADINGS = {
     ("forget", None): "Forgotten",

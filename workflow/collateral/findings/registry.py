@@ -168,7 +168,7 @@ def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: i
     sources: list[Source] = [table, *table.cells]
     if processes == 1:
         return [make(source) for source in sources]
-    # Forked processes know the folders of plug-ins.
+    # Processes are forked, because forked processes inherit the folders of plug-ins.
     with ProcessPoolExecutor(processes, get_context("fork")) as pool:
         return list(pool.map(make, sources))
 

@@ -21,7 +21,7 @@ from collateral.contract.work import count_cores
 from collateral.data._readers.file_list import SUFFIXES_OF
 
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
-SECONDS = 5  # seconds between two lines of progress
+SECONDS = 5  # seconds between two lines that report progress
 MOST_NAMED = 3
 DARK = 16  # 16-bit images with only smaller high bytes are probably 12-bit images
 CHUNK = 1024  # number of images that are read at a time

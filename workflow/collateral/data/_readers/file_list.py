@@ -32,10 +32,11 @@ SUFFIXES_OF = {
 # A file without a suffix may be an image as well.
 SUFFIXES = frozenset(suffix for suffixes in SUFFIXES_OF.values() for suffix in suffixes) | {""}
 IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
-MOST_COMPARED = 20_000  # paths that are compared with a misspelled one
+# Maximum number of paths among which the correct form of a misspelled path is searched.
+MOST_COMPARED = 20_000
 DELIMITERS = ",;\t"
 SUFFIX = ".csv"
-MOST_NAMED = 3  # files in an error message
+MOST_NAMED = 3  # maximum number of files named in an error message
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class Listing:
     """The files below a folder, sorted by path."""
 
     images: list[ListedFile]
-    left_out: list[str]  # files without the suffix of an image, or outside of a class folder
+    # Files that are not images by their suffix, or that are outside a class folder.
+    left_out: list[str]
     hidden: list[str]  # hidden files, and hidden folders with / at the end
 
 
@@ -186,7 +188,7 @@ def read_table(path: Path, files: Sequence[str]) -> tuple[tuple[str, ...], list[
     (_, columns), *rows = _lines(path) or [(1, [])]
     _check_columns(path, columns)
     column, known = columns.index(FILE), index_paths(files)
-    lines: dict[int, int] = {}  # line of each file, by the index of the file
+    lines: dict[int, int] = {}  # line number of each file, by the index of the file
     values: dict[int, tuple[str, ...]] = {}
     unknown = []
     for line, row in rows:

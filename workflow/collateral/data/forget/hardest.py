@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collateral.contract.data import DatasetSize
     from collateral.results.dataset import Labels
 
-NEEDS = "base"  # `select` gets the loss of every train example in the first seed's base
+# `select` gets the loss of every train example under the base model of the first seed.
+NEEDS = "base"
 
 
 class Params(Strict):

@@ -20,10 +20,10 @@ from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean, t_quantile
 from collateral.results.table import MOST_NAMED, CellTable
 
-# Metrics that only methods have, with the metric of Retrain that they are compared with.
+# Metrics that Retrain does not have, each with the metric of Retrain it is compared with.
 COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
 MAIN = (*TERMS["avg_gap"], "avg_gap", "rte")
-# UA affected is no column: every forgotten example is of an affected class, so that it is UA.
+# No column "UA affected": all forgotten examples are in affected classes, so it would equal UA.
 AFFECTED = ("ra_affected", "ta_affected", "avg_gap_affected")
 FLOOR = {"run": "retrain_other_seeds", "label": "Retrain, other seeds", "kind": "floor"}
 DEVIATION = "Deviations from Retrain (in parentheses) and gaps are in points."
@@ -65,7 +65,7 @@ class Comparison:
     subject: str  # title of the table
     parts: tuple[tuple[str, ...], ...]
     corner: str = "Method"  # heading of the first column
-    ranked: str = "method"  # name of a row in captions
+    ranked: str = "method"  # word for one row in captions
     note: str = ""  # additional sentence of the caption
 
     @property

@@ -16,8 +16,8 @@ from collateral.results.layout import is_sweep
 from collateral.results.table import CellTable
 
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
-LEAST_SEEDS = 3  # least n for drawing an interval; intervals of n = 2 are too wide
-LEAST_JOINED = 3  # least number of values that a line joins
+LEAST_SEEDS = 3  # minimum number of seeds for drawing an interval; with two seeds it is too wide
+LEAST_JOINED = 3  # minimum number of values for drawing a line through them
 
 
 def find_looks(cell: CellTable) -> dict[str, Look]:

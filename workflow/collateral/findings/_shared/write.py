@@ -38,8 +38,10 @@ NO_LABEL = re.compile(r"[^\w.:@=-]", re.ASCII)
 SENTENCE_END = re.compile(
     r"(?<=[.?!])(?<!\bAvg\.)(?<!\bvs\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bMt\.) (?=\S)"
 )
-PROSE_SHARE = 0.75  # width of all columns of sentences, as a share of the line
-LONGEST_HEADING = 12  # letters; a longer heading of a column of numbers has two lines
+# Total width of the columns that contain sentences, as a share of the line width.
+PROSE_SHARE = 0.75
+# Maximum number of letters of a number column's heading on one line; longer ones get two lines.
+LONGEST_HEADING = 12
 PACKAGES = r"% needs \usepackage{booktabs,graphicx}"
 # A table of numbers that is wider than the line is scaled down to it.
 FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"

@@ -34,11 +34,11 @@ PLOT_CAPTION = (
     "Dashed: linear fit; its slope is the mean of the seeds' slopes, with a 95 % Student-t "
     "interval. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
 )
-MOST_COLUMNS = 4  # panels in a row
-MOST_NAMES = 12  # only the classes with the largest loss or gain are named in a panel
+MOST_COLUMNS = 4  # maximum number of panels in a row
+MOST_NAMES = 12  # maximum number of classes named in a panel: those with the largest loss or gain
 # Axis limit in points; intervals are cut there, because no difference exceeds 100 points.
 MOST = 105.0
-NOISE_WIDTH = 0.02  # half the width of a class's grey bar, as a share of the axis length
+NOISE_WIDTH = 0.02  # half the width of the grey bar behind a class, as a share of the axis length
 FIT = Look(DARK, dash="dashed", is_control=True)
 
 
@@ -50,7 +50,7 @@ class Points:
     similarity: NDArray[np.float64]
     drop: NDArray[np.float64]
     error: NDArray[np.float64]  # half-width of the 95 % interval; NaN with one seed
-    noise: NDArray[np.float64]  # bound on 95 % of differences between retrainings
+    noise: NDArray[np.float64]  # 95 % of the differences between retrainings are smaller than this
 
 
 def find_other_classes(cell: CellTable) -> list[str]:

@@ -111,7 +111,7 @@ def _show_paying(row: TableRow) -> Field:
         return Field("never", math.inf, source=number_source(row.run, "rte_share"))
     if math.isnan(deletions := row.cell.number(row.run, "paying_deletions")):
         return Field(EMPTY)
-    # At exactly `paying_deletions` the total times are equal, so the next integer is shown.
+    # After exactly `paying_deletions`, both total times are equal; above, the method is faster.
     source = number_source(row.run, "paying_deletions")
     return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
 

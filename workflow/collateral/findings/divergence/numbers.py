@@ -19,7 +19,7 @@ from collateral.metrics.similarity import Mask
 from collateral.results.outputs import ModelOutputs, Outputs
 
 Floats = NDArray[np.float32]
-Key = tuple[str, str, str | None]  # metric, subset and part
+Key = tuple[str, str, str | None]  # metric, subset, and part of the subset (near or far)
 
 KEYS: list[Key] = [(m, name, at) for m in METRICS for name, parts in PARTS.items() for at in parts]
 

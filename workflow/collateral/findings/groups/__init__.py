@@ -15,8 +15,8 @@ NEEDS = "retrain"
 TITLE = "Which groups lose?"
 PLACE = "neighbours"
 ORDER = 31
-LEAST_EXAMPLES = 20  # smallest group that is tested
-# Tested measures, with their label, their meaning, and the metric that counts their examples.
+LEAST_EXAMPLES = 20  # minimum number of examples of a group that is tested
+# Tested measures: label, meaning, and the metric with the number of examples of the measure.
 MEASURES = {
     "group_error": ("Error", "share of wrong predictions", "group_examples"),
     "group_missed": (

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
 
 SUBSETS = ("retain", "test")
-MISSING = ("", "nan", "<NA>")  # texts of a missing value, which is no group
-RATES = ("group_error", "group_missed", "group_alarm")  # measures that change by whole examples
+MISSING = ("", "nan", "<NA>")  # texts of a missing value; missing values form no group
+# Measures that are rates, which one example changes by 1 / (number of examples).
+RATES = ("group_error", "group_missed", "group_alarm")
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +47,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         raise ValueError(f"groups: {unknown_name('column', unknown[0], known)}")
     places = list(_find_places(cell))
     for place in places:
-        if place.measure != "group_confidence":  # It has the same examples as the error.
+        # The confidence is measured on the same examples as the error.
+        if place.measure != "group_confidence":
             count = MEASURES[place.measure][2]
             yield Row(cell.reference, count, float(len(place.members)), set=place.set, at=place.at)
     places = [place for place in places if len(place.members) >= LEAST_EXAMPLES]
@@ -160,7 +162,7 @@ def _test_gaps(run: str, places: Sequence[Place], gaps: Floats) -> Iterator[Row]
         sizes = np.array([len(places[i].members) for i in chosen])
         mean = np.array([mean_of_defined(values) for values in gaps[chosen]])
         _, variance, count = moments(gaps[chosen])
-        # Seeds that are all equal count as if one of them were one example off.
+        # If all seeds are equal, the variance is set as if one seed differed by one example.
         least = 1 / sizes**2 / count if measure in RATES else 0.0
         contrast = Contrast(mean, np.sqrt(np.maximum(variance, least) / count), count - 1)
         low, high = contrast.interval(holm_levels(contrast.p))

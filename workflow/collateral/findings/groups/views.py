@@ -40,7 +40,7 @@ SMALL = "Not tested, because fewer than {least} examples: {groups}."
 LOST = "Groups that lose accuracy against Retrain: {runs}."
 NOBODY = "No group's loss of accuracy against Retrain is beyond chance ({n} seeds, Holm)."
 ONE_SEED = "Groups: one seed has no test, so no claim."
-MOST_NAMED = 12  # groups that a sentence names
+MOST_NAMED = 12  # maximum number of groups named in a sentence
 
 
 def tables(cell: CellTable) -> Iterator[Table]:

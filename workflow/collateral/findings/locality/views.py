@@ -39,7 +39,7 @@ CONVENTIONS = (
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
 MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
-FEW = 5  # bins with fewer examples are drawn faint
+FEW = 5  # bins with fewer examples than this are drawn in a pale colour
 PLOT_CAPTION = (
     "Difference from {reference} by similarity to the forget set (where several classes are "
     "affected, to the nearest one's forgotten examples), seed i against seed i, in ten bins of "
@@ -168,7 +168,8 @@ class Loss:
     run: str
     label: str
     near: float
-    low: float  # ends of the interval by which the verdict decides; NaN if it was not tested
+    # Ends of the confidence interval used for the verdict; NaN if the loss was not tested.
+    low: float
     high: float
 
     @property
@@ -219,7 +220,8 @@ def _find_losses(cell: CellTable) -> list[Loss]:
         tested, low, high = (
             cell.number(run, f"difference{end}", at="near") for end in ("", "_low", "_high")
         )
-        near = near if math.isnan(tested) else tested  # a look may have used the first seeds alone
+        # The verdict may be that of an interim analysis, which tests only the first seeds.
+        near = near if math.isnan(tested) else tested
         found += [Loss(run, cell.labels[run], near, low, high)] if not math.isnan(near) else []
     return found
 

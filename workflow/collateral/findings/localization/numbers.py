@@ -27,7 +27,7 @@ from collateral.metrics.differences import LEAST_SEEDS, compare, interval
 from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable
 
-LEAST_PAIRS = 3  # smallest number of seeds; two seeds would give only one pair of retrainings
+LEAST_PAIRS = 3  # minimum number of seeds; two seeds would give only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)
 
 Differences = list[Ranked | None]  # difference of each example, by seed; None if undefined
@@ -135,7 +135,7 @@ class SimilarityProfile:
         """Bootstrap resamples of the subset, the same for all runs and seeds."""
         rng = np.random.default_rng(derive_seed("localization", self.name, self.num_examples))
         drawn = Resamples.draw(self.num_examples, rng)
-        # Resamples of the examples sorted by similarity do not depend on the order on disk.
+        # Examples are sorted by similarity, so that their order on disk does not change resamples.
         order = np.argsort(self.cell.similarity[self.name][0], kind="stable")
         return replace(drawn, order=order[drawn.order])
 

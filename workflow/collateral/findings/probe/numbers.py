@@ -47,7 +47,7 @@ def relearning(
     reference = _read("relearn_accuracy", probes, retrained)
     if run == cell.reference:
         own = shift_seeds(own)
-    # Step 0, before fine-tuning, is left out: its accuracy is the UA of one half.
+    # Step 0 is left out: before fine-tuning, the accuracy is UA on one half of the forget set.
     yield from _gap_rows(run, "relearn_gap", cell.seeds, own[:, 1:] - reference[:, 1:])
     for seed, difference in zip(cell.seeds, own - reference, strict=True):
         yield Row(run, "relearn_even", first_even_step(difference), seed)
@@ -136,7 +136,7 @@ def resurfacing(
     yield from _gap_rows(run, "resurface_gap", cell.seeds, own - reference)
 
 
-# Subset and part of each row of CKA in the long table.
+# Subset and part (value of `at`) of each row of CKA in the long table.
 CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "forget": ("forget", None),
     "near": ("retain", NEAR),

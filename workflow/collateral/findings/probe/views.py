@@ -38,7 +38,7 @@ from collateral.plots.style import RETRAIN
 from collateral.results.table import CellTable
 
 GAPS = ("relearn_gap", "residual_gap", "linear_gap", "resurface_gap")
-# Title, metrics and a reading of each table, by name.
+# Title, metrics and explanation of each table, by name of the table.
 TABLES = {
     "probe": (
         "Probes of finished models",
@@ -111,7 +111,7 @@ RESURFACE_CAPTION = (
     "step, and the same minus Retrain's of that seed. A rising difference: forgotten examples come "
     "back. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % intervals over seeds."
 )
-# Name, title, caption and reading of the plot of each curve, by metric.
+# Name, title, caption and explanation of each curve's plot, by metric.
 CURVES = {
     "relearn_accuracy": (
         "relearn",

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-TERMS = ("requests", "retain", "test")  # accuracies whose deviations make up the distance
+# Subsets on which accuracy is compared with Retrain to compute the distance.
+TERMS = ("requests", "retain", "test")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -33,7 +33,7 @@ STANDINGS = {
     ),
     "mean_gap": Metric("Mean gap", "over the cells where it is ranked, in points", "points"),
 }
-# Numbers of the rank tests over all methods; they are stored in the row of Retrain.
+# Results of rank tests that compare all methods; they are stored in the row of Retrain.
 RANKS = {
     "complete_cells": Metric("Complete in", "cells where every method is ranked", "cells"),
     "friedman_p": Metric("Friedman p", "chance of such ranks if methods are alike", "", digits=3),

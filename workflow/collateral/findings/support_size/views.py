@@ -50,12 +50,12 @@ AUTO = (
     "points of accuracy, sizes of bins in examples."
 )
 AFTER_THE_FACT = "{method}'s teachers compared with Retrain, after the fact: {title}. {spread}"
-# Smallest loss of the most similar bin with which `k: auto` accepts a learning rate.
+# Minimum accuracy lost in the most similar bin for `k: auto` to accept a learning rate.
 MIN_DROP = 0.05
 
 Array = NDArray[np.float64]
 LIGHT = "#bfbfbf"  # colour of the bars behind the points of a plot
-TINT = 0.1  # opacity of the band of bins that `k: auto` includes in one seed
+TINT = 0.1  # opacity of the band that marks the bins that `k: auto` includes in one seed
 FREE = "support size, without Retrain"
 RETRAINED = "support size after the fact: uses Retrain"
 SPREAD = "Bands: 95 % intervals over seeds."
@@ -140,9 +140,9 @@ class Step:
     seed: int
     rate: float
     auto: int
-    drop: Array  # (bins,) lost accuracy, NaN in an empty bin
-    low: Array  # (bins,) lower edges of the bins
-    counts: Array  # (bins,) number of examples
+    drop: Array  # (bins,), accuracy lost in each bin; NaN in an empty bin
+    low: Array  # (bins,), lower edge of each bin
+    counts: Array  # (bins,), number of examples in each bin
 
     @property
     def num_included(self) -> int:
@@ -396,7 +396,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     y = Axis("Accuracy lost by one step\n(points)")
     upper = Panel([bars, single], x=x, y=y, levels=[Level(0.0)], bands=taken, value_name="loss")
     upper = replace(upper, number_format="+.1f", unit=" points")
-    # Smallest axis, so that one example in one seed is a visible bar.
+    # Minimum length of the axis, chosen so that one example in one seed is a visible bar.
     least = 0.5 / len(supports.cell.seeds)
     lower = count_examples(centres, counts.tolist(), ends, least, "Examples")
     return [upper, replace(lower, bands=taken)]

@@ -31,7 +31,7 @@ class Ranked:
 
     @staticmethod
     def of(values: Floats) -> Ranked:
-        """Sort the values; all ranks are NaN if one value is NaN."""
+        """Sort and rank the values; if any value is NaN, all ranks are NaN."""
         count, order = len(values), np.argsort(values, kind="stable")
         in_order = values[order]
         is_first = np.append(True, in_order[1:] != in_order[:-1])[:count]

@@ -220,7 +220,7 @@ def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
 
 
 def angle(rate: Doubles) -> Doubles:
-    """Return arcsin √rate, on which the spread of a rate hardly depends on the rate itself."""
+    """Return arcsin √rate, whose variance hardly depends on the rate."""
     angles: Doubles = np.arcsin(np.sqrt(np.clip(rate, 0.0, 1.0)))
     return angles
 

@@ -156,7 +156,7 @@ def _first_lines(lines: list[str], end: str) -> str:
 
 
 def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
-    """Return one line per value in which the record of a finished job differs from the plan."""
+    """Compare records of finished jobs with the plan; return a line for each value that differs."""
     found = []
     for benchmark in benchmarks:
         folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))

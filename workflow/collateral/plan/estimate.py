@@ -94,7 +94,7 @@ class Rates:
         return min(self.measured, key=difference)
 
     def is_capped(self, rate: Rate) -> bool:
-        """Tell whether starting operations, rather than multiply-adds, limits the rate."""
+        """Tell whether the rate is limited by starting operations, not by their multiply-adds."""
         return rate.training == self._most
 
     @property

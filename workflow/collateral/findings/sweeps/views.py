@@ -249,7 +249,7 @@ def _noise_series(cell: CellTable, noise: TeacherNoise) -> Series:
 
 
 def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
-    """Return the runs of a sweep that did not fail in all seeds, sorted by the varied value."""
+    """Return the runs of a sweep with at least one successful seed, sorted by the varied value."""
     known = [run for run in sweep.numbers if run in cell.kinds and not cell.has_failed(run)]
     return sorted(known, key=lambda run: sweep.numbers[run])
 

@@ -140,7 +140,7 @@ def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
     first, second = _scaled(runs), _scaled(reference)
     smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
     own, other = (np.maximum(moments(values)[1], smallest) for values in (first, second))
-    # Retrain counts once: its samples differ between methods only where a method has no rate.
+    # Count Retrain once: its samples are equal for all methods, except where a method has no rate.
     pool = np.concatenate([own, other[..., :1, :]], axis=-2)
     is_known = ~np.isnan(pool).all(axis=-2, keepdims=True)
     typical = np.nanmedian(np.where(is_known, pool, 0.0), axis=-2, keepdims=True)

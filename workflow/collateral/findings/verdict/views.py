@@ -197,7 +197,7 @@ def words(cell: CellTable) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of a cell, if something can be drawn and no check is red."""
+    """Yield the plot of a cell; nothing if there is no data to draw or a check failed."""
     records = [] if red_gates(cell) else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:

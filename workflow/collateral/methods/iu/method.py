@@ -17,7 +17,7 @@ from collateral.methods.iu.params import Params, Prepare
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
-# Unit of `relative`: n_f / n in the paper, for half of the class couch (250 of 50,000 examples).
+# n_f / n in the paper for half of the class couch, 250 of 50,000; `relative` scales alpha to it.
 PAPER_SHARE = 0.005
 
 # Function that returns the clean or augmented images of examples.

@@ -62,7 +62,7 @@ class Neighbourhood:
     retain: Tensor  # (n, D), features of the n retained examples
     centres: Centres
     search: Search
-    scores: Tensor | None  # (n,), cosine with the nearest centre; None if approximate
+    scores: Tensor | None  # (n,), cosine with the nearest centre; None if the search is approximate
 
     def with_size(self, size: int) -> Support:
         """Return `size` examples: the nearest of each centre, in proportion to its share."""

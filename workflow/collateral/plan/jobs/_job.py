@@ -96,7 +96,7 @@ class Job:
         return self.below(f"{self.out}/{self.record_file}")
 
     def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now, as far as the plan determines it.
+        """Return the record that the job would write if it ran now.
 
         `found` is the record in the results; values that the plan does not know are taken from it.
         """

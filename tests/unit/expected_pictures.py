@@ -157,7 +157,7 @@ class Long:
         return {
             (place, plot.name): plot
             for place, source in sources
-            for finding in in_page_order(*VIEWS, reference=self.plan.reference)
+            for finding in in_page_order(VIEWS, reference=self.plan.reference)
             for plot in self.plots_by(finding, source)
         }
 

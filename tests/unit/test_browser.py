@@ -27,7 +27,7 @@ pytestmark = [
 ]
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
-CHARTED = in_page_order(*VIEWS)  # the findings that may have plots
+CHARTED = in_page_order(VIEWS)  # the findings that may have plots
 SERIOUS = ("serious", "critical")
 PATIENCE = 120_000  # milliseconds: the machine may have other work
 

@@ -178,7 +178,7 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
     [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
-    order = in_page_order(*VIEWS)
+    order = in_page_order(VIEWS)
     assert names == sorted(names, key=order.index)
     assert in_tab(cell, "neighbours")[0] == "locality"
     assert "gap" in in_tab(cell, "summary")
@@ -533,6 +533,6 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
 
 
 def test_every_finding_that_is_shown_says_where_and_has_a_short_title():
-    for name in in_page_order(*VIEWS):
+    for name in in_page_order(VIEWS):
         assert FINDING.load(name).PLACE in TABS
         assert 1 < len(FINDING.load(name).TITLE.split()) <= 8

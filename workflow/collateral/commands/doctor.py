@@ -42,6 +42,7 @@ GROUPS = {
     "workflow": "run snakemake",
     "ann": "search neighbours approximately (LTD's `search: approximate`)",
     "parquet": "read data sets in parquet files",
+    "evidence": "write the record of a deletion request (`collateral evidence`)",
     "docs": "make the site of docs/ (`make docs` has an environment of its own)",
     "dev": "run the tests",
 }

@@ -12,7 +12,7 @@ _FOLDERS = """
 """
 RESERVED = frozenset(_FOLDERS.split())
 
-# Maximum number of characters of a name and of a sweep's run; file systems allow 255.
+# Maximum length of a name, and of the name of a run in a sweep; file systems allow 255.
 LONGEST, LONGEST_RUN = 100, 200
 
 
@@ -37,7 +37,7 @@ def format_varied(values: Mapping[str, Any]) -> list[str]:
 
 
 def name_errors(where: Place) -> Iterator[str]:
-    """Check that the last key is a valid folder name."""
+    """Check that the last key of a config path can be the name of a folder."""
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
         yield (

@@ -9,7 +9,7 @@ from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, Whole
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 
-PARTS = ("forget", "near", "far", "test")  # parts of the examples that CKA compares
+PARTS = ("forget", "near", "far", "test")  # groups of examples; CKA is computed on each
 
 
 class Relearn(Strict):
@@ -25,7 +25,7 @@ class Relearn(Strict):
     momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; nobody published one.")
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the work for one model."""
+        """Return the computation that the probe needs for one model."""
         learnt = sizes.forget - sizes.forget // 2
         stepped = training_work(self.steps * min(self.batch_size, learnt))
         return stepped + inference_work((self.steps + 1) * (sizes.forget // 2))
@@ -40,7 +40,7 @@ class Residual(Strict):
     )
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the work for one model."""
+        """Return the computation that the probe needs for one model."""
         return inference_work(self.count * sizes.forget)
 
 
@@ -59,7 +59,7 @@ class Linear(Strict):
     )
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the work for one model."""
+        """Return the computation that the probe needs for one model."""
         return inference_work(min(self.examples, sizes.retain) + 2 * sizes.forget)
 
 
@@ -71,7 +71,7 @@ class Cka(Strict):
     )
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the work for one model."""
+        """Return the computation that the probe needs for one model."""
         return inference_work(3 * self.examples + min(self.examples, sizes.forget))
 
 
@@ -102,7 +102,7 @@ class Resurface(Strict):
         return steps
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the work for one model."""
+        """Return the computation that the probe needs for one model."""
         measured = sizes.forget + 2 * self.examples
         stepped = training_work(self.steps[-1] * min(self.batch_size, sizes.retain))
         return stepped + inference_work((len(self.steps) + 1) * measured)
@@ -149,7 +149,7 @@ class Probes(Strict):
         return self.cka is not None or self.resurface is not None
 
     def work(self, sizes: Sizes, models: int) -> Work:
-        """Return the work for all models of a cell and seed."""
+        """Return the computation that all probes need for the models of a cell and seed."""
         probes = (self.relearn, self.residual, self.linear, self.cka, self.resurface)
         of_each = sum((one.work(sizes) for one in probes if one is not None), NO_WORK)
         return of_each * models + (inference_work(sizes.forget) if self.zrf else NO_WORK)

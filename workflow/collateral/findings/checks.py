@@ -74,7 +74,7 @@ def check_disjoint(cell: CellTable) -> Outcome:
 
 
 def check_training_set(cell: CellTable) -> Outcome:
-    """Check that Retrain was trained or validated on exactly the retained examples."""
+    """Check that Retrain's training and validation examples together are the retained set."""
     found = cell.values(cell.reference, "trained_on_split")
     if wrong := _list_seeds(cell, found == 0):
         return "red", f"by its records, Retrain saw others than the retained: {wrong}"

@@ -6,7 +6,8 @@ from functools import cache
 from collateral.contract.metrics import Metric
 from collateral.plugins.find import FINDING
 
-OTHER = "OTHER_METRICS"  # name of the declaration that applies to all metrics without their own
+# Name, in the module of a finding, of the declaration for metrics without one of their own.
+OTHER = "OTHER_METRICS"
 
 
 def find_metric(name: str) -> Metric:

@@ -164,7 +164,7 @@ def cell_name(source: Source) -> str:
 
 
 def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: int) -> list[T]:
-    """Return the results of `make` for all cells together and for each cell, in this order."""
+    """Return the results of `make`, called on all cells together, then on each cell alone."""
     sources: list[Source] = [table, *table.cells]
     if processes == 1:
         return [make(source) for source in sources]

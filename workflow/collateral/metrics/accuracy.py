@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-# Subset of the examples, by name of the accuracy.
+# Subset on which each accuracy is computed, by name of the accuracy.
 SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
 
 

@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 Floats = NDArray[np.float64]
 Mean = Callable[[Floats], Floats]
 NUM_DECILES = 10
-AT_ONCE = 512  # examples whose logits are converted at a time
+AT_ONCE = 512  # number of examples whose logits are converted at a time
 NUM_SUMS = 10  # number of columns of `Neighborhood.summands`
 
 
@@ -31,7 +31,7 @@ class Ranked:
 
     @staticmethod
     def of(values: Floats) -> Ranked:
-        """Sort the values; all ranks are NaN if one value is NaN."""
+        """Sort and rank the values; if any value is NaN, all ranks are NaN."""
         count, order = len(values), np.argsort(values, kind="stable")
         in_order = values[order]
         is_first = np.append(True, in_order[1:] != in_order[:-1])[:count]
@@ -56,7 +56,8 @@ class Neighborhood:
 
     similarity: Floats  # similarity of each example minus the mean of its group
     ranks: Floats  # rank of each similarity minus the mean rank of its group
-    mean_above: Mean  # function that sums values of examples that are at least as similar
+    # Function that sums the values of all examples that are at least as similar, divided by N.
+    mean_above: Mean
     near: Floats  # weight of each example in the mean over near examples
     far: Floats  # weight of each example in the mean over far examples
     groups: NDArray[np.int64]  # group of each example; all 0 if all examples are compared
@@ -72,7 +73,7 @@ class Neighborhood:
     ) -> Neighborhood:
         """Return the neighborhood in which examples are compared within their group only."""
         near = is_near.astype(np.float64)
-        # The weights of far examples give each group the share that it has among near examples.
+        # Weights of far examples: each group gets the same share among far as among near examples.
         num_near, num_far = (np.bincount(groups, weights=w, minlength=1) for w in (near, 1 - near))
         weights = np.divide(num_near, num_far, out=np.zeros_like(num_near), where=num_far > 0)
         near = near * (num_far > 0)[groups]  # a group without far examples does not count
@@ -99,7 +100,7 @@ class Neighborhood:
 def slope(sums: Floats) -> Floats:
     """Return the slope of the difference over similarity, from sums (..., 10)."""
     n, x, y, xx, xy = np.moveaxis(sums[..., :5], -1, 0)
-    # Both terms are multiplied by n instead of divided, because n of a resample may be 0.
+    # The slope is written without division by n, because n may be 0 in a resample.
     return _ratio(n * xy - x * y, n * xx - x * x)
 
 
@@ -172,7 +173,7 @@ def deciles(values: NDArray[np.floating]) -> NDArray[np.int64]:
 def logit_margins(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Floats:
     """Return the logit of the true class minus the largest other logit."""
     margin = np.empty(len(label))
-    # Parts of the examples stay in the processor's cache.
+    # Examples are processed in parts that fit into the cache of the processor.
     for start in range(0, len(label), AT_ONCE):
         part = slice(start, start + AT_ONCE)
         others = logits[part].astype(np.float32)

@@ -11,7 +11,7 @@ from scipy.special import ndtr, stdtrit
 Floats = NDArray[np.floating]
 NUM_RESAMPLES = 1000
 MOST_GROUPS = (
-    2000  # larger sets are resampled by random groups of examples, as independent as these
+    2000  # maximum number of groups; larger sets are resampled by random groups of examples
 )
 # Quantiles of the Poisson distribution as a table; numpy's own draws are ten times slower.
 NUM_LEVELS = 2**16
@@ -25,7 +25,8 @@ class Resamples:
 
     order: NDArray[np.int64]  # indices of the examples, group by group
     starts: NDArray[np.int64]  # start of each group in `order`
-    counts: NDArray[np.float64]  # (resamples, groups): independent Poisson counts of mean 1
+    # (resamples, groups), how often each group is drawn: independent Poisson counts of mean 1.
+    counts: NDArray[np.float64]
 
     @staticmethod
     def draw(num_examples: int, rng: np.random.Generator) -> Resamples:

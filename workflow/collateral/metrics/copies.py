@@ -47,7 +47,8 @@ def _find_exact(images: Images, forget: Index, retain: Index) -> NDArray[np.int6
     for i in forget.tolist():
         same = places.get(images[i].tobytes(), [])
         rows += [(i, j, EXACT) for j in same]
-        # Equal forgotten images list one copy each; many black images would give millions of pairs.
+        # Further forgotten images equal to this one get one copy each; otherwise many black images
+        # would give millions of pairs.
         del same[1:]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
@@ -72,7 +73,8 @@ def perceptual_hashes(images: Images) -> NDArray[np.uint64]:
 def _hash_images(images: Images) -> NDArray[np.uint64]:
     grey = images.mean(axis=3, dtype=np.float32)
     rows, columns = (_cosine_waves(side) for side in grey.shape[1:])
-    waves = (rows @ grey @ columns.T).reshape(len(images), -1)[:, 1:]  # without the mean
+    # Without the first coefficient, the mean.
+    waves = (rows @ grey @ columns.T).reshape(len(images), -1)[:, 1:]
     is_above = waves > np.median(waves, axis=1, keepdims=True)
     powers = np.uint64(1) << np.arange(is_above.shape[1], dtype=np.uint64)
     hashes: NDArray[np.uint64] = (is_above * powers).sum(axis=1, dtype=np.uint64)

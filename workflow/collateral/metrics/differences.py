@@ -24,9 +24,10 @@ Ends = tuple[Doubles, Doubles]
 Key = TypeVar("Key", bound=Hashable)
 Test = Literal["t", "flips"]
 
-LAST_BITS = 1e-12  # relative size of rounding errors: a smaller spread counts as none
+LAST_BITS = 1e-12  # relative size of rounding errors; a smaller spread counts as zero
 LEAST_SEEDS = 2
-MOST_FLIPPED = 16  # up to so many seeds, all sign flips are tried; above, 2^16 random ones
+# Maximum number of seeds for trying all sign flips; with more seeds, 2^16 random flips.
+MOST_FLIPPED = 16
 DECIMALS = 12  # decimals to which means of subsets are rounded, so that equal means compare equal
 
 
@@ -138,7 +139,7 @@ def _back(values: Doubles, order: NDArray[np.int64]) -> Doubles:
 def _t(differences: Floats) -> Doubles:
     """Return the mean in standard errors: 0 for zeros, infinite for equal values other than 0."""
     middle, error = differences.mean(axis=-1), standard_error(differences)
-    # Values that are equal in all seeds have the spread of rounding errors alone.
+    # If values are equal in all seeds, their spread is only rounding error.
     is_equal = error <= LAST_BITS * np.abs(middle)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(is_equal, np.copysign(np.inf, middle), middle / error)
@@ -219,7 +220,7 @@ def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
 
 
 def angle(rate: Doubles) -> Doubles:
-    """Return arcsin √rate, on which the spread of a rate hardly depends on the rate itself."""
+    """Return arcsin √rate, whose variance hardly depends on the rate."""
     angles: Doubles = np.arcsin(np.sqrt(np.clip(rate, 0.0, 1.0)))
     return angles
 

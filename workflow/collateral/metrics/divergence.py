@@ -22,7 +22,8 @@ Halves = NDArray[np.float16]
 Floats = NDArray[np.float64]
 AnyFloats = NDArray[np.floating]
 LEAST_EXAMPLES = 24  # with fewer examples, the statistic has little power
-MOST_EXAMPLES = 1000  # examples that are compared; the cost grows with their square
+# Maximum number of examples compared; the cost grows with the square of this number.
+MOST_EXAMPLES = 1000
 
 
 def divergences(reference: Halves, other: Halves) -> tuple[Singles, Singles]:

@@ -13,9 +13,10 @@ from scipy.special import chdtri, stdtr, stdtrit
 from collateral.metrics.differences import LAST_BITS, Contrast
 
 Floats = NDArray[np.floating]
-FACTOR = 1.96 * 2**0.5  # estimated margin in standard deviations of Retrain over seeds
-SMALLEST_P, LARGEST_P = 1e-4, 0.45  # range in which a p-value of MOVER is searched
-HALVINGS = 16  # steps of that search
+FACTOR = 1.96 * 2**0.5  # estimated margin, as a multiple of Retrain's standard deviation over seeds
+# Range in which the p-value of the MOVER interval is searched by bisection.
+SMALLEST_P, LARGEST_P = 1e-4, 0.45
+HALVINGS = 16  # number of bisection steps
 
 
 def is_beyond(difference: float, margin: float) -> bool:

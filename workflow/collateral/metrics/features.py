@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-MAX_ITERATIONS = 1000  # of lbfgs, which warns if it stops earlier than it converges
+MAX_ITERATIONS = 1000  # maximum number of iterations of L-BFGS, which warns if it did not converge
 LEAST_EXAMPLES = 4  # smallest number of examples for an unbiased HSIC
-ROUNDING = 1e-6  # features that vary by less than this share of their size count as constant
+ROUNDING = 1e-6  # features that vary by less than this share of the largest one count as constant
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 MIN_SEEDS = 2
-PRIOR_SEEDS = 4  # weight, in seeds, of the mean variance of all examples
-ROUNDING = 1e-20  # variances below this share of the mean squared margin count as rounding
+PRIOR_SEEDS = 4  # weight of the prior variance (mean over all examples), as a number of seeds
+ROUNDING = 1e-20  # variances below this share of the mean squared margin count as rounding errors
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ Floats = NDArray[np.float64]
 
 
 def memorisation(is_in: NDArray[np.bool_], values: Floats) -> Floats:
-    """Return the mean over models that saw an example minus that over the others, (examples,).
+    """Return each example's mean value over models that saw it, minus that over the others.
 
     `is_in` and `values` are (models, examples); the values are correctness or probabilities. NaN
     for an example that all models saw, or none.

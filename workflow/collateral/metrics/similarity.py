@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
 NUM_BINS = 10
-NEAR_SHARE = 0.01  # smallest share of near examples in a subset
-NEAR_COUNT = 20  # smallest number of near examples of a subset
+NEAR_SHARE = 0.01  # minimum share of the examples of a subset that count as near
+NEAR_COUNT = 20  # minimum number of examples of a subset that count as near
 BinIndex = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
@@ -73,7 +73,7 @@ def bin_edges(values: Floats) -> NDArray[np.float64]:
 
 def assign_bins(values: Floats, edges: NDArray[np.float64]) -> BinIndex:
     """Return the index of the bin of each value; a value on an inner edge is in the upper bin."""
-    # Values beyond the inner edges belong to the first or the last bin.
+    # Values outside the outer edges belong to the first or the last bin.
     return np.searchsorted(edges[1:-1], values, side="right").astype(np.int64)
 
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 Floats = NDArray[np.floating]
-BySeed = Mapping[str, NDArray[np.float64]]  # values of a metric, one per seed, by metric
-# Smallest number of negatives for a true positive rate at 1 % false positives.
+BySeed = Mapping[str, NDArray[np.float64]]  # by name of the metric: its values, one per seed
+# Minimum number of negatives for computing the true positive rate at 1 % false positives.
 LEAST_NEGATIVES = 1000
 ROUNDING = 1e-12  # a smaller product of norms counts as rounding error
 
@@ -94,7 +94,7 @@ def difference_sd(profiles: Floats) -> NDArray[np.float64]:
     for n < 2.
     """
     seeds = np.arange(len(profiles))
-    own = profiles[seeds, seeds]  # (S, bins)
+    own = profiles[seeds, seeds]  # (S, bins), for S seeds
     squares = (own[:, None] - profiles) ** 2
     found = []
     for b in range(profiles.shape[2]):

@@ -41,7 +41,7 @@ class Classifier(nn.Module):
         self.layouts: Mapping[str, Names] = {}
         # Possible reasons for missing weights, by a part of their names.
         self.missing: Mapping[str, str] = {}
-        # Constants of the data set are not in the state dict, which contains only learned weights.
+        # Not in the state dict: it contains learned weights only, and no constants of the data set.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(info.std).view(-1, 1, 1), persistent=False)
         self.body = body

@@ -15,7 +15,7 @@ from collateral.models import NAMES
 from collateral.models._timm_metadata import PREFIX, find_timm_metadata
 from collateral.plugins.find import MODEL
 
-Shape = tuple[int, int, int]  # H, W, C
+Shape = tuple[int, int, int]  # height, width, number of channels
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of stored values per output channel
 UNKNOWN = "resnet56"  # model whose metadata are assumed for models of plug-ins
 WORK = "MULTIPLY_ADDS"  # name of the constant in a plug-in's file: multiply-adds per image
@@ -30,7 +30,8 @@ class Layer:
 
     weights: int  # number of weights per output channel
     channels: int  # number of output channels
-    kept: int  # number of other stored values per channel: a bias, or the state of a norm
+    # Number of other stored values per channel: a bias, or the values of a normalisation layer.
+    kept: int
     places: int = 1  # number of output pixels
 
 

@@ -17,9 +17,9 @@ from collateral.results import layout
 from collateral.results.files import InvalidResultError
 from collateral.results.provenance import INPUTS, read_signed
 
-SHOWN_LENGTH = 60  # longest value in a message, in characters
-MOST_LISTED = 20  # missing files, or differences from the plan
-MOST_NAMED = 5  # records without metadata
+SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
+MOST_LISTED = 20  # maximum number of listed files (missing) or differences (from the plan)
+MOST_NAMED = 5  # maximum number of records without metadata that are named
 PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
 
@@ -156,7 +156,7 @@ def _first_lines(lines: list[str], end: str) -> str:
 
 
 def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
-    """Return one line per value in which the record of a finished job differs from the plan."""
+    """Compare records of finished jobs with the plan; return a line for each value that differs."""
     found = []
     for benchmark in benchmarks:
         folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
@@ -197,8 +197,9 @@ class Unwatched:
     """Finished jobs without Snakemake's metadata, among the jobs that were checked so far."""
 
     grid: Mapping[str, Benchmark]
-    is_met: bool = False  # whether a job without metadata was found
-    stale: dict[str, str] = field(default_factory=dict)  # differences from the plan, by record
+    is_met: bool = False  # whether any job without metadata was found so far
+    # Description of each difference from the plan, by path of the record.
+    stale: dict[str, str] = field(default_factory=dict)
 
     def reason(self, outputs: Iterable[str]) -> str:
         """Return why the job of these outputs must run again; empty if it need not run."""

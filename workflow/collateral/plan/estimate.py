@@ -25,7 +25,7 @@ from collateral.plugins.find import MODEL
 
 MEASURED_SHAPE = (32, 32, 3)  # shape of the images on which the shipped rates were measured
 FORWARD = 3.0  # assumed number of forward passes in the time of one training step, if not measured
-# Upper limits of images per second: starting the operations of a step limits small networks.
+# Upper limits of images per second: small networks are limited by launching their operations.
 MOST_ON_A_GPU, MOST_ON_A_CPU = 50_000.0, 250_000.0
 # CPU seconds of the jobs that make the tables, figures and page of a benchmark.
 PRESENTING_SECONDS = {
@@ -38,9 +38,10 @@ PRESENTING_SECONDS = {
 }
 # CPU seconds that each cell adds to these jobs, measured with 1 to 20 cells.
 CELL_SECONDS = {"gather": 0.03, "tables": 0.05, "figures": 1.0, "report": 0.1}
-SHARED_SECONDS = {"theory": 4.0, "index": 0.5}  # CPU seconds of the jobs that exist only once
+# CPU seconds of the jobs that run once for all benchmarks.
+SHARED_SECONDS = {"theory": 4.0, "index": 0.5}
 SHARED_BYTES = 2_000_000  # disk space of the index page and the theory, in bytes
-# Seconds of a job besides training: Snakemake, reading, writing; on a GPU also importing torch.
+# Seconds of a job besides training: Snakemake, reading and writing; on a GPU also importing torch.
 START_SECONDS, WARM_START_SECONDS = 10.0, 0.2
 
 
@@ -93,7 +94,7 @@ class Rates:
         return min(self.measured, key=difference)
 
     def is_capped(self, rate: Rate) -> bool:
-        """Tell whether starting operations, rather than multiply-adds, limits the rate."""
+        """Tell whether the rate is limited by starting operations, not by their multiply-adds."""
         return rate.training == self._most
 
     @property
@@ -182,7 +183,7 @@ class Estimate:
 
     rates: Rates
     workloads: list[Workload]
-    in_flight: int  # number of jobs that run at the same time
+    in_flight: int  # maximum number of jobs that run at the same time
     of_rule: dict[str, Sum] = field(default_factory=dict)
     # Names of the models, each with the shape of its images.
     trained: set[tuple[str, Shape]] = field(default_factory=set)

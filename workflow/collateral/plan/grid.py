@@ -90,11 +90,11 @@ class SweepSpec:
     key: str
     values: Mapping[
         str, Any
-    ]  # values by run in the order of the config, including the run of the method itself
+    ]  # value of the parameter by run, in the order of the config, including the method's own run
     along: Mapping[
         str, Mapping[str, Any]
-    ]  # by run: values of the other parameters that change along
-    is_tuned: bool  # whether tuning selects the value in the run of the method itself
+    ]  # by run: values of other parameters that change together with it
+    is_tuned: bool  # whether tuning selects the value in the method's own run
 
     @property
     def labels(self) -> dict[str, str]:

@@ -30,9 +30,9 @@ from collateral.plugins.find import FORGET, METHOD, MODEL
 from collateral.results.files import InvalidResultError
 
 COMMAND = "from collateral.cli import main; main()"
-MOST_GROUPS = 50  # values of a column of `groups`
+MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
 NO_COLUMNS = "no column is beside this data set's images and labels"
-# Parameters of cells from classes x fractions, with the config keys they are made from.
+# Parameters of cells that are made from classes x fractions, each with its config key.
 OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
 

@@ -51,7 +51,7 @@ def minutes(job: Job, attempt: int) -> int:
 
 
 def share_gpus(workflow: Any) -> int:
-    """Let jobs share GPUs as `--resources gpu=2 gpu_slots=3` says; return the slots of one GPU.
+    """Let jobs share GPUs as `--resources gpu=2 gpu_slots=3` says; return the slots per GPU.
 
     Snakemake then counts slots instead of GPUs. A scheduler such as SLURM counts GPUs itself.
     """

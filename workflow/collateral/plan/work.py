@@ -15,7 +15,7 @@ from collateral.models._metadata import ModelMetadata, find_metadata
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plugins.find import DATA, FORGET
 
-SPREAD = 4  # deviations by which the smallest share of a shadow model may be below the mean
+SPREAD = 4  # number of standard deviations below the mean, for the lower bound of retained examples
 LABEL_BYTES = 8
 FLOAT_BYTES = 4
 # Bytes per example in outputs.npz: float16 logits, confidence and prediction.
@@ -62,7 +62,7 @@ class Workload:
         """Return the sizes of a cell, which determine the work of methods."""
         if cell.name not in self._sizes:
             forget = self._num_forgotten(cell)
-            # Requests of several rounds may overlap, so that only the largest is sure to be gone.
+            # Requests of several rounds may overlap, so only the size of the largest is subtracted.
             before = [self.benchmark.cells[name] for name in cell.forget.earlier]
             self._sizes[cell.name] = Sizes(
                 retain=self.size.num_train - max(forget, *map(self._num_forgotten, before), 0),

@@ -41,7 +41,7 @@ CHIPS = {
 HARMFUL = (HURT_FAR, HURT, HURT_ALL, COLLAPSED)
 USABLE = (LIKE, UNDECIDED)
 DAMAGE = ("difference", "difference_low", "difference_high")  # metrics of the damage
-DOT_WIDTH = 76.0  # pixels of the drawing of one damage
+DOT_WIDTH = 76.0  # width in pixels of the drawing of one damage
 EDGE = 6.0  # pixels that the drawing leaves free at each end
 LEAST_RANGE = 0.05  # the drawing covers at least five points on each side of zero
 MOST_COLUMNS = 4  # cells that are shown side by side; more of them become a matrix
@@ -80,7 +80,7 @@ class CellColumn:
     title: str
     count: int  # forgotten examples
     seeds: int
-    margin: float | None  # damage within it counts as equal to Retrain's
+    margin: float | None  # largest damage that counts as equal to Retrain's
     nothing: float | None  # average gap of the model before unlearning
     retraining: float | None  # average gap of another retraining
     red: list[str]  # failed checks, which forbid verdicts
@@ -191,12 +191,12 @@ class Scale:
         return Scale(max(min([-LEAST_RANGE, *lows]), -high), high)
 
     def at(self, value: float) -> float:
-        """Return the position of a value, cut at the ends."""
+        """Return the position of a value, cut at the ends of the axis."""
         share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
 
     def is_cut(self, value: float) -> bool:
-        """Tell whether a value is beyond the ends."""
+        """Tell whether a value is outside the range of the axis."""
         return not self.low <= value <= self.high
 
 

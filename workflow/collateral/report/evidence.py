@@ -41,7 +41,7 @@ COLOURS = ("red", "amber", "green")
 # Names of Original in a first and in a later round, before which another model was in use.
 FIRST_BEFORE, LATER_BEFORE = "Model before", "Base"
 GIVEN = "given"  # `method` in the record of weights that another tool unlearned
-GROUPS = "groups"  # finding whose numbers have a group of examples in the column `at`
+GROUPS = "groups"  # name of the finding whose numbers have a group of examples in the column `at`
 MEASURED = {
     "ua": "Accuracy on the forgotten images (UA)",
     "mia": "Forgotten images that an attack takes for unseen ones (MIA)",
@@ -353,7 +353,7 @@ def _untested_groups(cell: CellTable) -> Iterator[str]:
 
 
 def _group_order(row: Content) -> tuple[bool, float]:
-    """Return the sort key of a group: intervals without zero first, then large differences."""
+    """Return the sort key of a group: first intervals that exclude zero, then large differences."""
     number = row["number"]
     is_found = number["low"] > 0 or number["high"] < 0
     return not is_found, -abs(number["value"])

@@ -23,8 +23,8 @@ HARMS = {
     "collapses": (COLLAPSED,),
 }
 ERROR = "If no method differed from Retrain, the chance of any finding would be at most 5 %."
-MOST_NAMED = 3  # methods that a sentence names; of more it gives the number
-MOST_LISTED = 3  # cells whose gaps are listed one by one; of more the mean is given
+MOST_NAMED = 3  # maximum number of methods named in a sentence; of more, it gives their number
+MOST_LISTED = 3  # maximum number of cells whose gaps are listed; of more, the mean is given
 
 
 def find_best(decision: Decision) -> MethodRow | None:
@@ -184,7 +184,10 @@ def _proof(best: MethodRow, decision: Decision) -> str:
 
 
 def _harm_intervals(decision: Decision) -> str:
-    """Name the damage of the methods that hurt the neighbours, each in its worst cell."""
+    """Return a sentence: the damage of each method that hurts the neighbours, in its worst cell.
+
+    Empty if there is no such method, or if there are too many to name.
+    """
     hurt = {
         row.label: max((s for s in row.scores if s and s.is_hurt), key=lambda s: s.damage or 0)
         for row in decision.methods

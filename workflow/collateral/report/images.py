@@ -104,7 +104,7 @@ class HurtPictures:
 
     reference: str
     strips: list[HurtStrip]
-    nobody: list[str]  # methods that hurt nobody in any cell
+    nobody: list[str]  # methods that hurt no example in the pictures of any cell
 
 
 @dataclass(frozen=True)

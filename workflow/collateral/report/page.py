@@ -122,7 +122,7 @@ class BenchmarkPart:
     left_out: list[str]  # findings that are omitted, because they need Retrain
     printed: str  # publication whose means of Retrain are a reference; empty: none
     problems: list[Problem]
-    provenance: dict[str, Any]  # provenance of values over all cells
+    provenance: dict[str, Any]  # where the values over all cells come from
     metrics: dict[str, list[str]]  # label and description of all metrics
     decision: Decision
 

@@ -147,7 +147,7 @@ class Findings:
     def _ask(
         self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
     ) -> list[T]:
-        """Return the tables, words or charts of a finding; empty if it has none or raises."""
+        """Return a finding's tables, texts or charts; empty if it has none or raises an error."""
 
         def answer() -> list[T]:
             found = view_function(name, function)

@@ -31,7 +31,7 @@ class Labels(ArrayFile):
     test_columns: Columns = field(default_factory=dict)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays of the file by name."""
+        """Return the arrays of the file, by their names in the file."""
         labels = {"train": self.train, "test": self.test, "class_names": self.class_names}
         columns = {f"{COLUMN}{name}": _encode(c) for name, c in self.columns.items()}
         test_columns = {f"{TEST_COLUMN}{name}": _encode(c) for name, c in self.test_columns.items()}
@@ -39,7 +39,7 @@ class Labels(ArrayFile):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the labels whose `to_arrays` returned these arrays."""
+        """Rebuild the labels from the arrays that `to_arrays` returned."""
         names = tuple(str(name) for name in arrays["class_names"])
         columns = [_decode_columns(arrays, prefix) for prefix in (COLUMN, TEST_COLUMN)]
         return cls(arrays["train"], arrays["test"], names, *columns)
@@ -81,7 +81,7 @@ class Dataset(ArrayFile):
         return ImageInfo(num_classes, (height, width, channels), self.mean, self.std)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays of the file by name."""
+        """Return the arrays of the file, by their names in the file."""
         return {
             "train_images": self.train_images,
             "test_images": self.test_images,
@@ -120,5 +120,5 @@ class Pictures(ArrayFile):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Pictures:
-        """Return the pictures whose `to_arrays` returned these arrays."""
+        """Rebuild the pictures from the arrays that `to_arrays` returned."""
         return cls(cast(Showing, str(arrays["keep"])), arrays["place"], arrays["images"])

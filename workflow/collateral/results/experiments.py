@@ -47,10 +47,10 @@ class Probe(ArrayFile):
     cka_base: NDArray[np.float64] | None = None  # (R, 4), the same with the base's features
     cka_features: NDArray[np.float32] | None = None  # (E, D), Retrain's, to compare two Retrains
     cka_part: NDArray[np.int64] | None = None  # (E,), index of the part of each example
-    resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), the first is 0
-    resurface_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), on the forget set
-    resurface_near_accuracy: NDArray[np.float64] | None = None  # (R, S + 1)
-    resurface_test_accuracy: NDArray[np.float64] | None = None  # (R, S + 1)
+    resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), 0 and the S measured steps
+    resurface_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), forget set
+    resurface_near_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), near examples
+    resurface_test_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), test examples
 
     def row(self, run: str) -> int:
         """Return the row of a run in the arrays."""

@@ -28,7 +28,7 @@ def pictures(
     code: Code = "",
     out: Annotated[Path, "pictures.npz"],
 ) -> None:
-    """Select the images of listed neighbours; write them with their record."""
+    """Write the images of the examples that `neighbours` lists, unless withheld, and a record."""
     root = data.parent
     dataset = Dataset.load(verify(data, root))
     nearest = Neighbours.load(verify(neighbours, root))

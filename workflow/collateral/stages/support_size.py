@@ -20,7 +20,7 @@ from collateral.training.run_method import Method, load_method, read_chosen_para
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
-# Parameters that fix the support to exactly k examples, unlike other runs of LTD.
+# Values that replace LTD's parameters, so that the support has exactly k examples.
 BY_K: dict[str, Any] = {"min_similarity": None, "k_each": None, "search": "exact"}
 
 

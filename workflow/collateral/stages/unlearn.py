@@ -72,7 +72,7 @@ def unlearn(
     )
     if prepared:
         prepared.add_to(this)
-    # Delete the file of an earlier run that was tracked.
+    # Delete epochs.npz, which an earlier run may have left if it was tracked.
     (job.out / layout.EPOCHS).unlink(missing_ok=True)
     write_results(job.out, model, session, this, record)
     checkpoints.clear()

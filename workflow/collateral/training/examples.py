@@ -61,7 +61,7 @@ class Images:
 
 
 def move_to(tensor: Tensor, device: torch.device) -> Tensor:
-    """Move a tensor from the host to a device, without waiting for a GPU."""
+    """Copy a tensor from the host to a device; on a GPU, do not wait until the copy is done."""
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)

@@ -77,7 +77,7 @@ def _lock(name: str) -> bool:
 
 
 def _holders(name: str) -> str:
-    """Describe the processes that hold a name or some of its slots."""
+    """Describe the processes that hold a lock or some of its slots."""
     found = dict.fromkeys(holder for slot in _slots(name) if (holder := _holder(slot)))
     return ", ".join(found) or "a process that ends"
 

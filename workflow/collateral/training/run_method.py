@@ -42,7 +42,10 @@ class Prepared:
     def save(
         self, folder: Path, device: torch.device, root: Path, record: Mapping[str, Any]
     ) -> None:
-        """Write a folder with a record, which trials, sweeps and runs can share."""
+        """Write the result of `prepare` and a record to a folder that several jobs can share.
+
+        These jobs are trials, sweeps and runs.
+        """
         tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
         write_tensors(tensors, self.tensors)
         write_json(report, {"reported": self.reported, "history": self.history})

@@ -189,7 +189,7 @@ def _within(
 
 
 def are_within(values: Iterable[float], limits: Limits) -> bool:
-    """Tell whether all values are within limits: `above` and `below`, or `least` and `most`."""
+    """Tell whether all values keep the limits: `above`, `below` (strict), `least`, `most` (not)."""
     return all(LIMITS[name](value, limit) for value in values for name, limit in limits.items())
 
 

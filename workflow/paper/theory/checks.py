@@ -14,8 +14,8 @@ from paper.theory import logistic_regression as logistic
 from paper.theory.identities import PROPOSITIONS, Size, error
 from paper.theory.interpolation import Array, Points, draw_points, join, sigma
 
-# Sizes: (n, d) for P2 to P4, which is (d, n) for P1; number of deleted points; number of steps.
-# The first row is the size of the paper's synthetic experiment on P2.
+# Sizes for Propositions 2 to 4: n, d, number of deleted points, number of steps; for Proposition 1,
+# d comes first, then n. The first row has n and d of the paper's experiment on Proposition 2.
 DATA_SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
 DEFAULT_TOLERANCE = 1e-9
 # Stricter tolerances for identities whose two sides differ only by rounding error.
@@ -123,7 +123,10 @@ def limit_errors(data: Points, lambdas: Array) -> Array:
 
 
 def random_labels_end(rng: np.random.Generator, runs: int) -> End:
-    """Run P2 on one data set under assumption A.1; the mean logits should approach 0."""
+    """Run random labels (Proposition 2) on one data set under assumption A.1.
+
+    The mean of the logits over runs should approach 0.
+    """
     data, x_q = draw_points(rng, 1, 4, 6, 2), rng.standard_normal((10, 6))
     T, lam = 5_000, 0.1
     labels = logistic.draw_labels(rng, (T, runs, 2))
@@ -133,7 +136,10 @@ def random_labels_end(rng: np.random.Generator, runs: int) -> End:
 
 
 def retain_finetuning_end(rng: np.random.Generator, runs: int) -> End:
-    """Run P3 on one data set under assumption A.1; the mean should approach theta^(lam)."""
+    """Run retain fine-tuning (Proposition 3) on one data set under assumption A.1.
+
+    The mean of the logits over runs should approach the logits of theta^(lam).
+    """
     data, x_q = draw_points(rng, 1, 4, 6, 2), rng.standard_normal((10, 6))
     T, lam = 10_000, 0.1
     y_R = sigma(data.z_R)

@@ -55,7 +55,7 @@ QUERIES = 10_000
 
 
 def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
-    """Run P1 as in figure 2 (left), with the gradient of the mean loss: eta = lr / n."""
+    """Run gradient ascent (Proposition 1) as in figure 2, left; of the mean loss: eta = lr / n."""
     n, d, lr, T = ASCENT
     X, eta = rng.standard_normal((runs, n, d)), lr / n
     x_f, x_q = X[:, 0], X[:, 1:]
@@ -111,7 +111,7 @@ def _scalings(x_f: Array, setting: Setting) -> dict[str, Estimate]:
 
 
 def random_labels(rng: np.random.Generator, runs: int) -> Panel:
-    """Run P2 as in figure 2 (right): lam = 0, unit queries drawn from span(X_R')."""
+    """Run random labels (Proposition 2) as in figure 2, right; lam = 0, queries in span(X_R')."""
     n, d, lr, T = LABELS
     data = draw_points(rng, runs, n, d, 1)
     labels = logistic.draw_labels(rng, (T, runs, 1))

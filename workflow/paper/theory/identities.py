@@ -47,7 +47,7 @@ class Sides(NamedTuple):
 
 
 def error(sides: Sides) -> float:
-    """Return the largest relative error: max |left - right| along the last axis over the scale."""
+    """Return the largest relative error: max |left - right| on the last axis, divided by scale."""
     difference = np.abs(sides.left - sides.right).max(-1)
     scale = np.abs(sides.right).max(-1) if sides.scale is None else sides.scale
     return float(np.max(difference / scale))

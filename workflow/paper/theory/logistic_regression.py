@@ -113,7 +113,7 @@ def residual(theta_retrain: Array, X_F: Array, v_F: Array) -> Array:
 
 
 def draw_targets(rng: np.random.Generator, T: int, m: int, y_R: Array) -> Array:
-    """Draw labels of T steps for [X_F; X_R]: random ones on F, the true soft targets on R."""
+    """Draw the labels of [X_F; X_R] for each of T steps: random on F, true soft targets on R."""
     return join(draw_labels(rng, (T, *y_R.shape[:-1], m)), y_R)
 
 

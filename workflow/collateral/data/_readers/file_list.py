@@ -145,7 +145,7 @@ def find_listed(
 
 
 def index_paths(files: Sequence[str]) -> dict[str, int]:
-    """Return the index of every path, with accents as composed and as decomposed characters."""
+    """Map every path to its index, as it is written and with composed accents (Unicode NFC)."""
     composed = {unicodedata.normalize("NFC", file): place for place, file in enumerate(files)}
     return composed | {file: place for place, file in enumerate(files)}
 

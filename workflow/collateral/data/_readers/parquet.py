@@ -170,7 +170,7 @@ def find_files(split: SplitOptions, image: str | None, label: str | None) -> Par
 
 
 def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:
-    """Return the part (such as `train`) that the folder or the start of a file name names."""
+    """Return the part (such as `train`), read from the folders or the start of the file name."""
     *folders, name = path.relative_to(folder).parts if path != folder else (path.name,)
     own = name.removesuffix(SUFFIX).lower().replace("_", "-").split("-")[0].split(".")[0]
     return next((part for part in parts if part in (own, *map(str.lower, folders))), None)

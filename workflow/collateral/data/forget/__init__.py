@@ -1,4 +1,4 @@
-"""Kinds of forget sets, one file each: `Params`, `select`, `chosen`, `count`.
+"""Kinds of forget sets, one file each; each file has `Params`, `select`, `chosen` and `count`.
 
 A kind that names classes has `problems`, which checks them. A kind that names examples has `unfit`,
 which checks them against the size and the columns of the data set. A kind that depends on trained

@@ -1,4 +1,4 @@
-"""Train examples in a list of files: paths below the folder of the data, one per line.
+"""Train examples whose paths, below the folder of the data, are in a list: one path per line.
 
 Empty lines and lines that start with # are skipped; write `./#1.png` for a file with such a name.
 """

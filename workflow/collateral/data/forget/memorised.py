@@ -35,7 +35,7 @@ problems, unfit, count, chosen = hardest.problems, hardest.unfit, hardest.count,
 
 
 def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the train examples that are memorised most or least, ascending."""
+    """Return the sorted indices of the train examples that are memorised most or least."""
     # The least memorised have a value near zero; one far below zero is noise of the estimate.
     values = memorised if params.level == "high" else -abs(memorised)
     return hardest.take_largest(labels, params, values)

@@ -59,7 +59,7 @@ def find_other_classes(cell: CellTable) -> list[str]:
 
 
 def find_points(cell: CellTable, run: str) -> Points:
-    """Return the classes whose similarity and drop are defined."""
+    """Return the classes that have both a similarity and an accuracy drop (neither is NaN)."""
     names, factor = find_other_classes(cell), find_metric("class_drop").factor
     reach = factor * t_quantile(len(cell.seeds))
     drops = [factor * cell.values(run, "class_drop", at=name) for name in names]

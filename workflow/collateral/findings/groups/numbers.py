@@ -64,7 +64,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _find_places(cell: CellResults) -> Iterator[Place]:
-    """Yield the examples of each group: near, far, and in the class `positive` and outside."""
+    """Yield four parts of each group: near, far, of the class `positive`, of other classes."""
     labels, retain = cell.labels, cell.split.retain
     columns = {
         "retain": {name: column[retain] for name, column in labels.columns.items()},

@@ -96,7 +96,7 @@ def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) 
 
 
 def sound_cells(table: BenchmarkTable, run: str) -> list[CellTable]:
-    """Return the cells in which no seed of a run diverged or collapsed; all for the reference."""
+    """Return the cells where no seed of a run diverged or collapsed; for the reference, all."""
     return [
         cell
         for cell in table.cells
@@ -122,7 +122,10 @@ def _pair_results(cell: CellResults, run: str) -> list[tuple[Result, Result] | N
 
 @dataclass(frozen=True)
 class SimilarityProfile:
-    """One subset of a cell: similarity, nearness and hardness of its examples by seed."""
+    """Similarity, nearness and hardness of the examples in one subset of a cell, for each seed.
+
+    Similarity is a number; nearness is a mask, true for the most similar examples.
+    """
 
     cell: CellResults
     name: str

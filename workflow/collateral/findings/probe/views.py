@@ -63,7 +63,7 @@ TABLES = {
         "If the accuracies on near and test examples rise too, the model recovers from damage.",
     ),
 }
-FEW_KEPT = 20  # examples of a class below which a new head hardly learns it
+FEW_KEPT = 20  # with fewer retained examples of a class, a new head hardly learns the class
 FEW = "Few examples to fit on, so that the linear probe is low for every model: {classes}."
 CAPTION = "Probes of the finished models: {title}. {spread}"
 CKA_HEADINGS = {

@@ -76,7 +76,7 @@ def bin_rows(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
 def _column_rows(
     run: str, seed: int, places: Sequence[int] | NDArray[Any], columns: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """Yield one row per metric and place; a place is a support size or a bin."""
+    """Yield one row per metric (a column) and place (a support size, or the index of a bin)."""
     for name, values in columns.items():
         for at, value in zip(places, values, strict=True):
             yield Row(run, f"support_{name}", float(value), seed, at=int(at))

@@ -29,7 +29,7 @@ from collateral.plots.style import DARK, Look
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable
 
-TEACHER_NOISE = "teacher-noise"  # base name of the table and of the plot
+TEACHER_NOISE = "teacher-noise"  # base name of the files of the table and of the plot
 TEACHER_SEED = "teacher_seed"
 OWN = "“own” marks the value that the method has in all other tables and figures."
 NOISE_TABLE_CAPTION = (
@@ -68,7 +68,7 @@ NOISE_CAPTION = (
     "per teacher and seed. On the dotted line a student has its teacher's UA. Dashed: Retrain; "
     "grey: the range of 95 % of the means of other retrainings."
 )
-DECADE = 10.0  # ratio of the largest to the smallest value from which the axis is logarithmic
+DECADE = 10.0  # the axis is logarithmic if largest value / smallest value is at least this
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def find_teacher_noise(cell: CellTable) -> list[TeacherNoise]:
 
 
 def _read_noise(cell: CellTable, sweep: Sweep) -> TeacherNoise:
-    # The method's own run counts as one more teacher seed.
+    # The run of the method itself counts as one more teacher seed.
     teacher, student, epochs = (
         np.array([cell.values(run, metric) for run in sweep.values])
         for metric in ("teacher_ua", "ua", "teacher_epochs")
@@ -249,7 +249,7 @@ def _noise_series(cell: CellTable, noise: TeacherNoise) -> Series:
 
 
 def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
-    """Return the runs of a sweep that did not fail in all seeds, sorted by the varied value."""
+    """Return the runs of a sweep with at least one successful seed, sorted by the varied value."""
     known = [run for run in sweep.numbers if run in cell.kinds and not cell.has_failed(run)]
     return sorted(known, key=lambda run: sweep.numbers[run])
 

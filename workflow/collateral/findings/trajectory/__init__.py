@@ -23,7 +23,7 @@ _BY_EPOCH = {
 }
 METRICS = {
     **epoch_metrics(_BY_EPOCH),
-    # These metrics count as costs, because measured seconds differ each time a run is repeated.
+    # These metrics count as costs, because the measured seconds differ whenever a run is repeated.
     "budget_gap": replace(
         GAPS["avg_gap"],
         label="Avg. Gap in time",

@@ -58,11 +58,13 @@ PLOT_CAPTION = (
 )
 ERROR = "Forgetting error:\nmean of |ΔUA|, |ΔMIA| (points)"
 DAMAGE = "Damage: near − far loss (points)"
-MIN_RANGE = 5.0  # smallest range of an axis in points, so that noise does not fill it
+# Minimum range of an axis in percentage points, so that noise does not fill the plot.
+MIN_RANGE = 5.0
 ROOM = 0.12  # share of the data range that is left empty at each end of an axis
-# A run is drawn at the edge if its last gap exceeds 2 base gaps and 3 median gaps.
+# A run is drawn at the edge if its final gap exceeds both 2 x the base model's gap and 3 x the
+# median final gap of the other runs.
 FAR_FROM_BASE, FAR_FROM_MEDIAN = 2, 3
-AREA, LAST_AREA = 6.0, 30.0  # areas of the dots of an epoch and of the last epoch
+AREA, LAST_AREA = 6.0, 30.0  # areas of the dots: of each epoch, and of the last epoch
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class RunPath:
     error: Floats
     damage: Floats
     is_paced: bool  # whether the learning-rate schedule depends on the number of epochs
-    _within: dict[int, tuple[float, int]]  # gap and epoch by share of Retrain's cost
+    # (gap, epoch) within each budget, by budget in percent of Retrain's cost.
+    _within: dict[int, tuple[float, int]]
 
     def in_points(self) -> RunPath:
         """Return the path with distances in points instead of rates."""

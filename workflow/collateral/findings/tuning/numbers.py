@@ -19,7 +19,7 @@ RULE_FIELDS = ("ua", "ra", "ra_affected", "num_affected")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield gaps and numbers of the chosen, default and nearest trial, and each rule's regret."""
+    """Yield gaps of the chosen, default and Retrain-nearest trial, and the regret of each rule."""
     retrained = {name: float(cell.values(cell.reference, name)[0]) for name in COMPARED}
     teacher_ua = find_teacher_ua(cell)
     for method in cell.tuned:

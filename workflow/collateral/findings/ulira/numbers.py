@@ -21,14 +21,14 @@ from collateral.metrics.likelihood_attacks import (
 )
 from collateral.metrics.statistics import tpr_at_one_percent
 
-Part = tuple[str, At]  # subset and its part, as `at` names it: near, far or a bin
+Part = tuple[str, At]  # subset, and the value of `at` for its part: near, far or a bin
 
 
 class Attack(NamedTuple):
     """How well an attack separates seen from unseen examples."""
 
     aucs: Floats  # AUC of each shadow model; NaN for a model that diverged
-    tpr: float  # TPR at an FPR of 1 %, over all models
+    tpr: float  # TPR at an FPR of 1 %, with the examples of all models pooled
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -124,7 +124,7 @@ def compare_rows(
     differences = {run: values - null for run, values in by_run.items()}
     is_bin = isinstance(part[1], int)
     alone = {run: compare({run: values})[run] for run, values in differences.items() if is_bin}
-    limit = 1 - null  # an AUC is at most 1
+    limit = 1 - null  # largest possible difference, because an AUC is at most 1
     for run, found in (alone or compare(differences)).items():
         known = differences[run][~np.isnan(differences[run])]
         mean = known.mean() if len(known) else math.nan

@@ -54,7 +54,7 @@ READING = (
     "dashed: before unlearning. Bars: intervals over {models} shadow models, right by Holm. "
     f"{COVERAGE}"
 )
-MIN_REACH = 0.05  # smallest limit of the axis of AUC changes, so that noise does not fill it
+MIN_REACH = 0.05  # minimum limit of the axis of AUC changes, so that noise does not fill the plot
 
 
 def tables(cell: CellTable) -> Iterator[Table]:

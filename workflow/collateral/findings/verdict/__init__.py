@@ -10,9 +10,10 @@ AFTER = ("accuracy", "epochs", "membership", "locality")
 TITLE = "What is the verdict on each method?"
 PLACE = "summary"
 ORDER = 5
-DAMAGED = "retain"  # the set on which damage is counted
-BROKEN = ("diverged", "collapsed")  # ends of a seed that make a method collapsed
-# The first that holds; the column `at` of the long table has the word.
+DAMAGED = "retain"  # subset on which damage is measured
+# If any seed has one of these statuses, the method counts as collapsed.
+BROKEN = ("diverged", "collapsed")
+# Verdicts in the order in which they are tried; the first that applies is in the column `at`.
 VERDICTS = (
     "collapsed",
     "did not forget",

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
-PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))  # where losses are tested
-MOST = {"damage": 2.0}  # largest possible difference of a measure, where it is not 1
+# (part, subset) pairs on which losses are tested.
+PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))
+MOST = {"damage": 2.0}  # largest possible difference of a measure, if it is not 1
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -50,7 +51,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     methods = [run for run, kind in kinds.items() if kind == "method"]
     if methods:
         yield from verdict_rows(looks, methods)
-    # A control is a family of its own: it does not make the tests of the methods stricter.
+    # Controls are corrected separately (Holm): they do not make the tests of methods stricter.
     for run in kinds:
         if run not in methods:
             yield from against.comparison_rows(run, run_tests(against.samples([run]), level), 0)

@@ -30,10 +30,12 @@ from collateral.metrics.equivalence import FACTOR, equivalence_p, mover_limit, t
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
-MIDPOINT = TESTS.index("midpoint")  # the last test; all others are of the measures
-POWER_80 = 0.8416  # quantile of the normal law: a seed count is proposed if it decides in 80 %
-LEAST_SHARE = 0.5  # of Retrain's TA: a method with less has collapsed
-MOST_SEEDS = 100  # largest number of seeds that is proposed
+# Index of the midpoint test, which is last; every other test belongs to one measure.
+MIDPOINT = TESTS.index("midpoint")
+# 80 % quantile of the normal distribution: the proposed number of seeds has power 80 %.
+POWER_80 = 0.8416
+LEAST_SHARE = 0.5  # a method whose TA is below this share of Retrain's TA has collapsed
+MOST_SEEDS = 100  # maximum number of seeds that is proposed
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Samples:
     runs: Floats  # (..., methods, measures, seeds); NaN where undefined
     retrained: Floats  # (..., measures, seeds)
     base_ua: Floats  # (..., seeds)
-    steps: Floats  # (measures,): change of a measure by one example
-    stated: Floats  # (measures,): margins of the config, NaN where the margin is estimated
+    steps: Floats  # (measures,), change of a measure if one example changes
+    stated: Floats  # (measures,), margins stated in the config; NaN where the margin is estimated
 
     @property
     def reference(self) -> Floats:
@@ -77,11 +79,12 @@ class Samples:
 class Tested:
     """Results of the tests, arrays (..., methods, measures); the last measure is the midpoint."""
 
-    mean: Floats  # difference from Retrain
-    low: Floats  # ends of its interval, at the level at which Holm tests it
+    mean: Floats  # mean difference from Retrain
+    # Ends of the confidence interval, at the level that Holm's method gives to the test.
+    low: Floats
     high: Floats
-    p: Floats  # adjusted by Holm over all methods and measures
-    equivalence_low: Floats  # ends of the 90 % interval
+    p: Floats  # p-values, adjusted by Holm's method over all methods and measures
+    equivalence_low: Floats  # ends of the 90 % confidence interval, for the equivalence test
     equivalence_high: Floats
     equivalence_p: Floats
 
@@ -137,7 +140,7 @@ def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
     first, second = _scaled(runs), _scaled(reference)
     smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
     own, other = (np.maximum(moments(values)[1], smallest) for values in (first, second))
-    # Retrain counts once: its samples differ between methods only where a method has no rate.
+    # Count Retrain once: its samples are equal for all methods, except where a method has no rate.
     pool = np.concatenate([own, other[..., :1, :]], axis=-2)
     is_known = ~np.isnan(pool).all(axis=-2, keepdims=True)
     typical = np.nanmedian(np.where(is_known, pool, 0.0), axis=-2, keepdims=True)
@@ -221,7 +224,7 @@ def decide(
 def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
     """Tell which methods did not forget: by UA, or by MIA where UA has no room to fall."""
     by_ua = tested.p[..., MIDPOINT] < level
-    # Where the base model's UA is unknown, neither is asked.
+    # If the base model's UA is unknown (NaN), MIA is not used either.
     is_without_room = ~samples.is_forgettable & ~np.isnan(samples.room)
     return by_ua | (is_without_room[..., None] & tested.is_below("mia"))
 
@@ -276,7 +279,7 @@ def _is_equivalent_with(samples: Samples, plain: Contrast, count: int, level: fl
     by_mover = mover_limit(away, spread, count - 1, level / 2) < 0
     stated = tost_p(away, samples.stated) < level
     passes = np.where(np.isnan(samples.stated), by_example | by_mover, stated)
-    # Measures that are undefined do not count, but UA and damage must be defined.
+    # Undefined measures are ignored, except UA and damage, which must be defined.
     is_undefined = np.isnan(plain.mean[..., : len(MEASURES)])
     is_tested = ~is_undefined[..., (UA, DAMAGE)].any(axis=-1)
     return np.asarray((passes | is_undefined).all(axis=-1) & is_tested)

@@ -26,7 +26,7 @@ from collateral.metrics.equivalence import is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.table import CellTable
 
-DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # the tests, as their metrics begin
+DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # tests; prefixes of their metrics' names
 RATE = "judged_rate"
 LEAST_P = 0.001
 NAMES = {
@@ -46,7 +46,7 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    title: str  # the verdict as shown: "cannot tell" with the number of seeds
+    title: str  # the verdict as shown to readers; "cannot tell" includes the number of seeds needed
     sentence: str
 
 
@@ -82,7 +82,7 @@ def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
 
 
 def _find_far_losses(cell: CellTable, run: str) -> list[str]:
-    """Return the far losses above zero beyond chance, and above the margin."""
+    """Return the far losses that are significantly above zero, and larger than the margin."""
     return [
         at
         for at in ("far", "far_test")

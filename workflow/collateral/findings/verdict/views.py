@@ -64,7 +64,7 @@ NO_LOOKS = (
     "Deciding again after adding seeds raises the error above 5 %, unless the config declares "
     "`looks` beforehand."
 )
-MOST_LISTED = 20  # seeds that are written out in the line for the config
+MOST_LISTED = 20  # maximum number of seeds written out in the proposed line of the config
 LOOKS = "Looks declared in the config: {looks}."
 PLOT_CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
@@ -74,16 +74,16 @@ PLOT_CAPTION = (
     "margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at its edge, "
     "hollow."
 )
-# Times are in the table of costs alone, so that captions are the same on a rerun.
+# Times are only in the table of costs, so that captions do not change if a run is repeated.
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
 MARGIN_LABEL = "Margin: counts as equal"
 CONTROL_MARKERS = "XP*h"
-EDGE = 0.03  # share of its range that the plot adds at either end
-LEAST_REACH = 5.0  # points that the plot covers at least
-ROOM = 1.15  # of the largest number
-AREA = 220.0  # of a run that takes as long as Retrain, in square points
+EDGE = 0.03  # share of the axis range that the plot adds at each end
+LEAST_REACH = 5.0  # minimum range of the axes, in percentage points
+ROOM = 1.15  # the axes end at this factor times the largest value
+AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
-MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
+MOST_SHARE = 1.5  # marks stop growing at this share of Retrain's time
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -197,7 +197,7 @@ def words(cell: CellTable) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of a cell, if something can be drawn and no check is red."""
+    """Yield the plot of a cell; nothing if there is no data to draw or a check failed."""
     records = [] if red_gates(cell) else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:

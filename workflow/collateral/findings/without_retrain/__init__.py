@@ -5,7 +5,7 @@ There is no verdict, because only Retrain shows how a model without the forgotte
 
 from collateral.contract.metrics import Metric
 
-NEEDS = "original"  # only for benchmarks whose reference is the base model
+NEEDS = "original"  # this finding is only for benchmarks whose reference is the base model
 AFTER = ("accuracy", "membership", "locality", "reported")
 TITLE = "What was forgotten, and what lost?"
 PLACE = "summary"

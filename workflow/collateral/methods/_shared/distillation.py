@@ -12,7 +12,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Maps augmented images of forget examples, and their indices (b,), to soft labels (b, C).
+# Maps augmented images of b forget examples and their indices (b,) to soft labels (b, C).
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 

@@ -24,7 +24,7 @@ from collateral.training.inference import BATCH_SIZE
 # Number of per-example gradients computed at once, chosen by benchmarks/bench_iu.py.
 CHUNK_SIZE = 32
 
-# A loss maps logits (b, C) and labels (b,) to the mean loss of the examples.
+# A loss maps the logits (b, C) and labels (b,) of b examples to their mean loss.
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 

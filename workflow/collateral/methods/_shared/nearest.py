@@ -10,7 +10,8 @@ from torch import Tensor
 CHUNK_ENTRIES = 2**24
 CHUNK_KEYS = 2**18
 
-# Function from m to the indices (q, m) of each centre's m nearest keys, in chunks; -1 means none.
+# Function from m to the indices of the m nearest keys of each centre, yielded in chunks (q, m) of q
+# centres; -1 means that no key was found.
 Search = Callable[[int], Iterable[Tensor]]
 
 
@@ -74,7 +75,8 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
     first = 0
     for places in search(min(most, num_keys)):
         ranks = torch.arange(1, places.shape[1] + 1, dtype=torch.float64)
-        sizes = ranks / shares[first : first + len(places), None]  # (q, m)
+        # (q, m), support size at which each neighbour enters.
+        sizes = ranks / shares[first : first + len(places), None]
         is_found = places >= 0
         depth.scatter_reduce_(0, places[is_found], sizes[is_found], "amin")
         first += len(places)
@@ -84,7 +86,7 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
     """Return the depths of all keys; they are exact for the `size` keys of smallest depth."""
     largest = shares.max().item()
-    # The search starts with twice the share of each centre, because centres share neighbours.
+    # The search starts with twice the largest share, because centres have neighbours in common.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)

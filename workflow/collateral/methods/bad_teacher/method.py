@@ -18,7 +18,8 @@ from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
-BARE_STD = 0.02  # standard deviation of weights outside of layers, such as a class token
+# Standard deviation of initial weights that belong to no layer, such as a class token.
+BARE_STD = 0.02
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:

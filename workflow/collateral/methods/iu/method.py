@@ -17,7 +17,7 @@ from collateral.methods.iu.params import Params, Prepare
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
-# Unit of `relative`: n_f / n in the paper, for half of the class couch (250 of 50,000 examples).
+# n_f / n in the paper for half of the class couch, 250 of 50,000; `relative` scales alpha to it.
 PAPER_SHARE = 0.005
 
 # Function that returns the clean or augmented images of examples.
@@ -34,7 +34,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     else:
         first = torch.arange(min(params.samples + 2, len(task.retain)))
         direction = run_woodfisher(model, view(task.retain.select(first)), v, params)
-    # Relative change of the step by the Fisher matrix; 0 means a plain gradient step.
+    # Relative change of the step that the Fisher matrix causes; 0 means a plain gradient step.
     plain = v / params.damping
     run.report(curvature_correction=((direction - plain).norm() / plain.norm()).item())
     return by_parameter(model, direction)

@@ -19,7 +19,7 @@ from collateral.training.examples import Batch, Examples
 
 BATCH_SIZE = 64  # number of examples per batch, chosen by benchmarks/bench_iu.py
 
-Directions = dict[str, Tensor]  # directions, (K, *shape), by parameter name
+Directions = dict[str, Tensor]  # K directions for each parameter, (K, *shape), by parameter name
 Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
 
 
@@ -85,11 +85,12 @@ def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
 
 
 def _conv_products(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
-    # Weights of all directions as one layer, (K C_out, ...).
+    # Weights of all K directions as one layer, (K x C_out, ...).
     weights = directions["weight"].flatten(0, 1)
     weights = weights.contiguous(memory_format=torch.channels_last)
     output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
-    output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))  # (b, pixels, K, C_out)
+    # (b, pixels, K, C_out), for b examples.
+    output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))
     result = output.mul_(_by_pixel(delta)[:, :, None]).sum(1).sum(2)
     if layer.bias is not None:
         result += delta.sum((2, 3)) @ directions["bias"].T

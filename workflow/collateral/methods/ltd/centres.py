@@ -23,8 +23,8 @@ from collateral.methods._shared.nearest import (
 class Centres:
     """Centres in feature space, and the centre of each forget example."""
 
-    directions: Tensor  # (c, D)
-    cluster: Tensor  # (n_f,), index of the centre of each forget example
+    directions: Tensor  # (c, D), directions of the c centres
+    cluster: Tensor  # (n_f,), index of the centre of each of the n_f forget examples
 
     @property
     def shares(self) -> Tensor:
@@ -50,7 +50,8 @@ class Support:
 
     support: Tensor
     similarity: Tensor  # (n,), cosine with the nearest centre; NaN if not computed
-    # Function from a centre to the mask of its neighbours in the support; None for a single centre.
+    # Function from the index of a centre to the mask of its neighbours in the support; None if
+    # there is only one centre.
     is_near: Callable[[int], Tensor] | None = None
 
 
@@ -58,10 +59,10 @@ class Support:
 class Neighbourhood:
     """Retained examples, searchable by their similarity to several centres."""
 
-    retain: Tensor  # (n, D)
+    retain: Tensor  # (n, D), features of the n retained examples
     centres: Centres
     search: Search
-    scores: Tensor | None  # (n,), cosine with the nearest centre; None if approximate
+    scores: Tensor | None  # (n,), cosine with the nearest centre; None if the search is approximate
 
     def with_size(self, size: int) -> Support:
         """Return `size` examples: the nearest of each centre, in proportion to its share."""

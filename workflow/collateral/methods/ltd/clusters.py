@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import normalize
 
-# Kaufman and Rousseeuw (1990): a silhouette above this limit means "a reasonable structure".
+# Kaufman and Rousseeuw (1990): a silhouette score above this value means "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
 STARTS = 10
 MOST_CLUSTERS = 10  # largest number of clusters that `auto` tries

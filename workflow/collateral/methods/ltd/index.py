@@ -10,8 +10,9 @@ from torch.nn.functional import normalize
 
 from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
-LEAST_PER_CELL = 39  # smallest number of examples per index cell for which faiss prints no warning
-# Rounds, and examples per cell, of faiss's k-means; twenty times as fast as the defaults.
+LEAST_PER_CELL = 39  # minimum number of examples per index cell; with fewer, faiss prints a warning
+# Iterations of faiss's k-means, and maximum number of training examples per cell; with these values
+# k-means is 20 times as fast as with the defaults.
 ROUNDS, PER_CELL = 5, 64
 PROBES = 16  # number of index cells searched per query; see benchmarks/bench_support.py
 

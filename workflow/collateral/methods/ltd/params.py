@@ -20,7 +20,7 @@ from collateral.contract.params import (
 from collateral.contract.work import Sizes, Work, inference_work, training_work
 from collateral.plugins.find import MODEL
 
-# Assumed support size and number of clusters for the estimate of work, if they are unknown.
+# Support size and number of clusters assumed in the estimate of work, if they are not known.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
 
 

@@ -27,8 +27,10 @@ NUM_CHECKED = 100
 
 
 def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the indices of the support in the retained set, with its similarities.
+    """Return the indices of the support, and the similarity of each retained example.
 
+    The indices are positions in the retained set. Similarity is the cosine with the mean of the
+    forget set, or with the nearest centre.
     With clusters, also return the `cluster` of each forget example, and the mask `parts`
     (clusters, support): which support examples are neighbours of which cluster.
     """
@@ -61,12 +63,12 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 class AroundMean:
     """Retained examples, ranked by their similarity to the mean of the forget set."""
 
-    scores: Tensor  # (n,)
+    scores: Tensor  # (n,), scores of the n retained examples
     which: str
     generator: torch.Generator
 
     def with_size(self, size: int) -> Support:
-        """Return the `size` closest, farthest or random examples."""
+        """Return `size` examples: closest to the mean of the forget set, farthest, or random."""
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:

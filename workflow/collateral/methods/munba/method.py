@@ -23,7 +23,8 @@ from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
 FALLBACK = 0.1  # weight of the forget gradient if there is no bisector, as in the public code
-OPPOSED = 1e-6  # smallest 1 + cosine for which float32 can represent a bisector
+# Minimum of 1 + cosine of the two gradients; below it, float32 cannot represent their bisector.
+OPPOSED = 1e-6
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -73,7 +74,7 @@ def bargaining_weights(r: Sequence[Tensor], u: Sequence[Tensor]) -> tuple[Tensor
     rr, uu = (torch.stack([part.square().sum() for part in side]).sum() for side in (r, u))
     ru = torch.stack([(a * b).sum() for a, b in zip(r, u, strict=True)]).sum()
     lengths = rr.sqrt() * uu.sqrt()
-    opening = 1 + ru / lengths  # 1 + cosine of both gradients; NaN if one gradient is zero
+    opening = 1 + ru / lengths  # 1 + cosine of the two gradients; NaN if one gradient is zero
     is_agreed = opening > OPPOSED
     a_r, a_u = (1 / (squares.sqrt() * opening.sqrt()) for squares in (rr, uu))
     one = torch.ones_like(a_r)

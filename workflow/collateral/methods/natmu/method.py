@@ -14,7 +14,7 @@ from collateral.training.inference import infer
 from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
-NONE = -1  # index that means: no retained image
+NONE = -1  # index that stands for "no retained image"
 WHITE = 255
 
 

@@ -74,7 +74,7 @@ class Stages:
         self._bound = prepared["remote_loss"].to(run.device)
         self._weights = list(trainable(model).values())
         self.adam = Adam(self._weights, params.ascent_lr, fused=True)
-        # SGD has no momentum, because `repair` projects a velocity of its own.
+        # No momentum here, because `repair` keeps and projects its own momentum buffer.
         self._sgd = SGD(self._weights, params.lr, fused=True)
         size = sum(weight.numel() for weight in self._weights)
         self._state = {
@@ -182,7 +182,7 @@ def distance(losses: Tensor, reference: Tensor) -> Tensor:
 
 def project(vector: Tensor, one: Tensor, other: Tensor, ridge: float) -> Tensor:
     """Return the component of a vector (P,) that is orthogonal to two others."""
-    plane = torch.stack([one, other]).double()  # (2, P)
+    plane = torch.stack([one, other]).double()  # (2, P), two vectors over all P weights
     gram = plane @ plane.T + ridge * torch.eye(2, dtype=plane.dtype, device=plane.device)
     (a, b), (_, c) = gram
     left, right = plane @ vector.double()

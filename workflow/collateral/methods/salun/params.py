@@ -24,7 +24,7 @@ class Prepare(MethodParams):
 
 
 class Params(TrainedParams, Prepare):
-    """SalUn, saliency unlearning (Fan et al., ICLR 2024): RL on the weights that matter to D_f.
+    """SalUn, saliency unlearning (Fan et al., ICLR 2024): random labels on weights salient for D_f.
 
     The saliency of a weight is the absolute gradient of the summed loss on the forget set. The
     fraction `ratio` of all weights with the largest saliency, over all layers together, is trained

@@ -24,7 +24,7 @@ Record = dict[str, Any]
 class OwnFile:
     """A user's file of weights, its config key, and the renaming of its parameters."""
 
-    key: str  # in the benchmark
+    key: str  # key of the file in the benchmark's config
     file: Path
     rename: Mapping[str, str] = field(default_factory=dict, hash=False)
     rte: float | None = None  # seconds that unlearning took, if the user states them
@@ -96,7 +96,7 @@ class Job:
         return self.below(f"{self.out}/{self.record_file}")
 
     def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now, as far as the plan determines it.
+        """Return the record that the job would write if it ran now.
 
         `found` is the record in the results; values that the plan does not know are taken from it.
         """

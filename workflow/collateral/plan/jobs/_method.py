@@ -37,7 +37,8 @@ class Preparations:
         """Find the first job that needs each call of `prepare`."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
-        # In reverse order, so that the first job wins; sweeps come last and change no other run.
+        # Reversed, so that the first job that needs a preparation runs it. Sweeps come last,
+        # so that adding a sweep does not change any other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
         self._teacher = _teacher_folder(cell.teacher)
         self._tunings.pop(self._teacher, None)

@@ -14,8 +14,8 @@ from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.provenance import content_hash
 
-INIT = "init.weights"  # the config's key
-# Weights are excluded, because no number in tables depends on them.
+INIT = "init.weights"  # config key of the initial weights
+# The model's weights are excluded, because no number in tables is computed from them.
 RUN_FILES = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
 
 
@@ -88,7 +88,7 @@ class WeightsJob(Job):
 
     def weights_record(self, found: Record) -> Record:
         """Return the record fields that describe the user's weight file."""
-        for own in self.own_files:  # at most one
+        for own in self.own_files:  # there is at most one
             key = "init" if own.key == INIT else "weights"
             return {key: file_record(own, found.get(key))}
         return {"init": None, "weights": None}

@@ -118,7 +118,7 @@ def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str
 def _all_requirements(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
     sizes = benchmark.config.support_size
     if cell.support_sized and sizes:
-        # Larger support sizes are skipped, if at least two sizes remain.
+        # Only the two smallest sizes must be possible; larger ones are skipped if they are not.
         yield ("support_size", "k"), sizes.k[1]
     yield from _run_requirements(benchmark, cell, cell.runs.values())
 

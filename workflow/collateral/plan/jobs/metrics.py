@@ -28,7 +28,7 @@ class MetricsJob(CellJob):
     @property
     def results(self) -> list[str]:
         """One result file per evaluated job, which represents all files of the job."""
-        # One file per job and not all three, because Snakemake looks up the job of every input.
+        # One file per job instead of all three: Snakemake spends time on every input file.
         jobs = list_cell_jobs(self.benchmark, self.cell)
         results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
         if self.benchmark.evaluates_base(self.cell):

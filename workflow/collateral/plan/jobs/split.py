@@ -56,7 +56,7 @@ class SplitJob(CellJob):
 
     @property
     def models(self) -> list[str]:
-        """Outputs of the base, or margins of the shadow models, by which examples are chosen."""
+        """Files used to choose examples: the base's outputs, or the shadow models' margins."""
         benchmark = self.benchmark
         if self.cell.forget.needs == "base":
             seed = benchmark.base_seed(benchmark.seeds[0])

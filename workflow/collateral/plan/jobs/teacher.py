@@ -35,7 +35,7 @@ class TeacherJob(FirstSeedJob):
 
     @property
     def options(self) -> str:
-        """Options with the method and the parameters of its teacher."""
+        """Options of the job: the method, and the parameters of its teacher."""
         values = as_json(prepare_values(self.spec.method.uses, self.spec.params))
         return shlex.join(["--method", self.spec.method.uses, "--params", values])
 

@@ -30,7 +30,7 @@ Spec = dict[str, Any]
 ROWS = {"name": "rows"}
 NEUTRAL = "#888"  # grey that is visible on light and on dark pages
 WIDTH = 720  # width of a row of panels, in pixels
-AXIS_WIDTH = 50  # part of the width for the tick labels of a panel, in pixels
+AXIS_WIDTH = 50  # width in pixels of a panel's tick labels, which is part of its width
 PIXELS_PER_INCH = 88
 PIXELS_PER_POINT = PIXELS_PER_INCH / 72
 LETTERS = 11  # font size of labels, in pixels
@@ -43,7 +43,7 @@ SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v":
 SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right", "*": STAR}
 CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
 SCALES = {"linear": "", "log": " (log scale)", "sqrt": " (square-root scale)"}
-NAMES = "names"  # description of the layers with labels beside marks
+NAMES = "names"  # description that marks the layers of labels beside marks
 CHANNELS = ("color", "shape", "stroke", "strokeDash")
 IS_SHOWN = "indexof(hidden, datum.run) < 0"
 
@@ -54,9 +54,9 @@ class Key:
 
     label: str
     colour: str
-    symbol: str = ""  # character in the colour of the series
-    dash: str = ""  # dashes of a line in SVG; empty without a line
-    run: str = ""  # run that the switches can hide
+    symbol: str = ""  # character that shows the series in the legend, in its colour
+    dash: str = ""  # dash pattern of the line in SVG; empty if the series has no line
+    run: str = ""  # name of the run that the switches of the page can hide
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ ROOM = 0.05  # share of the axis length that is left empty at each end
 LEAST_HEIGHT = 5.0  # smallest range of an axis of percentages, in percentage points
 GROUP_WIDTH = 0.84  # width of a group of bars, as a share of the distance between groups
 BAR_SHARE = 0.9  # width of a bar, as a share of the distance between bars
-MOST_INTERVAL = 0.1  # intervals widen an axis by at most this share of the means' range
+# Maximum share of the means' range by which intervals extend an axis at each end.
+MOST_INTERVAL = 0.1
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ class Axis:
     title: str = ""
     scale: Scale = "linear"
     limits: Limits | None = None
-    ticks: Mapping[float, str] = field(default_factory=dict)  # if empty, the renderer chooses
+    # Text of each tick, by position; if empty, the renderer chooses the ticks.
+    ticks: Mapping[float, str] = field(default_factory=dict)
     is_reversed: bool = False
-    is_whole: bool = False  # whether ticks are at whole numbers only
+    is_whole: bool = False  # whether ticks are only at integers
     top_title: str = ""  # title of a second set of ticks, above the panel
     top_ticks: Mapping[float, str] = field(default_factory=dict)
 
@@ -50,9 +52,9 @@ class Series:
     look: Look
     x: Sequence[float]
     y: Sequence[float]  # NaN is a gap
-    run: str = ""  # run that the page's switches can hide; if empty, always drawn
+    run: str = ""  # name of the run that the switches of the page can hide; if empty, always drawn
     mark: Mark = "line"
-    low: Sequence[float] = ()  # lower ends of the 95 % intervals; NaN without interval
+    low: Sequence[float] = ()  # lower ends of the 95 % intervals; NaN where there is no interval
     high: Sequence[float] = ()
     n: Sequence[int] = ()  # number of seeds of each value
     noise: Sequence[float] = ()  # half-width of the noise floor at each position
@@ -64,7 +66,8 @@ class Series:
     ring_at: float = math.nan
     is_hollow: bool = False
     is_across: bool = False  # whether intervals are horizontal
-    sets_scale: bool = True  # whether axis limits fit it; False for collapsed runs
+    # Whether axis limits are fitted to this series; False for collapsed runs.
+    sets_scale: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Band:
     low: float = -math.inf
     high: float = math.inf
     label: str = ""
-    colour: str = ""  # if empty, the grey of noise
+    colour: str = ""  # colour of the band; if empty, the grey of the noise floor
     opacity: float = 1.0
 
 
@@ -103,14 +106,14 @@ class Panel:
     levels: Sequence[Level] = ()
     bands: Sequence[Band] = ()
     interval: Literal["bars", "area"] = "bars"
-    dodge: float = 0.0  # x range over which series at one position are spread
+    dodge: float = 0.0  # range of x over which series at the same position are spread out
     height: float = 1.0  # height relative to the plot's row height
     text: str = ""  # text in the upper left corner
     message: str = ""  # text in the middle, such as "undefined"
     value_name: str = "value"  # name of y in the tooltip
     x_name: str = ""  # name of x in the tooltip; if empty, x is omitted
     number_format: str = ".1f"
-    unit: str = ""  # unit of y, with its leading space
+    unit: str = ""  # unit of y, which begins with a space
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class Plot:
     columns: int = 1
     notes: Sequence[str] = ()  # sentences about these results: number of seeds, failed runs
     names_are_legend: bool = False  # whether labels beside marks replace the legend
-    width: float = WIDTH  # width in inches where the text is WIDTH wide
+    width: float = WIDTH  # width in inches, if the text of the page is WIDTH wide
     row_height: float = 2.1  # height of a row of panels on the page, in inches
 
     @property

@@ -47,13 +47,14 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"]
 
 POINTS = 72.0  # points per inch
-FONT = "DejaVu Sans"  # part of matplotlib, so equal on every machine
-LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and the smallest one
+FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
+LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
 THIN = 0.6
 OWN_VALUE = "own value"  # legend text of the ring around a method's own parameter value
-SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3  # widths in a legend, as multiples of its font size
+# Widths in a legend (symbol, gap, space after a label), as multiples of its font size.
+SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
-EDGE = 0.35  # height in inches of ticks and titles of the horizontal axis
+EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
 PANEL_SHARE = 0.85  # height of a row of panels in print, as a share of its height on the page
 TICKS_PER_INCH = 2.4
 NUMBER_WIDTH = 12.0  # width in points of a number above a bar, such as −13
@@ -300,7 +301,7 @@ def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
     share = LEGEND_ROW / height
     engine = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - share * len(rows)))
     figure.set_layout_engine(engine)
-    # Each row is a legend of its own: one legend would fill columns, and leave holes in them.
+    # Each row is a separate legend: a single legend would fill column by column and leave gaps.
     for place, row in enumerate(rows):
         figure.legend(
             [entries[name] for name in row],

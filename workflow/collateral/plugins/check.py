@@ -25,7 +25,7 @@ MEMBERS = {
     FINDING: (),
 }
 METHOD_MEMBERS = ("label", "touches")
-# Exceptions that catch a failed import.
+# Exceptions by which code catches a failed import.
 FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
 
 
@@ -142,7 +142,7 @@ def _missing(name: str, with_packages: bool) -> str:
     root = name.split(".")[0]
     if root == PACKAGE:
         return "" if find_module(name) else f"there is no module {name}"
-    # Without torch, no training runs on this machine, and missing packages are no error.
+    # Without torch, nothing is trained on this machine, and missing packages are not an error.
     if not with_packages or find_spec(root) or not find_spec("torch"):
         return ""
     return f"the package {root} is not installed"

@@ -34,7 +34,7 @@ class Kind:
     what: str
     package: str
     pattern: str  # `*/params.py` if a plug-in is a folder, `*.py` if it is a file
-    # Name of its folder inside a folder of plug-ins; empty if plug-ins cannot add this kind.
+    # Name of the folder for this kind in a folder of plug-ins; empty if plug-ins cannot add it.
     folder: str
 
     @cached_property
@@ -143,7 +143,7 @@ KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
 # Not in KINDS, because stages and commands cannot be added under `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
 COMMAND = Kind("command", "collateral.commands", "*.py", "commands")
-PARTS = ("numbers", "views", "plots")  # that a finding may have
+PARTS = ("numbers", "views", "plots")  # names of the files that a finding may have
 
 
 @cache

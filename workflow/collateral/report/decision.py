@@ -27,7 +27,7 @@ from collateral.results.layout import ORIGINAL
 from collateral.results.plan import About
 from collateral.results.table import BenchmarkTable, CellTable
 
-# Verdicts in the order of preference, each with the symbol and the colour of its chip.
+# Verdicts in the order of preference, each with its symbol and the colour of its label.
 CHIPS = {
     LIKE: ("●", "green"),
     UNDECIDED: ("○", "soft"),
@@ -40,11 +40,12 @@ CHIPS = {
 }
 HARMFUL = (HURT_FAR, HURT, HURT_ALL, COLLAPSED)
 USABLE = (LIKE, UNDECIDED)
-DAMAGE = ("difference", "difference_low", "difference_high")  # metrics of the damage
+# Names of the metrics of damage: mean difference and the ends of its interval.
+DAMAGE = ("difference", "difference_low", "difference_high")
 DOT_WIDTH = 76.0  # width in pixels of the drawing of one damage
-EDGE = 6.0  # pixels that the drawing leaves free at each end
-LEAST_RANGE = 0.05  # the drawing covers at least five points on each side of zero
-MOST_COLUMNS = 4  # cells that are shown side by side; more of them become a matrix
+EDGE = 6.0  # number of pixels that the small plot leaves empty at each end
+LEAST_RANGE = 0.05  # minimum range of the small plot: five percentage points on each side of zero
+MOST_COLUMNS = 4  # maximum number of cells shown side by side; more cells are shown as a matrix
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,15 @@ class Score:
     """One method in one cell: its verdict, its damage with the 95 % interval, its gap and time."""
 
     verdict: str
-    title: str  # the verdict as shown: "cannot tell" with the number of seeds
-    sentence: str  # the verdict in numbers
+    title: str  # the verdict as shown to readers; "cannot tell" includes the number of seeds needed
+    sentence: str  # sentence that states the numbers behind the verdict
     damage: float | None
     low: float | None
     high: float | None
     gap: float | None  # average gap to Retrain
-    share: float | None  # time as a share of Retrain's
-    needed: float | None = None  # number of seeds that would probably decide "cannot tell"
+    share: float | None  # time of the method, as a share of Retrain's time
+    # Number of seeds that would probably be enough to replace "cannot tell".
+    needed: float | None = None
 
     @property
     def is_hurt(self) -> bool:
@@ -78,12 +80,12 @@ class CellColumn:
 
     name: str
     title: str
-    count: int  # forgotten examples
+    count: int  # number of forgotten examples
     seeds: int
     margin: float | None  # largest damage that counts as equal to Retrain's
-    nothing: float | None  # average gap of the model before unlearning
-    retraining: float | None  # average gap of another retraining
-    red: list[str]  # failed checks, which forbid verdicts
+    nothing: float | None  # average gap of the base model, that is, of doing nothing
+    retraining: float | None  # average gap between Retrain and a retraining with another seed
+    red: list[str]  # names of failed checks; if there are any, no verdict is given
 
 
 @dataclass(frozen=True)

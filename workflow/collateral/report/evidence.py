@@ -38,9 +38,10 @@ from collateral.results.table import BenchmarkTable, CellTable, read_tables
 Content = dict[str, Any]
 ENDS = ("low", "high")  # ends of an interval, as names of metrics end
 COLOURS = ("red", "amber", "green")
-# Names of Original in a first and in a later round, before which another model was in use.
+# Labels of Original in the first round, where it is the model before unlearning, and in later
+# rounds, where the model before unlearning is another one.
 FIRST_BEFORE, LATER_BEFORE = "Model before", "Base"
-GIVEN = "given"  # `method` in the record of weights that another tool unlearned
+GIVEN = "given"  # value of `method` in the record of weights that were unlearned by another tool
 GROUPS = "groups"  # name of the finding whose numbers have a group of examples in the column `at`
 MEASURED = {
     "ua": "Accuracy on the forgotten images (UA)",
@@ -63,7 +64,7 @@ PLACES = {
     ("far", "test"): "All other test images",
 }
 NO_ORIGINAL = "The model before was not measured (`controls: [original]`)."
-# Sentences about results that only some configs ask for, by their metric.
+# Sentences about results that exist only with some configs, by their metric.
 OPTIONAL = {
     "ulira_auc": "No attack with shadow models was run (`shadows:`).",
     "residual_accuracy": "Hidden features were not probed (`probe:`).",
@@ -173,14 +174,15 @@ def _describe_request(found: FoundRun) -> Content:
     return {
         "images": len(split.forget),
         "of": split.num_train,
-        "earlier": len(split.earlier),  # images of earlier requests, which are not retained
-        "requested_before": split.chosen.get("requested_before", 0),  # of this request's list
+        # Number of images of earlier requests, which are not retained.
+        "earlier": len(split.earlier),
+        "requested_before": split.chosen.get("requested_before", 0),  # also in an earlier request
         "classes": {
             labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
             for c in split.affected
         },
         "kind": split.chosen.get("kind", ""),
-        "list_sha256": split.chosen.get("sha256"),  # of the file that the user gave
+        "list_sha256": split.chosen.get("sha256"),  # hash of the user's list file
         "indices_sha256": ids_hash(split.forget),
     }
 
@@ -213,7 +215,8 @@ def _describe_model(folder: Path, found: FoundRun) -> Content:
         "seed": record["seed"],
         "sha256": record[FILES].get(layout.MODEL),
         "file": path.relative_to(found.benchmark).as_posix(),
-        "weights": {"sha256": own["hash"]} if own else None,  # the file's name may name a person
+        # Without the file name, which may contain the name of a person.
+        "weights": {"sha256": own["hash"]} if own else None,
         "trained_on_sha256": record.get("trained_on"),
     }
 
@@ -430,7 +433,7 @@ def copy_records(found: FoundRun) -> dict[str, bytes]:
 def _copy_split(path: Path) -> bytes:
     """Return split.json without the path of the list and without indices of earlier requests."""
     content = read_json(path)
-    del content[SEAL]  # the copy is not the signed file
+    del content[SEAL]  # the hash is removed, because this copy is not the signed file
     content["chosen"] = {key: value for key, value in content["chosen"].items() if key != "path"}
     content["num_earlier"] = len(content.pop("earlier", []))
     content["copy_of_sha256"] = content_hash(path)

@@ -28,7 +28,7 @@ TERMS = {
     "far loss": "Accuracy lost against Retrain on all other examples",
     "margin": "Largest difference from Retrain that counts as equal",
 }
-# Meaning of each verdict, in the order in which they are tried.
+# Meaning of each verdict, in the order in which verdicts are tried.
 VERDICTS = {
     COLLAPSED: "A seed diverged or collapsed, or TA is below half of Retrain's.",
     UNFORGOTTEN: "UA is above the midpoint of the base model's and Retrain's. Where these two are "

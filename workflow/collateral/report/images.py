@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
-NUM_BESIDE = 4  # examples beside the decision table
-MOST_IMAGES = 200  # per cell
-MOST_OF_PAGE = 3000  # per page
-LEAST_LOSS = 0.1  # smallest loss of confidence of an example that counts as damaged
+NUM_BESIDE = 4  # number of examples beside the decision table
+MOST_IMAGES = 200  # maximum number of images per cell
+MOST_OF_PAGE = 3000  # maximum number of images per page
+LEAST_LOSS = 0.1  # minimum loss of confidence for which an example counts as damaged
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
 MOST_LIKELY = 3  # number of most likely classes in a caption
@@ -56,7 +56,8 @@ class Example:
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
     predicted: str = ""  # most frequent prediction of the unlearned models, if wrong
     file: str = ""  # path of the image, if examples are files
-    likely: tuple[str, ...] = ()  # most likely classes by Retrain and by the unlearned model
+    # Most likely classes: one text for Retrain and one for the unlearned model.
+    likely: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Gallery:
     """The images of a cell, side by side in one sheet."""
 
     left_out: str = ""  # sentence about images that are not shown
-    sheet: str = ""  # data URI of the image with all images side by side
+    sheet: str = ""  # data URI of one large image that contains all images side by side
     count: int = 0
     forgotten: Strip | None = None
-    hurt: list[Strip] | None = None  # None: there are no pictures at all
-    nobody: tuple[str, ...] = ()  # labels of the methods that hurt nobody among the pictures
+    hurt: list[Strip] | None = None  # strips of damaged examples; None if there are no pictures
+    nobody: tuple[str, ...] = ()  # labels of the methods that damage no example among the pictures
 
     @property
     def sentence(self) -> str:

@@ -17,7 +17,7 @@ from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.provenance import check_folder, check_inputs, read_signed
 
-# Titles of the theory's tables, by file.
+# Titles of the tables of the theory, by file name.
 TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
 NUMBER = Metric("", "", "")  # function that formats numbers with four digits
 

@@ -91,7 +91,7 @@ class CellPart:
     what_ran: list[Table]
     reference: str  # display name of the reference
     provenance: dict[str, Any]
-    sheet: int  # number of the sheet with its pictures
+    sheet: int  # number of the sheet that contains the pictures of the cell
 
     @property
     def anchor(self) -> str:
@@ -120,7 +120,7 @@ class BenchmarkPart:
     gates: list[Gate]
     versions: str
     left_out: list[str]  # findings that are omitted, because they need Retrain
-    printed: str  # publication whose means of Retrain are a reference; empty: none
+    printed: str  # publication whose means of Retrain are the reference; empty if there is none
     problems: list[Problem]
     provenance: dict[str, Any]  # where the values over all cells come from
     metrics: dict[str, list[str]]  # label and description of all metrics

@@ -20,7 +20,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 # Keys of a record that the page shows: common to all seeds, and per seed.
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
-HASH = 12  # number of digits of a hash that the page shows
+HASH = 12  # number of characters of a hash that the page shows
 CAPTION = "On the first seed; Original is the base model."  # caption of the table of runs
 DIGITS = 4  # significant digits of a value; the long table has all digits
 

@@ -28,9 +28,9 @@ from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.table import BenchmarkTable, CellTable
 
-FULL_WIDTH = 1350  # pixels of a figure as wide as a paper's text
-SCREEN_WIDTH = 832  # pixels of the same figure on the page
-# Tabs of a cell by name; a finding's PLACE is one of the names.
+FULL_WIDTH = 1350  # width in pixels of a figure as wide as the text of a paper
+SCREEN_WIDTH = 832  # width in pixels of the same figure on the page
+# Tabs of a cell, by name; PLACE of each finding is one of the names.
 TABS = {
     "summary": "Summary",
     "neighbours": "Neighbours",
@@ -39,7 +39,7 @@ TABS = {
     "ablations": "Ablations",
     "runs": "Runs",
 }
-NUM_COLOURS = 64  # of an image on the page
+NUM_COLOURS = 64  # number of colours of an image on the page
 T = TypeVar("T")
 
 
@@ -51,7 +51,7 @@ class Illustration:
     caption: str
     place: str = ""  # path of the figure's files relative to the page, without suffix
     image: str = ""  # data URI of the image
-    width: int = 0  # width on the page in pixels; all figures have one font size
+    width: int = 0  # width on the page in pixels; all figures have the same font size
     chart: page.Chart | None = None
 
 
@@ -69,7 +69,7 @@ class Section:
 
     finding: str
     question: str
-    title: str  # at most eight words
+    title: str  # title of at most eight words
     place: str  # name of the tab
     words: str = ""
     pictures: list[Illustration] = field(default_factory=list)  # figures that belong to no table

@@ -97,20 +97,21 @@ class CellResults:
     folder: Path  # folder of the benchmark
     name: str
     seeds: tuple[int, ...]
-    base_seeds: tuple[int, ...]  # for each seed, the seed of the base model of its runs
+    base_seeds: tuple[int, ...]  # seed of the base model for each seed, in the order of the seeds
     kinds: dict[str, str]  # kind of each run (method or control), without the reference
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     # Name of the LTD run, if the config has a grid of support sizes.
     support_sized: tuple[str, ...] = ()
-    exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
-    attacks: tuple[str, ...] = ()  # membership attacks of the config
-    probed: tuple[str, ...] = ()  # names of the probes of the config
+    exposed: tuple[str, ...] = ()  # methods that were also run on all shadow models
+    attacks: tuple[str, ...] = ()  # names of the membership attacks that the config asks for
+    probed: tuple[str, ...] = ()  # names of the probes that the config asks for
     margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
-    looks: tuple[int, ...] = ()  # numbers of seeds at which the config declares looks at verdicts
+    # Numbers of seeds of the interim analyses (and the last one) in the config.
+    looks: tuple[int, ...] = ()
     groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
     positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
-    # Cells of all rounds of requests, if this is the cell of the last round.
+    # Names of the cells of all rounds, if this cell is the last round.
     rounds: tuple[str, ...] = ()
     reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(

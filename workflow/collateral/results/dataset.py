@@ -70,7 +70,7 @@ class Dataset(ArrayFile):
     labels: Labels
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    padding: int = 0  # pixels of padding before random crops; 0 turns crops off
+    padding: int = 0  # number of pixels of padding before random crops; 0 means no crops
     flip: bool = False  # whether training flips images at random
 
     @property
@@ -114,8 +114,8 @@ class Dataset(ArrayFile):
 class Pictures(ArrayFile):
     """Images that the page may show, of examples that neighbours.npz lists."""
 
-    keep: Showing  # the config's choice of images that may be shown
-    place: NDArray[np.int64]  # (P,), indices into the listed examples, ascending
+    keep: Showing  # which images may be shown, according to the config
+    place: NDArray[np.int64]  # (P,), indices of the P images among the listed examples, ascending
     images: NDArray[np.uint8]  # (P, H, W, C)
 
     @classmethod

@@ -18,11 +18,13 @@ class SupportSizes(ArrayFile):
     The arrays describe the forget set and the support; they do not use Retrain.
     """
 
-    sizes: NDArray[np.int64]  # (K,), number of examples in the support, increasing
-    soft_labels: NDArray[np.float32]  # (K, F, C), the teacher's probabilities on the forget set
+    sizes: NDArray[np.int64]  # (K,), number of examples in each of the K supports, increasing
+    # (K, F, C), each teacher's probabilities on the F forget examples.
+    soft_labels: NDArray[np.float32]
     top: NDArray[np.int64]  # (), number of classes in a soft label
     epochs: NDArray[np.int64]  # (K,), training epochs of each teacher
-    support_accuracy: NDArray[np.float64]  # (K,), teacher's accuracy in its last epoch
+    # (K,), accuracy of each teacher on its support, in its last epoch.
+    support_accuracy: NDArray[np.float64]
     least_similarity: NDArray[np.float64]  # (K,), smallest similarity in the support
     num_classes: NDArray[np.int64]  # (K,), number of classes in the support
     step_rate: NDArray[np.float64]  # (), learning rate of the step of gradient ascent
@@ -36,17 +38,19 @@ class SupportSizes(ArrayFile):
 class Probe(ArrayFile):
     """Results of probes for all runs and Retrain; None for probes that the config lacks."""
 
-    runs: NDArray[np.str_]  # (R,)
-    # (R, steps + 1), accuracy on half of the forget set.
+    runs: NDArray[np.str_]  # (R,), names of the R runs
+    # (R, steps + 1), accuracy on one half of the forget set, before and after each step.
     relearn_accuracy: NDArray[np.float64] | None = None
-    # (R, F), share of perturbed images classified correctly.
+    # (R, F), share of perturbed copies of each forget example that are classified correctly.
     residual_share: NDArray[np.float32] | None = None
     zrf_logits: NDArray[np.float32] | None = None  # (F, C), logits of an untrained network
-    linear_accuracy: NDArray[np.float64] | None = None  # (R, 2), of a new head: forget set, test
-    cka_retrain: NDArray[np.float64] | None = None  # (R, 4), by part: forget, near, far, test
-    cka_base: NDArray[np.float64] | None = None  # (R, 4), the same with the base's features
-    cka_features: NDArray[np.float32] | None = None  # (E, D), Retrain's, to compare two Retrains
-    cka_part: NDArray[np.int64] | None = None  # (E,), index of the part of each example
+    # (R, 2), accuracy of a new head: on the forget set, on the test set.
+    linear_accuracy: NDArray[np.float64] | None = None
+    # The four parts are `contract.probes.PARTS`: forget, near, far, test.
+    cka_retrain: NDArray[np.float64] | None = None  # (R, 4), CKA with Retrain, by part
+    cka_base: NDArray[np.float64] | None = None  # (R, 4), CKA with the base model, by part
+    cka_features: NDArray[np.float32] | None = None  # (E, D), Retrain's features of E examples
+    cka_part: NDArray[np.int64] | None = None  # (E,), index in PARTS of each example
     resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), 0 and the S measured steps
     resurface_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), forget set
     resurface_near_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), near examples
@@ -73,6 +77,6 @@ class Exposure(ArrayFile):
 
     is_compressed: ClassVar[bool] = True
 
-    is_in: NDArray[np.bool_]  # (K, N)
-    before: NDArray[np.float32]  # (K, N), margins of the trained models
-    after: NDArray[np.float32]  # (K, N), margins of the unlearned models
+    is_in: NDArray[np.bool_]  # (K, N), whether shadow model k was trained on example n
+    before: NDArray[np.float32]  # (K, N), margins before unlearning
+    after: NDArray[np.float32]  # (K, N), margins after unlearning

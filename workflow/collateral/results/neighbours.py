@@ -14,15 +14,16 @@ from collateral.results.arrays import ArrayFile
 class Neighbours(ArrayFile):
     """Similarities by seed and example in data-set order, and the nearest examples."""
 
-    seeds: NDArray[np.int64]  # (S,), seeds of the rows of the similarities
-    train_similarity: NDArray[np.float32]  # (S, N)
-    test_similarity: NDArray[np.float32]  # (S, M)
+    seeds: NDArray[np.int64]  # (S,), seed of each row of the similarities
+    train_similarity: NDArray[np.float32]  # (S, N), for N train examples
+    test_similarity: NDArray[np.float32]  # (S, M), for M test examples
     class_similarity: NDArray[np.float32]  # (S, C), similarity of each class's mean features
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), index in the test set for "test", else in the train set
     # The next three fields are None in files of older versions.
     shown_nearest: NDArray[np.int64] | None = None  # (K,), index of the nearest forget example
-    # (P, 3), near-duplicates: index in the forget set, in the retained set, differing bits.
+    # (P, 3), pairs of copies: train index of the forgotten image, train index of the retained
+    # image, number of differing bits of their hashes (-1 if the images are equal).
     copies: NDArray[np.int64] | None = None
     # (2,), height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None

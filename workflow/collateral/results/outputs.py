@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from collateral.results.arrays import ArrayFile, open_arrays, write_arrays
 
-MANY_CLASSES = 256  # with more classes, only KEPT logits per example are stored
-KEPT = 10  # logits stored per example if there are more than MANY_CLASSES
-AT_ONCE = 4096  # examples whose logits are compressed at a time
+MANY_CLASSES = 256  # with more classes, only the KEPT largest logits of each example are stored
+KEPT = 10  # number of logits stored per example if there are more than MANY_CLASSES classes
+AT_ONCE = 4096  # number of examples whose logits are compressed at a time
 MAX_BYTES = 2**27  # largest total size of the logits that stay in memory after reading
 Arrays = dict[str, NDArray[Any]]
 
@@ -27,9 +27,9 @@ class Outputs:
     """A model's outputs on one set of examples, in data-set order."""
 
     logits: NDArray[np.float16]  # (N, C)
-    confidence: NDArray[np.float32]  # (N,), probability of the true class, from the float32 pass
+    confidence: NDArray[np.float32]  # (N,), probability of the true class, computed in float32
     prediction: NDArray[np.int64]  # (N,), class of the largest float32 logit
-    # (N,), true class; only needed with more than MANY_CLASSES.
+    # (N,), true class; needed only if there are more than MANY_CLASSES classes.
     label: NDArray[np.int64] | None = None
 
     def __getitem__(self, index: NDArray[np.int64]) -> Outputs:

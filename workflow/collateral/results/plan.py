@@ -21,8 +21,9 @@ class Sweep:
     name: str
     method: str  # display name of the method
     key: str  # name of the varied parameter
-    own: str  # run with the method's own value of the parameter
-    values: Mapping[str, Any]  # value by run, in the config's order; None if tuned
+    own: str  # name of the run with the method's own value of the parameter
+    # Value of the parameter by run, in the order of the config; None if tuned.
+    values: Mapping[str, Any]
     labels: Mapping[str, str]  # display text of each value, by run
 
     @property
@@ -82,8 +83,10 @@ class BenchmarkPlan:
     reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
     # Whether the user's own base model may have been trained on the test images; else None.
     test_drawn: bool | None = None
-    printed: str = ""  # publication whose means of Retrain are a reference; empty: none
-    about: Mapping[str, About] = field(default_factory=dict)  # by run
+    # Publication whose means of Retrain are the reference; empty if there is none.
+    printed: str = ""
+    # Description of the method of each run.
+    about: Mapping[str, About] = field(default_factory=dict)
     figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 
     def save(self, path: Path) -> None:

@@ -19,8 +19,8 @@ from collateral.results.record import versions
 RUN_INPUTS = (layout.OUTPUTS, layout.RECORD)  # files of a run from which metrics are computed
 CELL_INPUTS = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)  # files of a cell that metrics read
 
-# Function of the name of a cache file, the results that its rows depend on, and how to compute
-# the rows; it returns the rows.
+# Function that returns rows, from the cache if possible. Arguments: name of the cache file, results
+# on which the rows depend, function that computes the rows.
 Cached = Callable[[str, Iterable[Result], Callable[[], Iterable[Row]]], list[Row]]
 
 

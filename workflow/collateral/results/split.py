@@ -39,7 +39,7 @@ class Split:
     num_train: int
     affected: tuple[int, ...]  # classes present in the forget set
     chosen: dict[str, Any]  # kind and parameters of the forget set, with classes by name
-    # Requests of all earlier rounds, ascending: neither forgotten now nor retained.
+    # Examples of all earlier requests, ascending; neither in the forget nor in the retained set.
     earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
 
     @property

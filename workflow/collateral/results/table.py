@@ -136,7 +136,7 @@ def at_order(at: str) -> tuple[bool, int, str]:
 def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequence[str]) -> None:
     """Write the rows of a cell, sorted by run, seed, metric, set and index."""
     chosen = cell.split.chosen
-    # A later round's request may leave out what was requested before: its share means nothing.
+    # In later rounds the stated fraction is wrong: examples of earlier requests are left out.
     stated = {} if len(cell.split.earlier) else chosen
     place = {"cell": cell.name, **{key: stated.get(key, "") for key in ("class", "fraction")}}
     written = (
@@ -272,7 +272,7 @@ def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[
 def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) -> str:
     if row["class"] and row["fraction"]:
         return f"{row['class']}, {format_exact_percent(float(row['fraction']))} forgotten"
-    if not forgotten:  # costs alone
+    if not forgotten:  # the table contains only costs
         return name
     if len(forgotten) <= MOST_NAMED:
         parts = [f"{format_percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
@@ -283,10 +283,10 @@ def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) 
 
 def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Count the seeds of each run with a status other than ok, by status."""
-    if "status" not in rows:  # costs alone
+    if "status" not in rows:  # the table contains only costs
         return {}
     ended = rows[["run", "seed", "status"]].drop_duplicates()
-    bad = ended[ended["status"].notna() & (ended["status"] != "ok")]  # costs have none
+    bad = ended[ended["status"].notna() & (ended["status"] != "ok")]  # rows of costs have no status
     return {
         run: dict(sorted(Counter(of_run["status"]).items()))
         for run, of_run in bad.groupby("run", sort=False)

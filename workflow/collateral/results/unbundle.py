@@ -80,7 +80,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
             if source is here or _derived_group(name) not in left_out
         }
         _check_sound(here, origin, scratch / "joined")
-        # Metadata is written before the files, because Snakemake ignores changes without metadata.
+        # Metadata is written first: Snakemake ignores changes of files that have no metadata.
         bundle.write_metadata(results.parent, _new_metadata(sources, results, left_out))
         new = [name for name, source in origin.items() if source is not here]
         _move({name: origin[name].files[name] for name in new}, results)

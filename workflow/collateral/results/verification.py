@@ -79,7 +79,7 @@ class _Verifier:
     def check_signed(self, path: Path) -> None:
         """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
         if content := self._read_signed(path):
-            # The paths in a JSON file are relative to the folder that its own path starts at.
+            # Paths in a signed file are relative to the same folder as the path of the file itself.
             ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
             root = Path(os.path.normpath(path.joinpath(*ups)))
             self._note(self._check_files(path, content))

@@ -24,7 +24,7 @@ from collateral.stages._options import Code, DataFile, SplitFile
 
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # number of listed examples per subset
 
-# Similarities by subset, with the classes of the forget set on the first axis.
+# Similarities by subset, (classes of the forget set, examples).
 BySet = dict[str, NDArray[np.float32]]
 
 

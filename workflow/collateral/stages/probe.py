@@ -209,7 +209,7 @@ class Prober:
         return logits
 
 
-# The experiments on single models, by probe.
+# Experiments that need one model at a time, by name of the probe.
 EXPERIMENTS = {
     "relearn": Prober.relearn,
     "residual": Prober.residual,

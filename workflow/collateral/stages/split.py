@@ -71,7 +71,7 @@ def make_split(
 
 def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:
     """Return the losses of the base by which examples are chosen, and again to report means."""
-    # From logits, because stored probabilities of many examples are rounded to 1.
+    # Computed from logits, because many stored probabilities are rounded to 1.
     loss: Floats = np.logaddexp(0, -margins(StoredOutputs(files[0], "train").logits, labels.train))
     return loss, {"mean_loss": loss}
 

@@ -97,7 +97,7 @@ def _describe_start(
 
 def _check_accuracy(found: float, num_classes: int) -> None:
     """Raise if a user's model is hardly better than guessing on the train set."""
-    # The limit is twice the accuracy of guessing; with few classes, halfway between guessing and 1.
+    # Limit: twice the accuracy of guessing; with few classes, the middle between guessing and 1.
     least = min(2 / num_classes, (1 + 1 / num_classes) / 2)
     if found < least:
         raise ValueError(

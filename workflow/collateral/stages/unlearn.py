@@ -101,7 +101,7 @@ def preparation(
         folder, prepared = shared
         return prepared, [folder / layout.PREPARED_TENSORS]
     prepared = method.prepare(params, checkpoints.within("prepare"))
-    # The model that a later round starts from is of this run alone.
+    # In a later round, each run starts from its own model, so the name contains the model's hash.
     start = f"-{content_hash(job.base)[:10]}" if len(split.earlier) else ""
     folder = own / f"{prepared_name(job.method, params)}{start}"
     record = job.preparation_record(params)

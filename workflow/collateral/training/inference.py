@@ -10,7 +10,7 @@ from collateral.models._classifier import Classifier, eval_mode
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
 from collateral.training.examples import Examples
 
-BATCH_SIZE = 256  # batch size; on a CPU, 64 to 256 are equally fast and 512 is slower
+BATCH_SIZE = 256  # on a CPU, batch sizes from 64 to 256 are equally fast, and 512 is slower
 
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:

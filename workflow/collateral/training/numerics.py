@@ -15,7 +15,7 @@ def make_deterministic() -> None:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # Not `warn_only`, with which the gradient of fused attention is not deterministic.
     torch.use_deterministic_algorithms(True)
-    # Filling of new tensors is off: every tensor is written before it is read, and it costs 5 %.
+    # New tensors are not filled: each is written before it is read, and filling takes 5 % longer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.benchmark = False
     # TF32 is off, because it would round the factors of a product to 10 bits.

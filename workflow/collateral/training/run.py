@@ -43,14 +43,14 @@ class Run:
     ) -> None:
         """Seed the generator, and torch's global generator for code such as dropout."""
         self.device = device
-        # List of devices; it grows if the run resumes on another device.
+        # Devices that were used; the list grows if the run resumes on another device.
         self.devices = [device_name(device)]
         self.generator = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
-        self.skipped = ""  # reason why the method could not run, or None
+        self.skipped = ""  # reason why the method could not run; empty if it ran
         # Outputs of the base model, then outputs after each epoch.
         self.tracked: list[dict[str, Tensor]] = []
         self.tracked_seconds: list[float] = []  # elapsed seconds at the end of each tracked epoch

@@ -50,7 +50,7 @@ class UnlearnedShadow:
 
     margin: torch.Tensor  # (N,), margins of all train examples
     seconds: dict[str, float]
-    skipped: str  # reason why the method could not run, or None
+    skipped: str  # reason why the method could not run; empty if it ran
     devices: list[str]
     is_untouched: bool = False  # whether its training set contains no example of the forget set
 

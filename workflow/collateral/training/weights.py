@@ -25,7 +25,7 @@ HEAD = "head."
 # Keys under which a checkpoint may store its state dict.
 WITHIN = ("state_dict", "model_state_dict", "model")
 COUNTER = "num_batches_tracked"  # counters of batch norm, which old files lack and no code uses
-NAMED = 3  # largest number of wrong names in an error message
+NAMED = 3  # maximum number of wrong parameter names in an error message
 SAVED = (b"PK", b"\x80")  # first bytes of files that torch.save wrote: a zip file, or an old pickle
 
 Weights = dict[str, Tensor]

@@ -26,7 +26,7 @@ from paper.claims.values import (
     shown,
 )
 
-FEWEST = 5  # minimum number of examples of a bin that is used
+FEWEST = 5  # bins with fewer examples than this are not used
 Panel = tuple[str, str]  # metric and subset
 PANELS = [(metric, of) for metric in ("delta_acc", "delta_conf") for of in ("retain", "test")]
 RANK = "rank correlation of bin and |alignment|"

@@ -52,7 +52,7 @@ class Claim:
     id: int
     sentence: str
     source: str  # tables and figures of the paper that make the claim
-    cells: str  # a key of SCOPES
+    cells: str  # key of SCOPES that selects the cells of the claim
     tests: tuple[Test, ...]
 
 
@@ -95,8 +95,9 @@ def run_all(tests: Iterable[Test], *arguments: object) -> Found:
 class Theory:
     """Numbers of the experiments on the theory, and whether its identities hold."""
 
-    findings: dict[tuple[str, str], float]  # by panel and finding
-    checks: dict[str, bool]  # by identity
+    # Numbers, by panel of the figure and name of the finding.
+    findings: dict[tuple[str, str], float]
+    checks: dict[str, bool]  # whether each identity holds, by its name
 
     def number(self, panel: str, finding: str) -> float:
         """Return a number of an experiment; raise Missing if it is not there."""

@@ -162,7 +162,7 @@ def _placed(
         return Found(False, text)
     if missing:
         return if_complete(True, text, missing)
-    # If a tie within the noise floor decides the rank, the test is undecided.
+    # The test is undecided if the rank depends on a difference within the noise floor.
     return Found(None if first < last and wanted <= last else last == wanted, text)
 
 
@@ -206,7 +206,7 @@ def better_on_average(cell: CellTable, run: str) -> Found:
     places = [f"{a} to {b}" if a < b else f"{a}" for a, b in (average, affected)]
     name = run_name(cell, run)
     text = f"{name} is number {places[0]} by the average and {places[1]} on the affected class"
-    # The test is undecided if the ranks that the noise floor allows overlap.
+    # The test is undecided if the two ranges of ranks that the noise floor allows overlap.
     is_open = average[0] < affected[1] and average[1] >= affected[0]
     return Found(None if is_open else average[1] < affected[0], text)
 

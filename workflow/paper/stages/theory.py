@@ -36,7 +36,7 @@ def theory(
         save(render(plot, drawn, width), out / layout.FIGURES / name)
     captions = {name: plot.caption.format(runs=runs) for name, plot in PLOTS.items()}
     write_json(out / layout.FIGURES / layout.CAPTIONS, captions)
-    # The index writes the page anew: an older page must not be among the files that are signed.
+    # The stage `index` writes this page again; an older page must not be among the signed files.
     (out / layout.REPORT).unlink(missing_ok=True)
     sign_folder(out)
 

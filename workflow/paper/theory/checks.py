@@ -29,8 +29,8 @@ TOLERANCES = {
 }
 NUM_POINTS = np.array(
     [200, 2_000, 20_000]
-)  # numbers of training points, for the rate of P1's remainder
-# Weight decays for which the convergence rate of P3 is measured.
+)  # numbers of training points, for the convergence rate of the remainder of Proposition 1
+# Weight decays for which the convergence rate of Proposition 3 is measured.
 LAMBDAS = 10.0 ** -np.arange(2, 11)
 
 

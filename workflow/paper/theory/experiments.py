@@ -60,7 +60,7 @@ def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
     X, eta = rng.standard_normal((runs, n, d)), lr / n
     x_f, x_q = X[:, 0], X[:, 1:]
     leading = linear.leading_term(x_q, x_f, eta, T, SIGMA2)
-    # The proposition conditions on X, so that one run averages several noise draws for one X.
+    # The proposition is conditional on X, so each run averages several draws of noise for one X.
     shifts = [_ascent_shift(rng, X, eta, T) for _ in range(NOISE_DRAWS)]
     measured, first = np.mean(shifts, axis=0), shifts[0]
     h_qf, h_ff = linear.leverages(X, x_f, x_q)
@@ -205,7 +205,7 @@ def _support(rng: np.random.Generator, data: Points) -> Panel:
     alpha = logistic.forget_coordinates(data.X_F, data.X_R, x_q)
     limit = logistic.bound(alpha, logistic.support_residual(data.X_F, x_s), data.theta_retrain)
     cos = np.abs(logistic.cosine(data.X_F, x_s))[..., 0]
-    # The bound at r_s = x_f is the unit, in which the bound is sqrt(1 - cos^2) in every run.
+    # The unit is the bound at r_s = x_f; in this unit, the bound is sqrt(1 - cos^2) in every run.
     unit = limit[..., 0] / np.sqrt(1 - cos**2)
     ranks = stats.rankdata(cos, axis=0), stats.rankdata(delta, axis=0)
     centred = [r - r.mean(0) for r in ranks]

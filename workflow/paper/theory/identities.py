@@ -60,10 +60,11 @@ def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     eta, T = 10 ** rng.uniform(-4, -2), size.steps
     x_f, x_q = X[:, 0], X[:, 1:]
     theta = linear.ascend(linear.least_squares(X, y), x_f, y[:, 0], eta, T)
-    r = np.matvec(X, theta) - y  # (T + 1, runs, n)
+    r = np.matvec(X, theta) - y  # (T + 1, runs, n), residuals after each step
     anywhere = rng.standard_normal((size.runs, QUERIES, size.short))
     y_any = rng.standard_normal((size.runs, QUERIES))
-    r_any = np.matvec(anywhere, theta) - y_any  # (T + 1, runs, QUERIES)
+    # (T + 1, runs, QUERIES), residuals at random queries.
+    r_any = np.matvec(anywhere, theta) - y_any
     e_f, e_q = r[0, :, 0], r[0, :, 1:]
     r_retrain = np.matvec(x_q, linear.least_squares(x_q, y[:, 1:])) - y[:, 1:]
     h_qf, h_ff = linear.leverages(X, x_f, x_q)
@@ -87,7 +88,7 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
     # Residuals are linear in the noise xi and do not depend on theta_true. With every unit vector
     # as the noise of one data set, E[r^2] = SIGMA2 * sum r^2 is exact, without Monte Carlo.
     n = X.shape[-2]
-    xi = np.eye(n)[:, None, :]  # (noise, 1, n)
+    xi = np.eye(n)[:, None, :]  # (noise, 1, n), all unit vectors
     x_f, x_q = X[:, 0], X[:, 1:]
     theta_full = linear.least_squares(X, xi)
     theta_retrain = linear.least_squares(x_q, xi[..., 1:])
@@ -106,7 +107,7 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
         "P1.4 covariance of the residuals": Sides(
             SIGMA2 * np.einsum("kri,krj->rij", e, e), SIGMA2 * (np.eye(n) - H)
         ),
-        # The scale is that of the losses, because their difference has their rounding error.
+        # Divided by the size of the losses, because their difference has their rounding error.
         "P1.5 ascent term A_n": Sides(ascent - full, A_n, ascent.max(-1)),
         "P1.5 retraining term B_n": Sides(full - retrain, B_n, full.max(-1)),
         "P1.6 excess loss is a square": Sides(
@@ -127,7 +128,8 @@ def random_labels(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     labels = logistic.draw_labels(rng, (size.steps, size.runs, size.forget))
     theta = logistic.descend(theta_full, data.X_F, labels, eta, lam)
     Gamma, z_F = logistic.decay(eta, lam), np.matvec(data.X_F, theta)
-    shrunk = logistic.shrinkage(np.matvec(x_q, theta_full), Gamma)[1:]  # (T, runs, q)
+    # (T, runs, q), for q queries.
+    shrunk = logistic.shrinkage(np.matvec(x_q, theta_full), Gamma)[1:]
     perturbed = logistic.perturbation(coordinates(data.X_F, x_q), z_F, Gamma)[1:]
     change = np.matvec(x_q, theta[1:] - theta_full)
     discrepancy = np.matvec(in_span, theta[1:] - theta_retrain)

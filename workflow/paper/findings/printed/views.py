@@ -104,6 +104,6 @@ def _make_field(record: dict[str, Any], whose: str) -> Field:
     name, metric = record["metric"], find_metric(record["metric"])
     value, spread, away = (record[f"{whose}{key}"] for key in ("mean", "std", "deviation"))
     shown = "" if math.isnan(away) else f"({metric.text(away, sign=True)})"
-    # Only our own means are in the long table: neither printed means nor gaps to them are.
+    # The long table contains only our own means: no printed means, and no gaps to printed means.
     source = number_source(record["run"], name) if not whose and name not in TERMS else None
     return Field(metric.text(value, spread), value, shown, source=source)

@@ -113,9 +113,9 @@ def _make_columns(cell: CellTable) -> Iterator[Column]:
 
 
 def _show_change(column: Column, row: TableRow) -> Field:
-    """Return the field of a change, marked if its interval contains zero."""
+    """Return the field of a change, marked unless its interval excludes zero."""
     low, high = column.interval(row)
-    return replace(column.field(row), is_chance=low <= 0 <= high)
+    return replace(column.field(row), is_chance=not (low > 0 or high < 0))
 
 
 def _show_before(column: Column, reference: TableRow) -> Field:

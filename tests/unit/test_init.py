@@ -57,6 +57,16 @@ def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):
     assert tree.examples.count(test=True) == (4, 4)
 
 
+def test_results_of_an_earlier_request_are_not_replaced_without_a_word(tmp_path, capsys):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    gone = str(write_list(tmp_path, ["cat/1.png"]))
+    main(["init", str(root), "--forget", gone, "--model", "resnet8"])
+    assert "earlier request" not in capsys.readouterr().out
+    (tmp_path / "results/pictures/withdrawn").mkdir(parents=True)
+    main(["init", str(root), "--forget", gone, "--model", "resnet8", "--out", "next.yaml"])
+    assert "results/pictures/withdrawn has the results of an earlier" in capsys.readouterr().out
+
+
 def test_a_withdrawn_file_that_is_not_there_is_named(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     listed = write_list(tmp_path, ["train/cat/0.png", "train/cat/1.pgn"])

@@ -73,6 +73,16 @@ SENTENCES = {
         "No method can be recommended: those without a failure are no nearer to Retrain than "
         f"doing nothing. {NOTHING}",
     ),
+    "all undecided, one nearest": (
+        decide(A=[UNDECIDED], B=[UNDECIDED]),
+        "A comes nearest to retraining in this test, with no failure found. Whether a method "
+        "hurts anyone cannot be told.",
+    ),
+    "all undecided, none better than doing nothing": (
+        decide(A=[score(UNDECIDED, 0.3)]),
+        "No method can be recommended: five seeds cannot tell any method from Retrain. Whether a "
+        "method hurts anyone cannot be told.",
+    ),
     "hurt in some": (
         decide(A=[LIKE, LIKE, LIKE], B=[HURT, LIKE, UNLIKE], C=[HURT, HURT, UNLIKE]),
         "A is like Retrain in all 3 tests. C hurts the neighbours in two of three; B in one of "

@@ -142,4 +142,16 @@ def _describe_result(found: Proposal, out: Path) -> list[str]:
         f"next:   snakemake --cores all {snakefile}--configfile {shlex.quote(str(out))}",
         f"then:   open results/{found.name}/report.html",
         *([f"record: collateral evidence {found.name}/withdrawn {RUN}"] if is_request else []),
+        *_describe_earlier(found.name, out),
+    ]
+
+
+def _describe_earlier(name: str, out: Path) -> list[str]:
+    """Warn if a run of the config would replace the results of an earlier request."""
+    folder = Path(paths.SPLIT.format(benchmark=name, cell="withdrawn")).parent
+    if not folder.exists():
+        return []
+    return [
+        f"note:   {folder} has the results of an earlier request, which a run replaces; to keep "
+        f"them, write another name than {name} below `benchmarks:` in {out}"
     ]

@@ -86,8 +86,12 @@ def _caveat(best: MethodRow, decision: Decision) -> str:
 
 
 def _why_none(decision: Decision) -> str:
-    """Say whether all methods fail somewhere, or some are no better than doing nothing."""
+    """Say whether all methods fail, some are no better than doing nothing, or nothing is known."""
     num_cells = len(decision.cells)
+    if _is_undecided(decision):
+        seeds = min(cell.seeds for cell in decision.cells)
+        count = f"{_number(seeds)} seed{'' if seeds == 1 else 's'}"
+        return f"{count} cannot tell any method from Retrain"
     if any(row.count(*USABLE) == num_cells for row in decision.methods):
         return "those without a failure are no nearer to Retrain than doing nothing"
     test = "this test" if num_cells == 1 else "at least one test"
@@ -101,7 +105,18 @@ def _harm(decision: Decision) -> str:
         for place, (names, where) in enumerate(_by_count(decision, verdicts)):
             action = f" {verb if len(names) == 1 else _plural(verb)}" if place == 0 else ""
             parts.append(f"{_join(names)}{action} {where}")
-    return f"{'; '.join(parts)}." if parts else "No method was found to hurt anyone."
+    if parts:
+        return f"{'; '.join(parts)}."
+    if _is_undecided(decision):
+        return "Whether a method hurts anyone cannot be told."
+    return "No method was found to hurt anyone."
+
+
+def _is_undecided(decision: Decision) -> bool:
+    """Tell whether the seeds decide nothing about any method."""
+    return all(
+        score.verdict == UNDECIDED for row in decision.methods for score in row.scores if score
+    )
 
 
 def _by_count(decision: Decision, verdicts: Sequence[str]) -> list[tuple[list[str], str]]:

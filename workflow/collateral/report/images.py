@@ -107,6 +107,11 @@ class HurtPictures:
     strips: list[HurtStrip]
     nobody: list[str]  # methods that hurt no example in the pictures of any cell
 
+    @property
+    def shows_nearest(self) -> bool:
+        """Whether pictures of forgotten examples stand beside those of hurt ones."""
+        return any(one.nearest is not None for strip in self.strips for one in strip.examples)
+
 
 @dataclass(frozen=True)
 class RunOutputs:

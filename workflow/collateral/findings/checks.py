@@ -151,12 +151,15 @@ def check_recipe(cell: CellTable) -> Outcome | None:
 
 
 def check_test_set(cell: CellTable) -> Outcome | None:
-    """Check that a base model that the user trained has not seen the test set."""
-    if cell.benchmark.test_drawn is None:
-        return None  # Collateral trained the base without the test set
+    """Check that a user's base model has not seen the test set, nor a person who is forgotten."""
     if cell.benchmark.test_drawn:
         text = "the test set is a share of the images, on which your base may have been trained"
         return "amber", f"{text}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
+    if (count := cell.number(cell.reference, "forgotten_in_test")) > 0:
+        text = f"{count:.0f} test images have a value that is to be forgotten (the same person)"
+        return "amber", f"{text}, and count in TA and MIA; take them out of the test set"
+    if cell.benchmark.test_drawn is None:
+        return None  # Collateral trained the base without the test set
     return "green", "the test set is one that you named, not a share of the images drawn here"
 
 

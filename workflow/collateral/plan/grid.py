@@ -150,7 +150,7 @@ class Cell:
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Methods to tune in this cell, by name; later rounds tune none and use round 1's values."""
+        """Methods to tune in this cell, by name; empty after round 1, whose choices are kept."""
         if self.forget.earlier:
             return {}
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}

@@ -1,15 +1,15 @@
-"""Put one bug after another into a copy of the project: do the nearest tests see it?
+"""Insert bugs into a copy of the project, one at a time, and check that the named tests fail.
 
-    python tools/bugs.py                   # all of them, one after another: about 20 minutes
-    python tools/bugs.py report drawn      # those whose area or words have one of these in them
+    python tools/bugs.py                   # all bugs, one after another: about 20 minutes
+    python tools/bugs.py report drawn      # bugs whose area or description contains one of these
     python tools/bugs.py --jobs 2
-    python tools/bugs.py --stale           # no test: only the bugs that can no longer be put in
+    python tools/bugs.py --stale           # run no test; list the bugs that cannot be inserted
 
-A bug is a text in a file, another one in its place, and the tests that should fail: not a diff,
-whose lines around a change move with every other change. Where a file was renamed, the old text is
-looked for in all of workflow/; where the text itself is gone, the bug is printed as stale and is to
-be written anew. `mutants.py` breaks the pure modules by rule, everywhere; these are bugs as a tired
-engineer writes them, a few in every area, tables, plots and pages among them.
+A bug consists of a text in a file, the text that replaces it, and the tests that should fail. It is
+not a diff, because the context lines of a diff change with every other change. If a file was
+renamed, the old text is searched in all of workflow/; if the text itself is gone, the bug is stale
+and must be rewritten. `mutants.py` makes mechanical changes everywhere in the pure modules; these
+are bugs as a tired engineer writes them, a few in every area, including tables, plots and pages.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from queue import Queue
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "workflow/collateral"
 SUFFIXES = (".py", ".smk", ".j2")
-SECONDS = 900  # in which a bug must be seen
+SECONDS = 900  # time limit for the tests of one bug
 
-# Tests of the numbers, tables, sentences, pages and plots of one made-up benchmark.
+# Test files about the numbers, tables, sentences, pages and plots of one made-up benchmark.
 NUMBERS = "unit/test_numbers_of_outputs"
 TABLES = "unit/test_shown_tables"
 SENTENCES = "unit/test_shown_sentences"
 PAGE = "unit/test_shown_page"
 BROWSER = "unit/test_shown_in_browser"
-DRAWN = "unit/test_plots*"  # of plots, and of figures and charts made from them
+DRAWN = "unit/test_plots*"  # plots as data, and the figures and charts made from them
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A text of a file, the text with the bug, and the tests that should see it."""
+    """A text in a file, the text with the bug, and the tests that should fail."""
 
     area: str
     words: str
-    file: str  # below workflow/collateral, or workflow/ where it begins with a dot
+    file: str  # path below workflow/collateral, or below workflow/ if it begins with a dot
     old: str
     new: str
     tests: tuple[str, ...]
 
     def path(self, root: Path) -> Path | None:
-        """Return the file that has the old text once; None where there is none."""
+        """Return the file that contains the old text exactly once; None if there is none."""
         first = root / PACKAGE / self.file if not self.file.startswith(".") else None
         first = first or root / "workflow" / self.file.removeprefix("./")
         texts = source_texts(root)
@@ -66,7 +66,7 @@ class Bug:
         return [name for name in self.tests if not [*(root / "tests").glob(f"{name}.py")]]
 
     def problems(self, root: Path) -> list[str]:
-        """Return the reasons why the bug cannot be tried any more."""
+        """Return the reasons why the bug is stale; empty if it can be inserted."""
         found = [f"no test file matches {name}" for name in self.missing_tests(root)]
         if self.path(root) is None:
             files = [p for p, text in source_texts(root).items() if self.old in text]
@@ -77,7 +77,7 @@ class Bug:
 
 @cache
 def source_texts(root: Path) -> dict[Path, str]:
-    """Return the text of every rule, module and template below workflow/, read once."""
+    """Return the text of every rule, module and template below workflow/, by path."""
     files = sorted((root / "workflow").rglob("*"))
     return {p: p.read_text() for p in files if p.is_file() and p.suffix in SUFFIXES}
 
@@ -500,7 +500,7 @@ def test_files(root: Path, bug: Bug) -> list[str]:
 
 
 def run_tests(root: Path, files: Iterable[str]) -> tuple[bool, str]:
-    """Run tests in a copy until one fails; return whether all passed, and the one that failed."""
+    """Run tests in a copy until one fails; return whether all passed, and the failed test."""
     variables = {**os.environ, "PYTHONPATH": str(root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
     words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
     try:
@@ -515,7 +515,10 @@ def run_tests(root: Path, files: Iterable[str]) -> tuple[bool, str]:
 
 
 def look(bug: Bug, root: Path) -> tuple[str, str]:
-    """Put a bug into a copy, run its tests, take it out; return seen, not seen or stale."""
+    """Insert a bug into a copy, run its tests, remove it; return the result and the failed test.
+
+    The result is "seen", "not seen" or "stale".
+    """
     path = bug.path(root)
     if path is None:
         return "stale", "its text is in no file, or in one twice"
@@ -541,7 +544,7 @@ def copy_project(target: Path) -> Path:
 
 
 def main() -> None:
-    """Print a line a bug, and how many of each area were seen."""
+    """Print one line per bug, and the number of bugs in each area that the tests noticed."""
     parser = ArgumentParser()
     parser.add_argument("names", nargs="*", default=[""])
     parser.add_argument("--jobs", type=int, default=1)
@@ -576,7 +579,7 @@ def main() -> None:
 
 
 def print_stale(bugs: list[Bug]) -> int:
-    """Print every bug that cannot be tried any more; return 1 if there is one."""
+    """Print every stale bug; return 1 if there is one."""
     stale = {bug: found for bug in bugs if (found := bug.problems(ROOT))}
     for bug, found in stale.items():
         print("\n    ".join([f"{bug.area}: {bug.words} ({bug.file})", *found]))
@@ -585,7 +588,7 @@ def print_stale(bugs: list[Bug]) -> int:
 
 
 def print_sums(found: list[tuple[str, str]]) -> None:
-    """Print how many bugs of each area were seen."""
+    """Print the number of noticed bugs in each area; exit with 1 if a bug is stale."""
     total, seen = Counter(area for area, _ in found), Counter(a for a, s in found if s == "seen")
     for area, count in total.items():
         print(f"{area}: {seen[area]} of {count}")

@@ -78,12 +78,12 @@ PLOT_CAPTION = (
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
 MARGIN_LABEL = "Margin: counts as equal"
 CONTROL_MARKERS = "XP*h"
-EDGE = 0.03  # share of the axis range that the plot adds at each end
+EDGE = 0.03  # fraction of the axis range that the plot adds at each end
 LEAST_REACH = 5.0  # minimum range of the axes, in percentage points
 ROOM = 1.15  # the axes end at this factor times the largest value
 AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
-MOST_SHARE = 1.5  # marks stop growing at this share of Retrain's time
+MOST_SHARE = 1.5  # fraction of Retrain's time above which marks do not grow
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -121,7 +121,7 @@ def _make_caption(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
 
 
 def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
-    """Return the config line with the seeds that would probably decide what is undecided."""
+    """Return a sentence with the config's line of seeds that would probably decide; or empty."""
     needed = {v.label: cell.number(v.run, "seeds_needed") for v in verdicts}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
     if not known or (count := _choose_count(cell, max(known.values()))) is None:
@@ -133,7 +133,7 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
 
 
 def _choose_count(cell: CellTable, needed: int) -> int | None:
-    """Return the number of seeds to propose: the next declared look, or what is needed."""
+    """Return the number of seeds to propose: that of the next look, or the number needed."""
     looks = [int(at) for at in cell.indices(cell.reference, "look_level")]
     if len(looks) < 2:
         return needed
@@ -197,7 +197,7 @@ def words(cell: CellTable) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of a cell; nothing if there is no data to draw or a check failed."""
+    """Yield the plot of a cell; nothing if there is no data to draw or a check is red."""
     records = [] if red_gates(cell) else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:
@@ -286,7 +286,7 @@ def _describe_marks(drawn: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _list_missing(cell: CellTable, drawn: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a note for each run that is not drawn, or that failed and is not named as collapsed."""
+    """Yield a note on each run that is not drawn, and on failed runs not listed as collapsed."""
     verdicts = {one["run"]: one["verdict"] for one in drawn}
     for run, label in cell.labels.items():
         failure = cell.failure_summary(run)

@@ -27,9 +27,9 @@ from collateral.plugins.find import COMMAND, STAGE, add_plugins
 from collateral.plugins.modules import is_shipped
 from collateral.results.record import peak_rss_mb
 
-# Flag or name of an argument, and its keywords for `add_argument`.
+# Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]
-# Commands in the order in which a user needs them; all others follow by name.
+# Commands that `collateral --help` lists first, in this order; all others follow by name.
 IN_USE = (
     "init",
     "estimate",
@@ -100,7 +100,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     function = _load(name)
     description = sys.modules[function.__module__].__doc__
     parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
-    # Options are stored by name, because the signature of `init` has --plugins as well.
+    # A dictionary by name, because the signature of `init` has --plugins as well.
     arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
     for flag, keywords in arguments.values():
         parser.add_argument(flag, **keywords)

@@ -25,7 +25,7 @@ localrules:
     check,
 
 
-# Slots that a job takes of a GPU: base, retrain, shadow and expose take one of them.
+# Number of slots of a GPU; jobs of base, retrain, shadow and expose take one, others take all.
 WHOLE_GPU = resources.share_gpus(workflow)
 
 # A benchmark with fewer cells has one process for its figures, which need not wait for cores.

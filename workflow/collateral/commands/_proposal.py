@@ -25,13 +25,14 @@ from collateral.plan.estimate import SHIPPED, Rates, estimate
 # Pairs (seeds, epochs) from best to worst: enough seeds for significant differences come first.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
 SIZES = (224, 160, 128, 96, 64, 48, 32)  # height and width of the images in pixels
+# Smaller images, and then fewer seeds, are proposed only if nothing else fits the time limit.
 FAIR_SIZE, FEW_SEEDS = 64, 3
-TEST_SHARE = 0.2
-FRACTION = 0.5  # share of the first class to forget, if the user names no forget set
+TEST_SHARE = 0.2  # fraction of every class for the test set
+FRACTION = 0.5  # fraction of the first class to forget, if the user names no forget set
 NUM_HEADERS = 64  # number of image files whose headers are read
-SUPPORT_SHARE = 0.1  # size of LTD's support, as a share of the retained examples
-BATCH_SIZES = (64, 60, 56, 48)
-# Options of the command line, by the config key that appears in an error message.
+SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
+BATCH_SIZES = (64, 60, 56, 48)  # batch sizes to choose from, best first
+# Options of the command line in place of the config keys that error messages begin with.
 OPTIONS = {
     "data.path": "folder",
     "data.table": "--table",
@@ -79,7 +80,7 @@ class InitRequest:
 
     @property
     def rates(self) -> Rates:
-        """The speed of this machine: of a GPU if it has one."""
+        """Assumed speed of this machine: that of a GPU if it has one."""
         return SHIPPED[default_device()]
 
     @property
@@ -282,7 +283,7 @@ def format_yaml(proposal: Proposal) -> str:
     lines += ["benchmarks:", f"  {_flow(name)}:"]
     above = {
         **COMMENTS_ABOVE,
-        "model": [*_comment_on_data(request)],  # placed after the line of the key `data`
+        "model": [*_comment_on_data(request)],  # these comments follow the line of the key `data`
         "base": OWN_BASE if request.weights else NEW_BASE,
     }
     for key, value in benchmark.items():

@@ -1,7 +1,7 @@
 """Pack results of benchmarks into one archive that `collateral unbundle` unpacks elsewhere.
 
-It has all that tables, figures and page need: no models, no data set, and only the pictures that
-the config's key `pictures` allows. What is not sound by its chain of hashes is not packed.
+The archive has all that tables, figures and page need: no models, no data set, and only pictures
+that the config's key `pictures` allows. Damaged or unfinished results are not packed.
 """
 
 from collections.abc import Sequence

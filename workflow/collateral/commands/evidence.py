@@ -1,4 +1,4 @@
-"""Write a record of one request and its unlearned model: two pages, the same as JSON, its sources.
+"""Write the record of a deletion request: two pages, the same numbers as JSON, and their sources.
 
 The folder is an RO-Crate, so that archives can read it. The record has measurements and says what
 they do not show; it does not say whether a law is met. `collateral verify evidence.json` computes
@@ -39,7 +39,7 @@ PAGE, RECORD, CRATE, RECORDS = (
 NAMESPACE = "collateral-evidence"  # namespace of the SSH signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 SIGNATURE = f"{RECORD}.sig"
-# Keys whose values cannot be computed again from the results; the author states the first three.
+# Keys of the record that are not computed from results: those that the author states, and others.
 STATED, OTHERS = ("made", "requested", "version"), ("pictures", "files")
 FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
 TERMS = "Not stated. The record is for the file of a request."
@@ -83,7 +83,7 @@ def evidence(
 
 
 def _check_folder(folder: Path, found: FoundRun, key: Path | None) -> None:
-    """Refuse what would be written over, and whatever is missing, before anything is written."""
+    """Raise if the folder cannot be used, or if a file or program is missing."""
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"--out: {folder}: is not empty; name a new folder")
     if found.benchmark.parent.resolve() != RESULTS.resolve():
@@ -102,7 +102,7 @@ def _check_folder(folder: Path, found: FoundRun, key: Path | None) -> None:
 
 
 def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: str) -> None:
-    """Write the page, the records and the crate; last the JSON file, with the hashes of all."""
+    """Write page, records and crate, and last the JSON file with the hashes of all files."""
     for place, copy in copy_records(found).items():
         target = folder / RECORDS / place
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -192,7 +192,8 @@ def verify_evidence(path: Path) -> None:
 def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = read_json(path)
-    except InvalidResultError as error:  # its advice (delete the file) is only right for results
+    except InvalidResultError as error:
+        # The text of the error also says to delete the file, which is right for results only.
         raise ValueError(f"{path}: {error.reason}") from None
     if not isinstance(record, dict) or not {"run", *STATED, *OTHERS} <= record.keys():
         raise ValueError(f"{path}: neither a folder of results nor an evidence.json")
@@ -200,7 +201,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
-    """Return what differs if numbers, copied records and page are made again from the results."""
+    """Make numbers, copied records and page again from the results; return the differences."""
     with TemporaryDirectory() as name:
         long = found.benchmark / found.cell / layout.METRICS_RECORD
         table = read_cell(found, compute_again(long, Path(name)))

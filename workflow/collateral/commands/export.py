@@ -1,8 +1,8 @@
 """Write the weights of a run to a file for other programs, with the names of the user's own model.
 
-For timm/<name> these are timm's; for a model of your own, those of its code. Where `base.weights`
-and `rename` read them from a file of yours, they are that file's. Normalisation is no part of the
-file: plain timm, or your code, is given normalised images.
+For timm/<name> these are timm's names; for a model of your own, the names in its code. If
+`base.weights` and `rename` read your own file, they are the names in that file. The file does not
+normalise images: give normalised images to plain timm, or to your code.
 """
 
 import json
@@ -63,7 +63,7 @@ def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, st
 
 
 def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
-    """Return instructions for loading the file; `model` is empty if a user's file has the names."""
+    """Return how to load the file; `model` is empty if the names are those of the user's file."""
     load = f"    model.load_state_dict(safetensors.torch.load_file({json.dumps(str(out))}))"
     mean, std = (", ".join(f"{value:.6g}" for value in of) for of in (info.mean, info.std))
     normalised = f"Give it images (x - mean) / std, x in [0, 1]: mean {mean}; std {std}."
@@ -107,7 +107,7 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
 
 
 def _about(found: FoundRun, data: Dataset) -> dict[str, str]:
-    """Return the file's metadata under one key, because several keys have no fixed order."""
+    """Return the file's metadata as JSON under one key; several keys would have no fixed order."""
     about: dict[str, Any] = {
         "benchmark": found.benchmark.name,
         "cell": found.cell,

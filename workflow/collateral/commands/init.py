@@ -44,7 +44,7 @@ def init(
 
 
 def _set_errors(wish: InitRequest) -> Iterator[str]:
-    """Yield the options of forget set, test set and time that are wrong or contradict others."""
+    """Yield an error for each wrong option of the forget set, the test set and the time limit."""
     if not wish.minutes > 0:
         yield f"--minutes: {wish.minutes:g}: should be above 0"
     if wish.forget and wish.forget_where:
@@ -58,7 +58,7 @@ def _set_errors(wish: InitRequest) -> Iterator[str]:
 
 
 def _model_errors(wish: InitRequest) -> Iterator[str]:
-    """Yield the options of a trained model that are wrong or missing, and a folder of results."""
+    """Yield an error for each wrong or missing option of the trained model and of the folder."""
     if not wish.weights and (wish.mean or wish.std):
         yield "--mean, --std: of a trained model; give its --weights as well"
     if wish.weights and wish.size is None:

@@ -1,7 +1,7 @@
 """Unpack archives of `collateral bundle` into results/; join several archives of one benchmark.
 
-Where two of them, or one and what is here, contradict each other, nothing is changed. What is not
-as the config plans it is listed, a line each: the next run makes it again.
+If two archives contradict each other, or an archive contradicts the results here, nothing is
+changed. Results that differ from the plan of the config are listed: the next run makes them again.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,9 @@
 """Check that results match their records; all hashes are recomputed.
 
-Exit code 1 where something is wrong and stays so, or a gate is red. With --fix exactly what is not
-sound is deleted, after it is listed, so that the next run makes it again. With --config results are
-also compared with the plan of a config; what differs is code 1 too. Of an evidence.json, all
-numbers are computed again from the model outputs in results/.
+The exit code is 1 if a file is not sound and --fix is not given, or if a gate is red. --fix lists
+and deletes the files that are not sound, so that the next run makes them again. With --config,
+results are also compared with the plan of a config, and the exit code is 1 if they differ. For an
+evidence.json, all numbers are computed again from the model outputs in results/.
 """
 
 import shutil
@@ -25,7 +25,7 @@ from collateral.results.gates import describe_red_gates
 from collateral.results.provenance import read_signed
 from collateral.results.verification import Verification, files_below, verify_results
 
-# Files that the stages `metrics` and `gather` write, by option.
+# Files that the stage `metrics` writes, and those of the stage `gather`, by option.
 NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
 GATHERED = {**NUMBERS, "gates": layout.GATES}
 
@@ -86,13 +86,14 @@ def compare_with_plan(config: Path, results: Path) -> bool:
 
 
 def red_gates(results: Path, found: Verification) -> list[str]:
-    """Return one line per red gate; skip files of gates that are invalid themselves."""
+    """Return one line per red gate (a failed check of a cell's results)."""
     lines = []
     for path in sorted(results.rglob(layout.GATES)):
         try:
             lines += describe_red_gates(path)
         except InvalidResultError:
-            if not found.faults:  # if there are faults, the invalid file is already one of them
+            # If there are faults, this invalid gates.json is one of them and was printed.
+            if not found.faults:
                 raise
     return lines
 

@@ -17,7 +17,8 @@ class ForgetSpec:
 
     kind: str
     params: Mapping[str, Any]
-    place: Place = ()  # config path of the cell; empty if the cell is made from classes x fractions
+    # Keys that lead to the forget set in the config; empty for a cell of classes x fractions.
+    place: Place = ()
     # Names of the cells of earlier rounds; empty if there are no rounds.
     earlier: tuple[str, ...] = ()
     is_last: bool = False  # whether the cell is the last of several rounds
@@ -29,7 +30,7 @@ class ForgetSpec:
 
     @property
     def needs(self) -> str:
-        """Models by which examples are chosen: "base", "shadows", or empty."""
+        """Models that choose the examples: "base" or "shadows"; empty if none are needed."""
         return str(getattr(FORGET.load(self.kind), "NEEDS", ""))
 
 
@@ -50,14 +51,14 @@ def streams(benchmark: BenchmarkConfig) -> list[str]:
 
 
 def round_names(benchmark: BenchmarkConfig, stream: str) -> list[str]:
-    """Return the cell names of all rounds; the zero keeps them in order when sorted."""
+    """Return the names of the cells of all rounds, such as `stream-01`; the 0 keeps them sorted."""
     return [f"{stream}-{index + 1:02d}" for index in range(len(benchmark.cells[stream].rounds))]
 
 
 def _list_rounds(
     benchmark: BenchmarkConfig, stream: str, others: Mapping[str, ForgetSpec]
 ) -> dict[str, ForgetSpec]:
-    """Return the rounds as cells; a cell with the same first request is used as round 1."""
+    """Return the rounds as cells; round 1 may be an existing cell with the same request."""
     names, rounds = round_names(benchmark, stream), benchmark.cells[stream].rounds
     places = [("cells", stream, *place) for place in benchmark.cells[stream].places]
     specs = [_forget_spec(one.forget, at) for one, at in zip(rounds, places, strict=True)]
@@ -83,7 +84,7 @@ def _is_same(benchmark: BenchmarkConfig, one: ForgetSpec, other: ForgetSpec) -> 
 
 
 def cell_methods(benchmark: BenchmarkConfig, forget: ForgetSpec) -> dict[str, dict[str, Any]]:
-    """Return the parameters of methods that differ in a cell, or in all of its rounds."""
+    """Return the parameters that the config sets for one cell or for all rounds, by method."""
     return benchmark.cells[forget.entry].methods if forget.entry else {}
 
 

@@ -28,7 +28,7 @@ from collateral.plugins.find import (
     params_class,
 )
 
-WEIGHTS = (".safetensors", ".pt", ".pth")
+WEIGHTS = (".safetensors", ".pt", ".pth")  # suffixes of weight files
 RETRAIN_PART = "retrain"  # name of the file of a finding that contains published numbers of Retrain
 
 
@@ -163,7 +163,7 @@ def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 def _shadow_errors(
     benchmark: BenchmarkConfig, shadows: ShadowsConfig, where: Place
 ) -> Iterator[str]:
-    """Check that shadow models can be trained as the base is, and that they are used."""
+    """Check that shadow models can be trained like the base model, and that they are used."""
     place, base = format_key(where), benchmark.base
     if base.checkpoint == "best_validation":
         yield (
@@ -337,7 +337,7 @@ def _needs_shadows(kind: Any) -> bool:
 
 
 def _pool_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check that there are shadow models: one half chooses the forget set, one is attacked."""
+    """Check the number of shadow models: half of them choose the forget set, half are attacked."""
     count, least = benchmark.shadows.count if benchmark.shadows else 0, 4 * LEAST_SHADOWS
     if count < least:
         found = f"`shadows.count` is {count}" if count else "there are no `shadows`"

@@ -20,10 +20,10 @@ REASONS = {
     "too_short": "too few entries; at least {min_length}",
     "tuple_type": "should be a list",
 }
-# Last parts of pydantic's `loc` for a value that may have several types.
+# Names of types that pydantic appends to `loc` for a value that may have several types.
 BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
-LONGEST_LINE = 900
-Place = tuple[str | int, ...]
+LONGEST_LINE = 900  # maximum number of characters of a message
+Place = tuple[str | int, ...]  # position in the config: keys and list indices
 
 
 class ConfigError(ValueError):
@@ -61,7 +61,7 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
 
 
 def error_places(error: ValidationError) -> list[Place]:
-    """Return the places of all errors in the config."""
+    """Return the positions of all errors in the config."""
     return [_place(dict(item)) for item in error.errors()]
 
 
@@ -97,7 +97,7 @@ def _message(
 
 
 def _reason(item: dict[str, Any]) -> str:
-    """Return the reason of an error, in the terms of YAML where pydantic uses those of Python."""
+    """Return the reason of an error, in terms of YAML if pydantic's text is in terms of Python."""
     if item["type"] in REASONS:
         return REASONS[item["type"]].format(**item.get("ctx", {}))
     reason = str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))

@@ -1,7 +1,7 @@
 """The JSON schema of the config for editors: names, parameters, bounds and descriptions.
 
-It follows draft 7, the newest that the YAML language server supports well. It does not contain
-plug-ins and checks across keys; the loader has them.
+It follows draft 7, the newest that the YAML language server supports well. It contains neither
+plug-ins nor checks across keys; `config/load.py` has both.
 """
 
 from pathlib import Path
@@ -16,6 +16,7 @@ from collateral.plugins.find import CONTROL, DATA, FORGET, METHOD, MODEL, params
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 DIALECT = "http://json-schema.org/draft-07/schema#"
 Schema = dict[str, Any]
+# Schema of a method without parameters in the config.
 EMPTY = {"type": "null", "description": "All defaults."}
 
 

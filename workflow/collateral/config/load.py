@@ -16,10 +16,10 @@ from collateral.plugins.check import plugin_errors
 from collateral.plugins.find import DATA, FORGET, METHOD, Kind, add_plugins, find_folder_problems
 
 KEY = re.compile(r"\.(\w+)")  # matches the key of a benchmark at the start of an error message
-# Valid values that replace invalid values of required keys.
+# Values that replace invalid values of required keys, so that other keys can still be checked.
 STAND_IN = {"data": {}, "model": "", "seeds": [0]}
-# For each key of a benchmark: the other keys that the checks of its value use.
-CELLS = ("data", "classes", "fractions", "cells")
+CELLS = ("data", "classes", "fractions", "cells")  # keys that determine the cells
+# For each key of a benchmark: the other keys that the checks of its value read.
 NEEDS = {
     "classes": ("data",),
     "cells": ("data", "classes", "fractions", "methods"),
@@ -52,9 +52,9 @@ def load(raw: Mapping[str, Any]) -> Config:
 
 
 def _further_errors(raw: Any, error: ValidationError) -> Iterator[str]:
-    """Yield the errors of all keys that fit the schema, where others do not.
+    """Yield the errors beyond the schema of a config with keys that violate the schema.
 
-    A key that does not fit is left out, and so is every message on a key that depends on it.
+    Those keys are left out. Errors of keys that depend on them are not reported.
     """
     places = [place for place in error_places(error) if place[:1] != ("figures",)]
     if any(place[:1] != ("benchmarks",) or len(place) < 3 for place in places):
@@ -72,7 +72,7 @@ def _further_errors(raw: Any, error: ValidationError) -> Iterator[str]:
 
 
 def _without(raw: Mapping[str, Any], wrong: Mapping[str, set[str]]) -> Config:
-    """Return the config without wrong keys; required keys have other values in their place."""
+    """Return the config without wrong keys; required keys among them get a value of STAND_IN."""
     kept = {
         name: {key: value for key, value in given.items() if str(key) not in wrong.get(name, ())}
         for name, given in raw["benchmarks"].items()

@@ -31,12 +31,12 @@ class MethodSpec:
 
     @property
     def kind(self) -> str:
-        """Return "method" or "control"."""
+        """Kind of the method: "method" or "control"."""
         return method_kind(self.uses).what
 
     @property
     def label(self) -> str:
-        """Return the name of the method in tables and figures."""
+        """Name of the method in tables and figures."""
         label = params_class(self.uses).label
         return label if self.name == self.uses else f"{label} ({self.name})"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from collateral.config.errors import Place, format_key
 
-# Reserved folder names: folders beside those of cells, benchmarks and runs.
+# Names of folders in results/, which no benchmark, cell or run may have.
 _FOLDERS = """
     base exposure figures local_teacher logs probe retrain shadows support_size tables theory tune
 """

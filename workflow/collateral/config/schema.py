@@ -51,7 +51,7 @@ class RoundConfig(Strict):
 
 
 class CellConfig(Strict):
-    """A single forget set, with parameters of methods that hold only for this cell."""
+    """A forget set, or several in sequence, and parameters of methods for this cell only."""
 
     forget: dict[str, Any] = Field(
         default_factory=dict, description="`kind:` and the parameters of that kind."
@@ -70,12 +70,12 @@ class CellConfig(Strict):
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """The forget sets: one, or one per round."""
+        """Forget sets of the cell: one, or one per round."""
         return [one.forget for one in self.rounds] or [self.forget]
 
     @property
     def places(self) -> list[tuple[str | int, ...]]:
-        """The keys of the forget sets in this cell."""
+        """Positions of the forget sets in the cell, as keys and list indices."""
         rounds = [("rounds", index, "forget") for index in range(len(self.rounds))]
         return [*rounds] or [("forget",)]
 
@@ -135,12 +135,13 @@ class SupportSizeConfig(Strict):
         return _check_increasing(value)
 
 
-# Smallest pool: without the attacked model, two models remain to fit a distribution.
+# Minimum number of models with an example, and of models without it: if one of them is attacked,
+# two remain to fit a distribution.
 LEAST_SHADOWS = 3
 
 
 class ShadowsConfig(Strict):
-    """A pool of models trained on random shares of the train set, for attacks (U-LiRA)."""
+    """A pool of models, each trained on a random part of the train set, for attacks (U-LiRA)."""
 
     count: Annotated[StrictInt, Field(ge=2 * LEAST_SHADOWS, le=MOST)] = Field(
         16, description="Models, each trained as the base is, once for all cells and methods."
@@ -313,7 +314,7 @@ class BenchmarkConfig(Strict):
 
 
 class FiguresConfig(Strict):
-    """Printed figures."""
+    """Size of the printed figures."""
 
     width: float = Field(
         FIGURE_WIDTH,

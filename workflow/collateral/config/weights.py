@@ -8,7 +8,7 @@ from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, TrainingParams, UserPath
 
 SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
-NONE = "none"  # value of the config key for benchmarks without Retrain
+NONE = "none"  # value of the key `retrain` for a benchmark without Retrain
 RENAME = "Beginnings of names in the file, and what they are in the model."
 
 
@@ -20,7 +20,7 @@ class InitParams(Strict):
 
 
 class BaseParams(TrainingParams):
-    """Training of base and retrained models, and how runs share a base."""
+    """Training of base and retrained models, and whether all seeds share one base model."""
 
     weights: UserPath | None = Field(
         None,

@@ -33,7 +33,7 @@ SCHEMA = re.compile(
 )
 LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 CODE = "__use_yte__"  # key with which Snakemake would run expressions in a config
-# Maximum number of values in a config; nested aliases can make a few lines fill the memory.
+# Maximum depth of nesting, and maximum number of values: nested aliases could fill the memory.
 DEEPEST, MOST_VALUES = 50, 100_000
 TOO_DEEP = f"values are nested more than {DEEPEST} deep"
 
@@ -194,6 +194,7 @@ def _one_line(problem: Any) -> str:
     return " ".join(str(problem).split())
 
 
+# Function that reads a config file, such as Snakemake's.
 Reader = Callable[[Any], Mapping[str, Any]]
 
 

@@ -1,4 +1,4 @@
-"""Conventions that determine numbers: seeds, batches, classes, shares, selection rules."""
+"""Conventions that results depend on: seeds, batch sizes, class indices, selection rules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 PAPER: Rule = "paper"
 TEACHER = "ltd"  # method whose teacher the selection rule `teacher` uses
 
-# Which images of examples the results of a benchmark may contain.
+# Images that the results of a benchmark may contain: none, those of retained examples, or all.
 Showing = Literal["none", "retained", "all"]
 SHOWINGS: tuple[Showing, ...] = get_args(Showing)
 NO_PICTURES, RETAINED, ALL_PICTURES = SHOWINGS
-WITHDRAWN = ("files", "where")  # kinds of forget sets whose examples somebody asked to delete
+WITHDRAWN = ("files", "where")  # kinds of forget sets that describe a deletion request
 
-FIGURE_WIDTH = 5.5  # default width of a full-width printed figure, in inches: the text of a paper
+FIGURE_WIDTH = 5.5  # default width of printed figures, in inches: the text width of a paper
 
 SKIPPED = "skipped"  # status of a run whose method cannot work on this data; its row has no numbers
 
@@ -87,5 +87,5 @@ def count_share(count: int, fraction: float) -> int:
 
 
 def default_showing(kind: str) -> Showing:
-    """Return which images may be shown for a kind of forget set, if the config does not say."""
+    """Return which images may be shown for a kind of forget set if the config does not say it."""
     return RETAINED if kind in WITHDRAWN else ALL_PICTURES

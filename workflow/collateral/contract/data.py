@@ -19,7 +19,7 @@ class ImageInfo:
     num_classes: int
     shape: tuple[int, int, int]  # height, width, number of channels
     mean: tuple[float, ...]  # mean per channel, for pixel values in [0, 1]
-    std: tuple[float, ...]
+    std: tuple[float, ...]  # standard deviation per channel, for pixel values in [0, 1]
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class DatasetSize:
 
     class_names: tuple[str, ...]
     train: tuple[int, ...]  # number of train examples of each class
-    test: tuple[int, ...]
+    test: tuple[int, ...]  # number of test examples of each class
     shape: tuple[int, int, int]  # height, width, number of channels
-    # Function that reads the columns from files.
+    # Function that reads the metadata columns of the train set from files.
     columns: Callable[[], Columns] = field(default=dict, compare=False)
 
     @property
@@ -51,10 +51,10 @@ class DatasetSize:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """Properties of a data set; None if they depend on its options or files."""
+    """Properties of a data set; a property is None if it depends on options or files."""
 
     class_names: tuple[str, ...] | None
-    source: str
+    source: str  # publication, or origin of the files
     licence: str
     size: DatasetSize | None = None  # if None, the module defines a function `size(options)`
 

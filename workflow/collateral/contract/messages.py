@@ -5,8 +5,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-SHOWN_LENGTH = 60
-MOST_LISTED = 20
+SHOWN_LENGTH = 60  # maximum number of characters of a quoted value
+MOST_LISTED = 20  # maximum number of names in a list
 IN_QUOTES = "true and false are not text: put such a name in quotes"
 
 
@@ -24,7 +24,10 @@ def nearest_names(word: str | int, known: Iterable[str], count: int = 3) -> list
 
 
 def unknown_name(what: str, word: Any, known: Iterable[str], meant: Sequence[str] = ()) -> str:
-    """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?", from lists of names."""
+    """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?".
+
+    The suggestion is the first name in `meant`, or the known name with the nearest spelling.
+    """
     known = list(known)
     hint = did_you_mean(word, known) if not meant else f"; did you mean {meant[0]}?"
     return f"no {what} {quoted(str(word))}; {listed('known', known)}{hint}"

@@ -25,6 +25,7 @@ Unit = Literal[
 ]
 Ideal = Literal["retrain", "high", "low"]
 EMPTY = "–"  # text for an undefined number
+# Default number of decimals of a number, by its unit.
 DIGITS: dict[str, int] = {
     "%": 1,
     "points": 1,
@@ -41,8 +42,8 @@ DIGITS: dict[str, int] = {
 # Factors from stored values to units: rates are stored in [0, 1], slopes per similarity of 1.0.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
 PERCENT = FACTORS["%"]
-LAST_BITS = 1e-12  # a spread below this share of the value is only rounding error
-# Units in column headings; other units are in the label or in a caption.
+LAST_BITS = 1e-12  # a spread below this fraction of the value is only rounding error
+# Units that column headings show; other units are in the label or in a caption.
 IN_HEADINGS = ("%", "s", "MB", "nats")
 
 
@@ -118,10 +119,10 @@ def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
 
 
 def format_percent(share: float) -> str:
-    """Format a share as percent: whole percent, or one decimal if it is below 1 %."""
+    """Format a fraction as percent: whole percent, or one significant digit below 1 %."""
     return f"{PERCENT * share:.0f} %" if share >= 0.01 else f"{PERCENT * share:.1g} %"
 
 
 def format_exact_percent(share: float) -> str:
-    """Format a share from the config as percent, with all its digits."""
+    """Format a fraction from the config as percent, with all its digits."""
     return f"{PERCENT * share:g} %"

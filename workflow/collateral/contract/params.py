@@ -110,14 +110,14 @@ class Between(NamedTuple):
     high: float
 
 
-# Published values by source and parameter: a value, a list of values in use, or a range.
+# Published values of parameters, by source and then by parameter: a value, a list, or a range.
 Published = Mapping[str, Mapping[str, Any]]
 
 # Values that GA, FT, RL, SalUn and AMUN share in the paper, appendix B.2.
 PAPER_SGD: Mapping[str, Any] = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 1e-6}
 # Default command-line options of the code that the paper published.
 PAPER_CODE: Mapping[str, Any] = {"epochs": 10, "lr": 1e-4, "batch_size": 256, "augment": True}
-# Values of the training loop that Unlearn-Saliency and Unlearn-Sparse share.
+# Training parameters that the public code of Unlearn-Saliency and of Unlearn-Sparse shares.
 OPTML: Mapping[str, Any] = {"epochs": 10, "lr": 0.01, "weight_decay": 5e-4, "batch_size": 256}
 
 
@@ -130,9 +130,8 @@ class MethodParams(Strict):
     published: ClassVar[Published] = {}  # values of the parameters in publications
     # Whether the method reinitialises weights of the base model before its first step.
     starts_anew: ClassVar[bool] = False
-    # For controls: whether they read Retrain's soft labels, and whose parameters they inherit.
-    needs_retrain: ClassVar[bool] = False
-    inherits: ClassVar[str | None] = None
+    needs_retrain: ClassVar[bool] = False  # whether a control reads Retrain's soft labels
+    inherits: ClassVar[str | None] = None  # method whose parameters a control takes
 
     def required_retained(self) -> Mapping[str, int]:
         """Return the number of retained examples that each parameter requires.
@@ -185,8 +184,8 @@ class MethodParams(Strict):
     def _count_steps(self) -> int | None:
         """Return the number of optimiser steps that replaces epochs, or None.
 
-        A field `steps` is meant if it may be null or if there is no field `epochs`; the `steps` of
-        AMUN are those of its attack.
+        A parameter `steps` counts them if its default is null or if there is no `epochs`. In AMUN,
+        `steps` counts the steps of the attack.
         """
         fields = type(self).model_fields
         is_meant = "steps" in fields and ("epochs" not in fields or fields["steps"].default is None)

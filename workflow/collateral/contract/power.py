@@ -10,7 +10,7 @@ from functools import cache
 from collateral.contract.metrics import format_percent
 from collateral.contract.verdicts import ALPHA, TESTS
 
-POWER = 0.8
+POWER = 0.8  # probability with which a difference should be found
 FAIR = 5  # recommended number of seeds; with fewer seeds, only large differences are significant
 STEPS = 2000  # number of steps of the numerical integral
 
@@ -34,11 +34,11 @@ def detectable(num_seeds: int, num_methods: int) -> float:
     """Return the smallest detectable difference in standard deviations over seeds."""
     if num_seeds < 2:
         return math.inf
-    # Both samples have num_seeds - 1 degrees of freedom.
+    # Each of the two samples has num_seeds - 1 degrees of freedom.
     freedom, level = 2 * (num_seeds - 1), ALPHA / (len(TESTS) * max(num_methods, 1))
     critical = _solve(lambda t: -tail(t, 0, freedom), -level / 2)
     shift = _solve(lambda mean: tail(critical, mean, freedom), POWER)
-    # The difference of two runs has twice the variance of one run.
+    # The difference of two means over seeds has 2 / num_seeds times the variance of one run.
     return shift * math.sqrt(2 / num_seeds)
 
 

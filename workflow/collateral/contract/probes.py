@@ -9,14 +9,15 @@ from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, Whole
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 
-PARTS = ("forget", "near", "far", "test")  # groups of examples; CKA is computed on each
+PARTS = ("forget", "near", "far", "test")  # groups of examples on which CKA is computed
 
 
 class Relearn(Strict):
     """Fine-tune on one half of the forget set, and measure on the other half after every step.
 
-    ERASURE counts epochs back to the base's accuracy; nobody published steps, rate or batch size
-    for a curve against Retrain's. With these, all curves on digits move and none ends at once.
+    ERASURE counts the epochs until the base model's accuracy is reached again. Nobody published
+    steps, rate or batch size for a comparison with Retrain. With these defaults, the accuracy of
+    every model on digits changes over several steps.
     """
 
     steps: Whole = Field(20, ge=1, description="Steps of SGD; nobody published a number.")
@@ -45,7 +46,7 @@ class Residual(Strict):
 
 
 class Zrf(Strict):
-    """How near to an untrained net's is what is said of the forget set (Chundawat et al., 2023)?"""
+    """Are predictions on the forget set like an untrained network's (Chundawat et al., 2023)?"""
 
 
 class Linear(Strict):
@@ -64,7 +65,7 @@ class Linear(Strict):
 
 
 class Cka(Strict):
-    """Compare the features with Retrain's and with the base's (debiased linear CKA)."""
+    """Compare the features with Retrain's and with the base model's (debiased linear CKA)."""
 
     examples: Whole = Field(
         200, ge=4, description="Forgotten, near, far and test examples, at most so many of each."
@@ -76,9 +77,10 @@ class Cka(Strict):
 
 
 class Resurface(Strict):
-    """Fine-tune on retained examples only: do the forgotten ones come back (2505.22310)?
+    """Fine-tune on retained examples: does accuracy on the forget set rise (arXiv:2505.22310)?
 
-    That paper takes 3,910 steps of Adam at 1e-5; these are the optimiser and rate of FT.
+    That paper takes 3,910 steps of Adam at 1e-5; the defaults here are the optimiser and rate of
+    FT.
     """
 
     steps: tuple[Whole, ...] = Field(
@@ -149,7 +151,7 @@ class Probes(Strict):
         return self.cka is not None or self.resurface is not None
 
     def work(self, sizes: Sizes, models: int) -> Work:
-        """Return the computation that all probes need for the models of a cell and seed."""
+        """Return the computation that all requested probes need for this number of models."""
         probes = (self.relearn, self.residual, self.linear, self.cka, self.resurface)
         of_each = sum((one.work(sizes) for one in probes if one is not None), NO_WORK)
         return of_each * models + (inference_work(sizes.forget) if self.zrf else NO_WORK)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-At = int | str | None
+At = int | str | None  # type of `Row.at`
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def without_value(row: Row) -> Row:
     return Row(row.run, row.metric, math.nan, row.seed, row.set, row.at)
 
 
-TRACKED = "epoch_"  # prefix of the metric names in history.csv and metrics.csv
+TRACKED = "epoch_"  # prefix of the names of metrics that are computed after every epoch
 
 
 Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]

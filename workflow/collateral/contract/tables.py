@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Source:
-    """The number of the long table that a table field shows."""
+    """Keys of the row in the long table whose number a table entry shows."""
 
     run: str
     metric: str
@@ -20,7 +20,7 @@ class Source:
     cell: str = ""
 
     def __str__(self) -> str:
-        """Return the key of the number on the page, within its cell."""
+        """Return the key by which the web page finds the number among the numbers of its cell."""
         return "|".join((self.run, self.metric, self.set, self.at))
 
 
@@ -29,16 +29,16 @@ EVERY = "*"  # value of `Source.cell` for the mean over all cells
 
 @dataclass(frozen=True)
 class Field:
-    """One field as text; the page sorts its column by `order`, with NaN last."""
+    """One table entry as text; the web page sorts a column by `order`, with NaN last."""
 
     value: str  # text of the number, such as "47.4 ± 3.2"
     order: float = math.nan
-    # Difference from Retrain such as "(+25.8)", or the noise floor such as "(1.2)".
+    # Difference from Retrain such as "(+25.8)"; for Retrain's other seeds, its size: "(1.2)".
     deviation: str = ""
     is_best: bool = False
     is_chance: bool = False  # whether the difference is not significant
     source: Source | None = None
-    also: tuple[Source, ...] = ()  # further numbers that the field shows or is computed from
+    also: tuple[Source, ...] = ()  # further numbers that the entry shows or is computed from
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,18 @@ class Line:
     label: str
     fields: list[Field]
     note: str = ""  # status of a run that did not finish normally
-    # Whether the row is a control or the noise floor, which are never ranked.
+    # Whether the row is never ranked: a control, or the comparison of Retrain's seeds.
     is_aside: bool = False
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Groups of rows under one heading; the page sorts each group separately."""
+    """Rows in groups, under one line of headings; the web page sorts each group separately."""
 
     corner: str  # heading of the first column
     headings: list[str]
     groups: list[list[Line]]
-    is_prose: bool = False  # whether fields are sentences, which are wrapped and aligned left
+    is_prose: bool = False  # whether entries are sentences, which are wrapped and aligned left
 
     @property
     def are_words(self) -> list[bool]:
@@ -77,5 +77,5 @@ class Table:
     title: str
     grids: list[Grid]
     caption: str = ""  # what this table shows
-    conventions: str = ""  # notes for all tables of this kind, which the page prints once
-    records: Sequence[Mapping[str, Any]] = ()  # rows of the CSV file
+    conventions: str = ""  # notes that hold for several tables and are printed once on the web page
+    records: Sequence[Mapping[str, Any]] = ()  # rows of the CSV file, by column name

@@ -1,4 +1,4 @@
-"""Work of a job: number of images by model, for training and for inference."""
+"""Work of a job: numbers of images that each model is trained on and evaluated on."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Sizes:
     """Sizes of the data and the model that determine the work of a method."""
 
     retain: int  # number of retained examples
-    forget: int
-    classes: int
+    forget: int  # number of examples to forget
+    classes: int  # number of classes
     pixels: int  # number of values per image: height x width x channels
     weights: int  # number of weights of the model
 
@@ -31,8 +31,8 @@ class Sizes:
 class Work:
     """Numbers of images by model: for training (forward and backward), or inference (forward)."""
 
-    trained: Mapping[str, float]
-    seen: Mapping[str, float]
+    trained: Mapping[str, float]  # number of images for training, by model name
+    seen: Mapping[str, float]  # number of images for inference, by model name
 
     def __add__(self, other: Work) -> Work:
         """Return the sum of two amounts of work."""

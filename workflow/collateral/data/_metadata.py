@@ -50,7 +50,7 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
 
 
 def find_problem(name: str, options: DataOptions) -> str | None:
-    """Return an error that the names of the user's files show; no file is opened."""
+    """Return the error in the names of the user's files, or None; no file is opened."""
     module = DATA.load(name)
     problem: str | None = module.problem(options) if hasattr(module, "problem") else None
     return problem
@@ -76,7 +76,7 @@ def find_input_files(name: str, options: DataOptions) -> list[Path]:
 
 
 def hash_user_files(name: str, options: DataOptions) -> str:
-    """Return a hash of the user's files that the rule does not list as inputs; "" without files."""
+    """Return a hash of the user's files that are no inputs of the rule; "" if there are none."""
     module = DATA.load(name)
     return str(module.state(options)) if hasattr(module, "state") else ""
 

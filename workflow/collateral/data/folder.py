@@ -52,7 +52,7 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 
 
 def problem(options: Options) -> str | None:
-    """Return an error that the names of the files show; no file is opened."""
+    """Return the error in the names of the files, or None; no file is opened."""
     try:
         _index(options)
     except ValueError as error:
@@ -61,7 +61,7 @@ def problem(options: Options) -> str | None:
 
 
 def inputs(_options: Options) -> list[Path]:
-    """Return no input files for the rule: they are too many, and Snakemake forbids some names."""
+    """Return no inputs of the rule: image files are too many, and Snakemake forbids some names."""
     return []
 
 
@@ -71,7 +71,7 @@ def state(options: Options) -> str:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return the number of files per class, and whether a sample of the images has colours."""
+    """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
     from collateral.data._readers.decoding import num_channels
 
     tree = _index(options)

@@ -38,7 +38,7 @@ def inputs(options: Options) -> list[Path]:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return the number of rows per class, and whether the first images have colours."""
+    """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
     from collateral.data._readers.decoding import num_channels
 
     files = _find_files(options)

@@ -2,8 +2,9 @@
 
 The prototype of a class is sqrt(closeness) * pattern of its family + sqrt(1 - closeness) * its own
 pattern, both with standard normal pixels. Prototypes of one family have correlation `closeness`,
-others have none. An example is the prototype of its class plus noise. By default, a small network
-misclassifies a tenth of the test examples, always as another class of the same family.
+those of different families have none. An example is the prototype of its class plus noise. By
+default, a small network misclassifies a tenth of the test examples, always as another class of the
+same family.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Any classification data set of torchvision by its name, such as `dataset: CIFAR10`.
 
 Images are as in torchvision; they are scaled and cropped if `size` is given or if they differ in
-size. Train and test part are those of the data set; if it has no test part, a share is drawn.
+size. Train and test set are torchvision's; if there is no test set, a fraction is drawn.
 """
 
 from __future__ import annotations

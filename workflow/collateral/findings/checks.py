@@ -20,12 +20,12 @@ from collateral.results.gates import Colour, Gate
 from collateral.results.layout import ORIGINAL, RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 
-# Minimum accuracy on retained examples (RA) for which Retrain counts as trained well enough.
+# Minimum accuracy on retained examples (RA) at which Retrain counts as trained well enough.
 LEAST_RA = 0.9
 SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
-PART = "colours"  # name of this part in the list of problems
+PART = "colours"  # `Problem.part` of a check that raised
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
     "whether Retrain was trained as well as the given base cannot be decided: there are no test "
@@ -108,7 +108,7 @@ def _suggest_training(cell: CellTable) -> str:
 
 
 def check_base_differs(cell: CellTable) -> Outcome:
-    """Check that Retrain and the base are different models."""
+    """Check that Retrain and the base model are different models."""
     found, metric = cell.values(cell.reference, "base_distance"), find_metric("base_distance")
     if same := _list_seeds(cell, found == 0):
         return "red", f"the base's confidences are Retrain's: {same}"
@@ -131,7 +131,7 @@ def _base_above(cell: CellTable) -> float:
 
 
 def check_forgettable(cell: CellTable) -> Outcome:
-    """Check that the base is more accurate on the forget set than Retrain."""
+    """Check that the base model is more accurate on the forget set than Retrain."""
     above, metric = _base_above(cell), find_metric("margin")
     if math.isnan(above):
         text = "whether anything is to be forgotten is unknown"
@@ -148,7 +148,7 @@ def check_forgettable(cell: CellTable) -> Outcome:
 
 
 def check_recipe(cell: CellTable) -> Outcome | None:
-    """Check that Retrain is as accurate as a base model that the user trained."""
+    """Check that Retrain is about as accurate as a base model that the user trained."""
     if "base_ta_gap" not in cell.metrics(cell.reference):
         return None  # base and Retrain were trained by Collateral in the same way
     found, examples = cell.values(cell.reference, "base_ta_gap"), "of unaffected classes"
@@ -165,7 +165,7 @@ def check_recipe(cell: CellTable) -> Outcome | None:
 
 
 def check_test_set(cell: CellTable) -> Outcome | None:
-    """Check that a base model that the user trained has not seen the test set."""
+    """Check that the user's base model was not trained on images of the test set."""
     if cell.benchmark.test_drawn is None:
         return None  # Collateral trained the base without the test set
     if cell.benchmark.test_drawn:
@@ -227,7 +227,7 @@ def check_tuning(cell: CellTable) -> Outcome:
 
 
 def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return the tuned methods with each kind of fault; `chosen` has each method's trial."""
+    """Return the tuned methods that have each fault; `chosen` is the selected trial by method."""
     plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
     admitted = {run: cell.values(run, "rule_admissible", at=rule) for run in chosen}
     return {
@@ -246,7 +246,10 @@ def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list
 def find_edges(
     trials: Sequence[Mapping[str, Any]], chosen: int
 ) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the parameters of a trial that are at an end of their grid of at least three values."""
+    """Yield the parameters whose chosen value is an end of their grid: name, value, both ends.
+
+    Grids of two values are left out, because both of their values are ends.
+    """
     for key, grid in _numeric_grid(trials).items():
         low, high, value = min(grid), max(grid), trials[chosen][key]
         if len(grid) > 2 and value in (low, high):
@@ -259,7 +262,7 @@ def find_pairs(trials: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _numeric_grid(trials: Sequence[Mapping[str, Any]]) -> dict[str, set[float]]:
-    """Return the grid of each parameter that has only numbers."""
+    """Return the tried values of each parameter whose values are all numbers."""
     grid = {key: {trial[key] for trial in trials} for key in trials[0]}
     return {
         key: values
@@ -293,7 +296,7 @@ def _list_seeds(cell: CellTable, is_selected: NDArray[np.bool_]) -> str:
     return f"seed{'s' * (len(named) > 1)} {', '.join(named)}" if named else ""
 
 
-# Checks by the name of their gate, in the order of the page.
+# Function of each check, by the name that the page shows, in the order of the page.
 CHECKS: dict[str, Check] = {
     "disjoint sets": check_disjoint,
     "trained on the split": check_training_set,
@@ -309,6 +312,7 @@ CHECKS: dict[str, Check] = {
     "seeds": check_seeds,
     "runs ended well": check_status,
 }
+# Names of the checks that do not apply if the benchmark has no Retrain.
 NEED_RETRAIN = (
     *("trained on the split", "Retrain learned", "base differs", "something to forget"),
     "Retrain as the base",

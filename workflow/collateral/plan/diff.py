@@ -19,7 +19,7 @@ from collateral.results.provenance import INPUTS, read_signed
 
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
 MOST_LISTED = 20  # maximum number of listed files (missing) or differences (from the plan)
-MOST_NAMED = 5  # maximum number of records without metadata that are named
+MOST_NAMED = 5  # maximum number of records that the warning about missing metadata names
 PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
 
@@ -84,7 +84,7 @@ def describe(folder: Path, found: Comparison) -> Iterator[str]:
 
 
 def _is_prepared(path: str) -> bool:
-    """Tell whether another job prepared a file; the planned values show which job."""
+    """Tell whether a file is in a folder of prepared files; the plan does not list these."""
     return layout.PREPARED in Path(path).parts
 
 
@@ -166,10 +166,10 @@ def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
 
 
 def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
-    """Return deleted output files that a run should make again, including those of `others`.
+    """Return deleted output files, also those among `others`, that a run should make again.
 
-    Snakemake does not miss a file as long as what was made of it is there: it would keep the
-    numbers, and where nothing may be trained, show them as new.
+    Snakemake does not notice a deleted file while the files made from it exist: it would keep the
+    old numbers, and `make figures` would show them as if they were new.
     """
     of_benchmarks = [path for benchmark in benchmarks for path in _lost(benchmark)]
     gone = [path for path in others if not Path(path).exists()]

@@ -51,8 +51,8 @@ class Rate:
 
     model: str
     shape: Shape
-    training: Annotated[float, Field(gt=0)]
-    looking: Annotated[float, Field(gt=0)]
+    training: Annotated[float, Field(gt=0)]  # images per second while training
+    looking: Annotated[float, Field(gt=0)]  # images per second while evaluating
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Rates:
 
     device: str
     is_gpu: bool
-    source: str
+    source: str  # how the rates were measured
     measured: Annotated[tuple[Rate, ...], Field(min_length=1)]
 
     def seconds(self, work: Work, shape: Shape) -> float:
@@ -84,7 +84,7 @@ class Rates:
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
 
     def anchor(self, model: str, shape: Shape) -> Rate:
-        """Return the measured rate of the most similar model, for estimating unmeasured models."""
+        """Return the measured rate of the most similar model, which is then scaled."""
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:
             ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
@@ -185,7 +185,7 @@ class Estimate:
     workloads: list[Workload]
     in_flight: int  # maximum number of jobs that run at the same time
     of_rule: dict[str, Sum] = field(default_factory=dict)
-    # Names of the models, each with the shape of its images.
+    # Names of all models that jobs train, each with the shape of its images.
     trained: set[tuple[str, Shape]] = field(default_factory=set)
 
     def add(self, rule: str, part: Sum) -> None:

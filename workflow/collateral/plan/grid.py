@@ -25,12 +25,12 @@ class RunSpec:
     name: str
     method: MethodSpec
     vary: Mapping[str, Any] = field(default_factory=dict)
-    tuned_by: str | None = None  # the method whose tuning chooses some values of this run
+    tuned_by: str | None = None  # name of the method whose tuning selects parameters of this run
     tracked: bool = False  # whether the run is evaluated after every epoch
 
     @property
     def label(self) -> str:
-        """Return the name of the run in tables and figures."""
+        """Name of the run in tables and figures."""
         varied = ", ".join(f"{key} {format_value(value)}" for key, value in self.vary.items())
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
@@ -56,12 +56,12 @@ class RunSpec:
 
     @property
     def is_paced(self) -> bool:
-        """Tell whether an epoch depends on the number of epochs, in any trial of tuning."""
+        """Tell whether an epoch depends on the number of epochs, for any choice of parameters."""
         return any(params.is_paced for params in self.choices)
 
     @cached_property
     def trials(self) -> list[dict[str, Any]]:
-        """Tuned values of each trial, in the order of trials.csv; the defaults come last."""
+        """Values of the tuned parameters in each trial of trials.csv; the defaults are last."""
         trials, default = self.method.trials(), self.method.default_trial()
         return trials if default is None or default in trials else [*trials, default]
 
@@ -127,7 +127,7 @@ class Cell:
             if sweep.cells is None or name in sweep.cells
         }
         self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
-        # Runs that only evaluate weights of the user.
+        # Runs whose weights the user gives, by name; they are only evaluated.
         self.given: dict[str, GivenParams] = benchmark.given
         sizes = benchmark.support_size
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
@@ -150,7 +150,7 @@ class Cell:
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Methods with parameters to tune, by name; none after round 1, whose values hold."""
+        """Methods to tune in this cell, by name; empty after round 1, whose choices are kept."""
         if self.forget.earlier:
             return {}
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
@@ -182,17 +182,17 @@ class Benchmark:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Return the seeds."""
+        """Seeds of the benchmark; every run has one model per seed."""
         return self.config.seeds
 
     @property
     def reference(self) -> str:
-        """Return the run that all others are compared with: Retrain or, without it, the base."""
+        """Name of the run that others are compared with: Retrain; without it, the base model."""
         return layout.RETRAIN if self.config.has_retrain else layout.ORIGINAL
 
     @property
     def pool(self) -> ShadowsConfig:
-        """Return the settings of the shadow models."""
+        """Settings of the shadow models: the config key `shadows`."""
         assert self.config.shadows is not None
         return self.config.shadows
 
@@ -244,7 +244,7 @@ def _runs(
     for spec in specs.values():
         tracked = is_all or spec.name in benchmark.track
         yield RunSpec(spec.name, spec, tuned_by=_tuned_by(spec), tracked=tracked)
-    # Without Retrain, the base is the reference and not a control.
+    # Without Retrain, the base model is the reference and not a control.
     reference = layout.RETRAIN if benchmark.has_retrain else layout.ORIGINAL
     for name in (name for name in benchmark.controls if name != reference):
         yield replace(_control(name, specs), tracked=is_all and name != layout.ORIGINAL)

@@ -32,7 +32,7 @@ from collateral.results.files import InvalidResultError
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
 NO_COLUMNS = "no column is beside this data set's images and labels"
-# Parameters of cells that are made from classes x fractions, each with its config key.
+# Config key of each parameter of a forget set that is made from `classes` and `fractions`.
 OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
 
@@ -192,9 +192,9 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[bytes]]:
-    """Return the columns in labels.npz, each value as its bytes; empty if it is to be made anew.
+    """Return the metadata columns in labels.npz, values as bytes; empty if it will be made again.
 
-    Without numpy, which takes long to import.
+    The file is read without numpy, because importing numpy takes long.
     """
     job, found = DataJob(benchmark), dict[str, list[bytes]]()
     path = Path(job.path(paths.LABELS))

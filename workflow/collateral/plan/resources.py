@@ -17,7 +17,7 @@ from collateral.plan.jobs._job import Job
 from collateral.plan.work import SizeUnknownError, find_workload
 from collateral.results.record import GPU_SLOTS, MOST_SLOTS
 
-SLOWNESS = 4
+SLOWNESS = 4  # a time limit is this many times the seconds that an A100 needs
 # Bytes of a training step per layer output: float32 before and after batch norm, and gradients.
 STEP_BYTES = 4 * 2 * 2
 UNKNOWN_SHAPE = (32, 32, 3)  # default for data of unknown size

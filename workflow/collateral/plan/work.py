@@ -15,12 +15,11 @@ from collateral.models._metadata import ModelMetadata, find_metadata
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plugins.find import DATA, FORGET
 
-SPREAD = 4  # number of standard deviations below the mean, for the lower bound of retained examples
-LABEL_BYTES = 8
-FLOAT_BYTES = 4
+SPREAD = 4  # standard deviations between the mean number of retained examples and its lower bound
+LABEL_BYTES, FLOAT_BYTES = 8, 4  # bytes of an int64 label, and of a float32 number
 # Bytes per example in outputs.npz: float16 logits, confidence and prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
-# With many classes, only the ten largest logits, their classes and the rest are saved.
+# With more than 256 classes: bytes per example of ten logits, their classes, and the rest.
 MANY_CLASSES, SHORT_BYTES = 256, 10 * (2 + 2) + 2
 TRACKED_BYTES = 4 + 2  # bytes per example and epoch in epochs.npz: confidence and prediction
 BLOCK = 4096  # smallest disk space of a file, in bytes
@@ -37,7 +36,7 @@ class WorkError(ValueError):
 
 
 class Workload:
-    """Sizes of data, forget sets and model, and the work of training in images by model."""
+    """Sizes of a benchmark's data, forget sets and model, and the work of its jobs in images."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Store the benchmark; files are read only when a size is needed."""
@@ -74,7 +73,7 @@ class Workload:
         return self._sizes[cell.name]
 
     def least_retained(self, cell: Cell) -> int:
-        """Return a lower bound (four deviations) of a shadow model's retained examples."""
+        """Return a lower bound of a shadow model's retained examples: mean minus 4 deviations."""
         retained, share = self.sizes(cell).retain, self.benchmark.pool.share
         return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
 
@@ -88,7 +87,7 @@ class Workload:
             raise SizeUnknownError(str(error)) from None
 
     def fit(self, examples: int) -> Work:
-        """Return the work of training from scratch, including the evaluation of epochs."""
+        """Return the work of training from scratch, including evaluations after each epoch."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
             return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs
@@ -142,7 +141,7 @@ def data_options(benchmark: Benchmark) -> DataOptions:
 
 @cache
 def find_workload(benchmark: Benchmark) -> Workload:
-    """Return the workload of a benchmark; its files are read only once."""
+    """Return the workload of a benchmark; files of the data set are read only once."""
     return Workload(benchmark)
 
 

@@ -24,8 +24,9 @@ MEMBERS = {
     FORGET: ("Params", "select", "count", "chosen"),
     FINDING: (),
 }
+# Required members of the class `Params` of a method.
 METHOD_MEMBERS = ("label", "touches")
-# Exceptions by which code catches a failed import.
+# Types of exceptions that catch a failed import.
 FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
 
 
@@ -102,14 +103,14 @@ def _path(module: Any) -> Path:
 
 
 def finding_errors() -> Iterator[str]:
-    """Yield an error for each plugged-in finding with a syntax error or a missing import."""
+    """Yield the syntax errors and missing imports in the files of plugged-in findings."""
     modules = [module for part in find.PARTS for module in FINDING.parts(part)]
     for module in modules:
         yield from _broken(module, {module}, with_packages=False)
 
 
 def code_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
-    """Yield why a module cannot provide a function; missing packages count if a job will run."""
+    """Yield the reasons why a module lacks a function; check its packages if a job `will_run`."""
     file = find_file(module)
     if file is None:
         yield f"'{_folder(module)}': has no {module.rpartition('.')[2]}.py"

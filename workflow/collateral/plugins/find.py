@@ -1,7 +1,7 @@
 """Find methods, models, data sets and findings by the names of their folders or files.
 
-It lies in the package, in the plug-in that ships with it (workflow/paper) or in a folder under
-`plugins:`. Names that begin with _ are helpers and no plug-ins.
+They are in the package, in the plug-in that ships with it (workflow/paper), or in a folder that the
+config lists under `plugins:`. Files and folders whose names begin with _ are no plug-ins.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ class PluginError(ValueError):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of plug-in: its name in errors, its package, and the pattern of its files."""
+    """A kind of plug-in, such as methods or data sets."""
 
-    what: str
-    package: str
+    what: str  # name of the kind in error messages, in the singular
+    package: str  # import name of the package with the shipped plug-ins
     pattern: str  # `*/params.py` if a plug-in is a folder, `*.py` if it is a file
-    # Name of the folder for this kind in a folder of plug-ins; empty if plug-ins cannot add it.
+    # Name of the folder, inside a user's plug-in folder, that contains plug-ins such as methods;
+    # empty for controls, which a user cannot add.
     folder: str
 
     @cached_property
     def shipped(self) -> tuple[str, ...]:
-        """Folders shipped with Collateral: in the package, and in the shipped plug-in `paper`."""
+        """Paths of the shipped folders: in the package, and in the shipped plug-in `paper`."""
         plug_in = shipped_folder()
         inner = [plug_in / self.folder] if plug_in and self.folder else []
         own = import_module(self.package).__path__[0]
@@ -47,14 +48,14 @@ class Kind:
 
     @cached_property
     def paths(self) -> MutableSequence[str]:
-        """Folders that are searched: the shipped ones, then those under `plugins:`."""
+        """Paths of the folders that are searched: the shipped ones, then those under `plugins:`."""
         paths: MutableSequence[str] = import_module(self.package).__path__
         paths.extend(self.shipped[1:])
         return paths
 
     @cached_property
     def own(self) -> dict[str, str]:
-        """Shipped names, each with its file; one file may provide several names."""
+        """Names of shipped plug-ins, each with its file name; several may share one file."""
         listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})
         names = sorted(name for path in self.shipped for name in _list_names(path, self.pattern))
         return listed or {name: name for name in names}
@@ -87,7 +88,7 @@ class Kind:
         return [*self.own, *sorted(plugged)]
 
     def module(self, name: str, part: str = "") -> str:
-        """Return the import name of a plug-in, or of a part of its folder."""
+        """Return the import name of a plug-in, or of the module `part` in its folder."""
         if not self.has(name):
             raise ValueError(self.no_such(name))
         family = self._family(name)
@@ -95,7 +96,7 @@ class Kind:
         return ".".join(filter(None, (self.package, file, part)))
 
     def load(self, name: str, part: str = "") -> Any:
-        """Import a plug-in, or one module of its folder."""
+        """Import a plug-in, or the module `part` in its folder."""
         module = self.module(name, part)
         try:
             return import_module(module)
@@ -109,7 +110,7 @@ class Kind:
         return name in self.names() and name not in self.own
 
     def no_such(self, name: Any) -> str:
-        """Return "no method 'sdd'; known: ...", with a hint if that folder lacks a file."""
+        """Return "no method 'sdd'; known: ..."; say if a folder `sdd` lacks the required file."""
         if family := self._family(name):
             return str(self._knowing(family).no_such(name))
         members = [f"{prefix}{str(name).lower()}" for prefix in self.families]
@@ -128,7 +129,7 @@ class Kind:
         return import_module(f"{self.package}.{self.families[family][1]}")
 
     def parts(self, part: str) -> list[str]:
-        """Return the import names of one module (`part`) in all folders that have it."""
+        """Return the import names of the module `part` of all plug-ins that have it."""
         having = (name for path in self.paths for name in _list_names(path, f"*/{part}.py"))
         return [self.module(name, part) for name in sorted({*having} & {*self.names()})]
 
@@ -202,7 +203,7 @@ def find_folder_problems(folders: Sequence[Path]) -> Iterator[str]:
 
 
 def _old_parts(finding: Path) -> list[str]:
-    """Return the files of a finding that views.py has replaced."""
+    """Return the files of an outdated finding that views.py should replace."""
     if (finding / "views.py").is_file():
         return []
     return [name for name in ("table.py", "words.py") if (finding / name).is_file()]

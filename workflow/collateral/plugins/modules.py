@@ -8,7 +8,7 @@ from pathlib import Path
 import collateral
 
 PACKAGE = "collateral"
-# Name of the plug-in that ships with Collateral, also the import name of its modules.
+# Name of the plug-in that ships with Collateral, and import name of its package.
 SHIPPED = "paper"
 FOLDER = Path(collateral.__file__).parent
 

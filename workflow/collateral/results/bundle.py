@@ -1,8 +1,8 @@
 """Write results of benchmarks into one tar archive, with or without models and data sets.
 
 The archive has manifest.json, metadata.json (Snakemake's metadata of these files) and results/: the
-folders of the benchmarks, the theory, and the index page if it shows no other benchmark. By its
-metadata of a file, Snakemake (9.27) sees that parameters or code have changed.
+folders of the benchmarks, the theory, and the index page if it shows no other benchmark. From
+these metadata, Snakemake (9.27) sees whether the parameters or the code of a job have changed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ METADATA = "metadata.json"
 RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # name of the index page, in the folder of results
-STATE = ".snakemake"
-KNOWN, INCOMPLETE = "metadata", "incomplete"  # Snakemake's folders in STATE
-TIMESTAMP = ".snakemake_timestamp"  # file with the modification time of a folder that a rule made
+STATE = ".snakemake"  # folder where Snakemake stores its metadata, beside the results
+KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of Snakemake's folders below STATE
+TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into folders that are outputs
 # Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
-# Files and folders with images of examples; AMUN's prepared images resemble the forget set.
+# Files and folders with images of the data set; AMUN's prepared images resemble its examples.
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
 
 

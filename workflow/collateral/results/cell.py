@@ -99,21 +99,22 @@ class CellResults:
     seeds: tuple[int, ...]
     base_seeds: tuple[int, ...]  # seed of the base model for each seed, in the order of the seeds
     kinds: dict[str, str]  # kind of each run (method or control), without the reference
-    tuned: tuple[str, ...] = ()
-    tracked: tuple[str, ...] = ()
+    tuned: tuple[str, ...] = ()  # names of the methods that were tuned
+    tracked: tuple[str, ...] = ()  # names of the runs that were evaluated after every epoch
     # Name of the LTD run, if the config has a grid of support sizes.
     support_sized: tuple[str, ...] = ()
-    exposed: tuple[str, ...] = ()  # methods that were also run on all shadow models
-    attacks: tuple[str, ...] = ()  # names of the membership attacks that the config asks for
-    probed: tuple[str, ...] = ()  # names of the probes that the config asks for
+    exposed: tuple[str, ...] = ()  # names of the methods that were also run on all shadow models
+    attacks: tuple[str, ...] = ()  # names of the membership attacks in the config
+    probed: tuple[str, ...] = ()  # names of the probes in the config
     margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
-    # Numbers of seeds of the interim analyses (and the last one) in the config.
+    # Numbers of seeds after which the config asks for an analysis, including the last one.
     looks: tuple[int, ...] = ()
     groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
     positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
     # Names of the cells of all rounds, if this cell is the last round.
     rounds: tuple[str, ...] = ()
     reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
+    # Metrics of earlier findings: values by seed, for each run, metric, set and index.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -170,7 +171,7 @@ class CellResults:
         return {name: near_masks(self.similarity[name]) for name in ("retain", "test")}
 
     def sets(self, train: Array, test: Array) -> dict[str, Array]:
-        """Divide values of train and test examples (last axis) by subset: retain, forget, test."""
+        """Divide arrays by subset (retain, forget, test); their last axis is the examples."""
         return self.split.divide(train, test)
 
     def row(self, seed: int) -> int:

@@ -41,16 +41,16 @@ class Probe(ArrayFile):
     runs: NDArray[np.str_]  # (R,), names of the R runs
     # (R, steps + 1), accuracy on one half of the forget set, before and after each step.
     relearn_accuracy: NDArray[np.float64] | None = None
-    # (R, F), share of perturbed copies of each forget example that are classified correctly.
+    # (R, F), fraction of noisy copies of each forget example that are classified correctly.
     residual_share: NDArray[np.float32] | None = None
     zrf_logits: NDArray[np.float32] | None = None  # (F, C), logits of an untrained network
     # (R, 2), accuracy of a new head: on the forget set, on the test set.
     linear_accuracy: NDArray[np.float64] | None = None
-    # The four parts are `contract.probes.PARTS`: forget, near, far, test.
-    cka_retrain: NDArray[np.float64] | None = None  # (R, 4), CKA with Retrain, by part
-    cka_base: NDArray[np.float64] | None = None  # (R, 4), CKA with the base model, by part
+    # CKA is computed on four sets of examples, `contract.probes.PARTS`: forget, near, far, test.
+    cka_retrain: NDArray[np.float64] | None = None  # (R, 4), CKA with Retrain, by set
+    cka_base: NDArray[np.float64] | None = None  # (R, 4), CKA with the base model, by set
     cka_features: NDArray[np.float32] | None = None  # (E, D), Retrain's features of E examples
-    cka_part: NDArray[np.int64] | None = None  # (E,), index in PARTS of each example
+    cka_part: NDArray[np.int64] | None = None  # (E,), index in PARTS of each example's set
     resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), 0 and the S measured steps
     resurface_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), forget set
     resurface_near_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), near examples

@@ -44,7 +44,7 @@ def describe_red_gates(path: Path) -> list[str]:
 
 
 def count_amber_gates(path: Path) -> int:
-    """Return the number of warnings."""
+    """Return the number of amber gates, which are warnings."""
     return sum(gate.colour == "amber" for gate in _verified(path))
 
 

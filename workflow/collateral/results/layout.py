@@ -63,7 +63,7 @@ THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
 THEORY_FINDINGS = "findings.csv"  # claims of the theory
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
-# Records of files whose jobs share a folder, by the names of the files.
+# Name of the record that lists a file, by the file's name, where several jobs write to one folder.
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
@@ -101,7 +101,7 @@ def run_folder(run: str) -> str:
 
 def record_path(path: Path) -> Path:
     """Return the path of the record that lists a file."""
-    # One record lists all files of such a folder.
+    # One record lists all files of the folder of tables, or of figures.
     is_shared = path.parent.name in (TABLES, FIGURES)
     return path.parent / (RECORD if is_shared else RECORDS.get(path.name, RECORD))
 

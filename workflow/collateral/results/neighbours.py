@@ -21,7 +21,8 @@ class Neighbours(ArrayFile):
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), index in the test set for "test", else in the train set
     # The next three fields are None in files of older versions.
-    shown_nearest: NDArray[np.int64] | None = None  # (K,), index of the nearest forget example
+    # (K,), index among the K listed examples of the forget example that is nearest to each.
+    shown_nearest: NDArray[np.int64] | None = None
     # (P, 3), pairs of copies: train index of the forgotten image, train index of the retained
     # image, number of differing bits of their hashes (-1 if the images are equal).
     copies: NDArray[np.int64] | None = None

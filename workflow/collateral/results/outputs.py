@@ -130,7 +130,7 @@ def _compress_chunk(
 
 
 def expand_logits(parts: Arrays) -> NDArray[np.float16]:
-    """Return all logits from `compress_logits`; omitted classes get equal shares of the rest.
+    """Return logits from the result of `compress_logits`; missing classes share the rest equally.
 
     The probabilities of the stored classes are exact; an entropy can only be too large.
     """

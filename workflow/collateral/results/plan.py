@@ -52,7 +52,7 @@ class CellPlan:
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Tracked runs whose learning-rate schedule depends on the number of epochs.
     paced: tuple[str, ...] = ()
-    # Number of trials that tuning can select, by tuned method; later trials use the defaults.
+    # Number of trials that tuning can select from, by tuned method; a last trial may have defaults.
     candidates: Mapping[str, int] = field(default_factory=dict)
 
     def grid(self, run: str) -> list[dict[str, Any]]:
@@ -81,11 +81,12 @@ class BenchmarkPlan:
     model: str = ""
     select: Rule = PAPER  # rule by which tuning selects parameter values
     reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
-    # Whether the user's own base model may have been trained on the test images; else None.
+    # Whether the test set was drawn from images on which the user's base model may have been
+    # trained; None if the base model is not the user's.
     test_drawn: bool | None = None
-    # Publication whose means of Retrain are the reference; empty if there is none.
+    # Name of the publication whose printed means of Retrain are shown; empty if there is none.
     printed: str = ""
-    # Description of the method of each run.
+    # Description of the method of each run, by run.
     about: Mapping[str, About] = field(default_factory=dict)
     figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 

@@ -29,7 +29,7 @@ OTHER_INPUT = "its job used another version of {}"
 NO_RECORD = "no {} lists it"
 NO_SEAL = "has no hash of itself"
 OTHER_SEAL = "does not fit its own hash"
-COMMENT = ("<!-- ", " -->\n")  # text around the hashes in the last line of the index page
+COMMENT = ("<!-- ", " -->\n")  # text before and after the hashes in the last line of the index page
 
 
 def write_signed(

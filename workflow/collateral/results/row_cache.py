@@ -26,10 +26,10 @@ Cached = Callable[[str, Iterable[Result], Callable[[], Iterable[Row]]], list[Row
 
 @dataclass(frozen=True)
 class RowCache:
-    """Cache of the rows that findings computed for the runs of a cell."""
+    """Cache of the rows that findings compute for the runs of a cell."""
 
     cell: CellResults
-    code: Mapping[str, str]  # fingerprint of the code, by finding
+    code: Mapping[str, str]  # fingerprint of each finding's code, by the finding's name
 
     def rows(
         self, finding: str, name: str, results: Iterable[Result], make: Callable[[], Iterable[Row]]

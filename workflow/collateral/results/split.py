@@ -32,14 +32,14 @@ def ids_hash(ids: NDArray[np.int64]) -> str:
 class Split:
     """A forget set: indices into the train set, ascending; the others are retained.
 
-    In a later round, the requests of earlier rounds are in neither of both.
+    In a later round, the examples of earlier requests are neither forgotten nor retained.
     """
 
     forget: NDArray[np.int64]
     num_train: int
     affected: tuple[int, ...]  # classes present in the forget set
     chosen: dict[str, Any]  # kind and parameters of the forget set, with classes by name
-    # Examples of all earlier requests, ascending; neither in the forget nor in the retained set.
+    # Indices of the examples of all earlier requests, ascending.
     earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
 
     @property
@@ -50,7 +50,7 @@ class Split:
         return np.flatnonzero(kept)
 
     def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Divide values of train and test examples (last axis) by subset: retain, forget, test."""
+        """Divide arrays by subset (retain, forget, test); their last axis is the examples."""
         return {"retain": train[..., self.retain], "forget": train[..., self.forget], "test": test}
 
     @property
@@ -79,7 +79,7 @@ class Split:
     ) -> None:
         """Write a readable JSON file; `source` is the file of labels that was split.
 
-        `inputs` are further files by which the examples were chosen: of models, of earlier rounds.
+        `inputs` are further files that the choice depends on: of models, and of earlier rounds.
         """
         before = {"earlier": self.earlier.tolist()} if len(self.earlier) else {}
         content = {

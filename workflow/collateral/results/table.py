@@ -31,7 +31,7 @@ Key = tuple[str, str, str, str]  # run, metric, set, at
 
 @dataclass(frozen=True)
 class CellTable:
-    """All metrics of one forget set, and its part of the plan."""
+    """All metrics of one cell, and the cell's entry in plan.json."""
 
     name: str
     title: str  # description of the forget set
@@ -77,7 +77,7 @@ class CellTable:
         return sorted({key[1] for key in keys if key[0] == run})
 
     def indices(self, run: str, metric: str, subset: str = "") -> list[str]:
-        """Return the values of column `at` for a metric of a run, sorted; numbers as numbers."""
+        """Return the values of column `at` for a metric of a run: sorted numbers, then texts."""
         keys = [*self._by_seed, *self._overall]
         return sorted({key[3] for key in keys if key[:3] == (run, metric, subset)}, key=at_order)
 
@@ -128,7 +128,7 @@ class BenchmarkTable:
 
 
 def at_order(at: str) -> tuple[bool, int, str]:
-    """Return the sort key of a value of column `at`: numbers first, in their order."""
+    """Return the sort key of a value of column `at`: numbers, ascending, come before texts."""
     is_number = at.isdecimal()
     return not is_number, int(at) if is_number else 0, at
 
@@ -154,8 +154,8 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
 def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:
     """Concatenate the files of cells, sorted by cell and unchanged; append the rows `over_cells`.
 
-    Rows over all cells have an empty cell. They are of methods; ranks of all methods together are
-    stored under the name of Retrain.
+    Column `cell` of the rows over all cells is empty. Their column `run` names a method, or Retrain
+    for the rows about all methods together.
     """
     header, bodies = "", []
     for cell in cells:

@@ -88,7 +88,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 
 def _unpack(archive: Path, folder: Path) -> Source:
-    """Extract an archive into an empty folder; raise if `bundle` cannot have written it."""
+    """Extract an archive into an empty folder; raise if it is damaged or no archive of `bundle`."""
     if not archive.is_file():
         raise ValueError(f"{archive}: there is no such file")
     try:
@@ -161,7 +161,7 @@ def _check_complete(
 
 
 def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], set[str]]:
-    """Return the first source of every file, and the groups of derived files that differ."""
+    """Return the source of every file, and the groups of derived files that differ by source."""
     origin, left_out, conflicts = dict[str, Source](), set[str](), []
     for source in (here, *archives):
         for name, path in source.files.items():
@@ -214,9 +214,9 @@ def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> No
 
 
 def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) -> dict[str, Any]:
-    """Return the metadata of new files and of present files without Snakemake metadata."""
+    """Return Snakemake's metadata for new files, and for files in the folder that have none."""
     given: dict[str, Any] = {}
-    # Metadata of the first source overrides that of later sources.
+    # If several archives have metadata of a file, that of the first archive is used.
     for source in reversed(sources):
         given |= source.metadata
     here = bundle.read_metadata(results.parent, given)

@@ -1,4 +1,4 @@
-"""Options that several stages share, and the records of their jobs."""
+"""Command-line options that several stages have; the options of a job also make its record."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,13 +1,13 @@
 """Unlearn the forget set from every shadow model, and save the margins of all train examples.
 
-U-LiRA (Hayes et al., 2024) compares two distributions per example: models that were trained on it
-and unlearned it, and models that were never trained on it. Here the first are the shadow models
-whose share of the train set contains the example, the second are the others. In both groups the
-method unlearned the part of the forget set that the model's share contains. So both groups went
-through the same steps, and exact unlearning gives equal distributions. Models that unlearned
-nothing would not do for the second group: they still know other examples of the forget set, so
-that even Retrain would differ from them. A model whose share has no example of the forget set is
-not changed.
+U-LiRA (Hayes et al., 2024) compares two groups of models for each example: models that were trained
+on the example and unlearned it, and models that were never trained on it. Here the first group are
+the shadow models whose training set contains the example; the second group are the other shadow
+models. In both groups, the method unlearned all examples of the forget set that were in the model's
+training set. So both groups went through the same steps, and exact unlearning gives equal
+distributions of margins. Shadow models that unlearned nothing cannot be the second group: they
+still know other examples of the forget set, so that even Retrain would differ from them. A shadow
+model that was trained on no example of the forget set is not changed.
 
 The margins of all train examples are saved, because findings compare the forget set with its near
 and far neighbours.
@@ -81,7 +81,7 @@ def expose(
 
 
 def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> Task:
-    """Return the task of a shadow model, limited to its share of the train set."""
+    """Return the task of a shadow model: only the examples on which it was trained."""
     rows = (part[is_in[part]] for part in (split.retain, split.forget))
     retain, forget = (torch.from_numpy(part).to(session.device) for part in rows)
     return Task(session.train.select(retain), session.train.select(forget), session.data.info)

@@ -24,7 +24,7 @@ from collateral.stages._options import Code, DataFile, SplitFile
 
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # number of listed examples per subset
 
-# Similarities by subset, (classes of the forget set, examples).
+# Similarity of each example to each class of the forget set, by subset, (classes, examples).
 BySet = dict[str, NDArray[np.float32]]
 
 
@@ -56,7 +56,10 @@ def neighbours(
 def find_neighbours(
     data: Dataset, split: Split, seeds: Sequence[int], embedded: list[Embeddings]
 ) -> Neighbours:
-    """Compute every example's similarity to the nearest class, and list the nearest examples."""
+    """Return the similarity of every example to the forget set, and the examples nearest to it.
+
+    For a forget set of several classes, it is the similarity to the nearest of these classes.
+    """
     by_seed = [_similarities(one, data.labels, split) for one in embedded]
     nearest = {name: np.stack([of[name].max(axis=0) for of in by_seed]) for name in by_seed[0]}
     mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}
@@ -94,7 +97,7 @@ def _find_closest(
 def _list_nearest(
     by_class: NDArray[np.float32], candidates: NDArray[np.int64], name: str
 ) -> NDArray[np.int64]:
-    """Return the indices of the candidates that are most similar to each class."""
+    """Return the indices of the candidates most similar to each class of the forget set."""
     return most_similar_in_turns(by_class, candidates, NUM_SHOWN[name])
 
 

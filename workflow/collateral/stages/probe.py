@@ -86,7 +86,7 @@ def probe(
 
 
 def find_near(session: Session, split: Split, embeddings: Path) -> Mask:
-    """Return which retained examples are near the forget set, by the features of one base."""
+    """Return which retained examples are near the forget set, by features of one base model."""
     features, label = Embeddings.load(verify(embeddings, session.folder)).train, session.data.labels
     forget, forget_label = features[split.forget], label.train[split.forget]
     similarity = similarity_by_class(features, forget, forget_label).max(axis=0)
@@ -137,14 +137,14 @@ class Prober:
 
     @cached_property
     def compared(self) -> list[Examples]:
-        """The examples of each part on which features are compared, equal for all runs."""
+        """The examples of each set in PARTS on which features are compared, equal for all runs."""
         assert self.probes.cka is not None
         generator = self.new_run("cka").generator
         return [draw(self.parts[name], self.probes.cka.examples, generator) for name in PARTS]
 
     @property
     def cka_part(self) -> NDArray[np.int64]:
-        """The index of the part of each compared example."""
+        """The index in PARTS of the set of each compared example."""
         return np.repeat(np.arange(len(PARTS)), [len(examples) for examples in self.compared])
 
     def ask(self, path: Path) -> dict[str, Any]:
@@ -165,13 +165,13 @@ class Prober:
         return {"relearn_accuracy": torch.tensor(curve, dtype=torch.float64)}
 
     def residual(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return the share of perturbed images with the right prediction, by example."""
+        """Return the fraction of an example's noisy copies that are classified correctly."""
         assert self.probes.residual is not None
         share = residual_share(model, self.task.forget, self.probes.residual, generator)
         return {"residual_share": share}
 
     def linear(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return the accuracy of a new head on the forget set and on test examples like it."""
+        """Return the accuracy of a new head: forget set, and test set of the affected classes."""
         assert self.probes.linear is not None
         labels = self.session.data.labels
         rng = np.random.default_rng(generator.initial_seed())
@@ -183,7 +183,7 @@ class Prober:
         return {"linear_accuracy": torch.tensor(found, dtype=torch.float64)}
 
     def features(self, model: nn.Module, _: torch.Generator) -> dict[str, Tensor]:
-        """Return the features of the compared examples, part by part."""
+        """Return the features of the compared examples, in the order of PARTS."""
         return {"features": torch.cat([infer(model, examples)[0] for examples in self.compared])}
 
     def resurface(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Train one model of the shadow pool like the base model, on a random share of the train set."""
+"""Train a shadow model: like the base model, on a random part of the train set."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ def shadow(
 ) -> None:
     """Train a shadow model; write weights, margins, history, record and cost.
 
-    The seed is the number of the model in its pool.
+    The seed is the index of the model among all shadow models.
     """
     values = TrainingParams.model_validate_json(params)
     session = open_session(job.data, job.threads, shares_gpu=True)

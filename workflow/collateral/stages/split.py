@@ -43,7 +43,7 @@ def split(
     needs = getattr(FORGET.load(kind), "NEEDS", None)
     by_example, measured = read[needs](files, known) if needs else (None, {})
     before = [Split.load(path, root).forget for path in earlier]
-    if by_example is not None:  # What was requested before is ranked last, and then left out.
+    if by_example is not None:  # NaN ranks the examples of earlier requests last.
         by_example = by_example.copy()
         by_example[np.concatenate([np.array([], dtype=np.int64), *before])] = np.nan
     forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
@@ -70,14 +70,16 @@ def make_split(
 
 
 def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:
-    """Return the losses of the base by which examples are chosen, and again to report means."""
+    """Return the base model's loss on each example, to choose by and to report as a mean."""
     # Computed from logits, because many stored probabilities are rounded to 1.
     loss: Floats = np.logaddexp(0, -margins(StoredOutputs(files[0], "train").logits, labels.train))
     return loss, {"mean_loss": loss}
 
 
 def read_memorisation(files: Sequence[Path], _: Labels) -> tuple[Floats, dict[str, Floats]]:
-    """Return memorisation by the first half of the pool to choose, by the second to report."""
+    """Return memorisation of each example: by half of the shadow models to choose examples by,
+    and by the other half to report as a mean.
+    """
     pool = [ShadowMargins.load(file) for file in files]
     is_in = np.stack([one.is_in for one in pool])
     probability = expit(np.stack([one.margin for one in pool]).astype(np.float64))

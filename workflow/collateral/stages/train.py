@@ -108,6 +108,6 @@ def _check_accuracy(found: float, num_classes: int) -> None:
 
 
 def _log_limits(model: str) -> None:
-    """Log the assumed work behind the time limits, if a user's model declares none."""
+    """Log which model's time limits are used, if the user's model does not declare its work."""
     if MODEL.is_plugged_in(model) and declared_work(model) is None:
         LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

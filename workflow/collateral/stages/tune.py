@@ -31,6 +31,7 @@ from collateral.training.inference import compute_outputs
 from collateral.training.job_io import Session, find_status, open_session
 from collateral.training.run_method import Method, Prepared, load_method, read_prepared
 
+# Columns of trials.csv with measured numbers.
 MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
 Values = dict[str, Any]
 
@@ -79,7 +80,7 @@ def tune(
 
 
 def read_teacher_ua(files: Sequence[Path], session: Session) -> dict[str, float]:
-    """Return the UA of the shared teacher, which is used in place of the trials' own teachers."""
+    """Return the UA of the cell's teacher, for the rows of all trials; empty without a teacher."""
     teacher_ua: dict[str, float] = read_json(verify(files[0], session.folder)) if files else {}
     return teacher_ua
 

@@ -79,7 +79,7 @@ def unlearn(
 
 
 def find_failed_start(base: Path, session: Session, split: Split) -> str:
-    """Return why a later round is skipped: its method has no usable model; else an empty text."""
+    """Return why a run is skipped (its model of the round before is unusable), or an empty text."""
     if not len(split.earlier):
         return ""
     status = read_signed(layout.record_path(base), session.folder)["status"]

@@ -41,7 +41,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
     The measurement uses one thread or one GPU, and images of noise in float32.
     """
     torch.set_num_threads(1)
-    make_deterministic()  # The deterministic settings of jobs are used here as well.
+    make_deterministic()  # Jobs use these settings, too.
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
@@ -64,7 +64,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
 
 
 def _seconds(action: Callable[[], None], device: torch.device) -> float:
-    """Return the mean duration of an action over enough repetitions."""
+    """Return the mean duration of an action, repeated until SECONDS have passed."""
     action()  # The first call is slower and is not measured.
     # On a CPU, the CPU time of this process is measured, so that other jobs have little influence.
     clock = time.process_time if device.type == "cpu" else time.perf_counter

@@ -1,4 +1,4 @@
-"""The device of a job; with several GPUs, one that no other job uses, or one with a free slot."""
+"""The device of a job; of several GPUs, one that no other job uses, or one with a free slot."""
 
 import logging
 import os

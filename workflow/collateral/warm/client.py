@@ -12,8 +12,9 @@ from types import FrameType
 
 from collateral.warm import ADDRESS, OFF
 
+# Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
-CODE_BYTES = 4
+CODE_BYTES = 4  # length of a message's size and of an exit code, in bytes
 
 
 def main() -> None:

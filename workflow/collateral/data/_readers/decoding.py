@@ -20,10 +20,11 @@ from collateral.contract.messages import quoted
 from collateral.contract.work import count_cores
 from collateral.data._readers.file_list import SUFFIXES_OF
 
+# Names of Pillow's modes for grey images.
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # seconds between two lines that report progress
-MOST_NAMED = 3
-DARK = 16  # 16-bit images with only smaller high bytes are probably 12-bit images
+MOST_NAMED = 3  # maximum number of broken files in a message
+DARK = 16  # if all high bytes of 16-bit images are smaller, they are probably 12-bit images
 CHUNK = 1024  # number of images that are read at a time
 NUM_HEADERS = 32  # number of image headers that decide whether a data set is grey
 

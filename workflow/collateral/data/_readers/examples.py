@@ -27,7 +27,7 @@ class Examples:
     labels: Sequence[int]
     is_test: Sequence[bool]
     names: Sequence[str]  # names of the examples for error messages
-    # Metadata columns of the train rows or the test rows.
+    # Function that returns the metadata columns of given rows, all of the train or the test set.
     read_columns: Callable[[list[int]], Columns]
 
     def rows(self, *, test: bool) -> list[int]:

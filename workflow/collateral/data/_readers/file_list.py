@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from collateral.contract.conventions import FILE
 from collateral.contract.messages import did_you_mean, looked_for, quoted, unknown_name
 
-# Formats that Pillow opens itself, without starting another program, each with its suffixes.
+# Image formats that Pillow opens without starting another program, each with its suffixes.
 FORMATS = """
     AVIF avif avifs; BMP bmp; CUR cur; DCX dcx; DDS dds; DIB dib; FLI fli flc; GIF gif; ICNS icns;
     ICO ico; IM im; JPEG jpg jpeg jpe jfif mpo; JPEG2000 jp2 j2k jpc jpf jpx j2c; MSP msp; PCD
@@ -31,10 +31,11 @@ SUFFIXES_OF = {
 }
 # A file without a suffix may be an image as well.
 SUFFIXES = frozenset(suffix for suffixes in SUFFIXES_OF.values() for suffix in suffixes) | {""}
+# Files and folders that operating systems create.
 IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 # Maximum number of paths among which the correct form of a misspelled path is searched.
 MOST_COMPARED = 20_000
-DELIMITERS = ",;\t"
+DELIMITERS = ",;\t"  # characters that may separate the columns of a table
 SUFFIX = ".csv"
 MOST_NAMED = 3  # maximum number of files named in an error message
 

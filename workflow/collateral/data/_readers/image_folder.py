@@ -1,8 +1,8 @@
 """The index of a folder of images: paths, classes and sizes of the files; no image is opened.
 
 `train/` and `test/` (or `val/`) have one folder per class. Alternatively the folder itself has one
-folder per class, and the test set is another folder, a list of files, or a share of every class. A
-table may add metadata columns.
+folder per class, and the test set is another folder, a list of files, or a fraction of every class.
+A table may add metadata columns.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def index_folder(source: SplitOptions) -> FolderIndex:
     )
 
 
-known_tree = cache(index_folder)  # A cache, because the plan needs the same index several times.
+known_tree = cache(index_folder)  # cached, because the plan needs the same index several times
 
 
 def find_class_folders(folder: Path) -> tuple[str, ...] | None:
@@ -174,7 +174,7 @@ def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[s
 
 
 def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
-    """Return the folder that `test_path` names; None if the test set is a list or a share."""
+    """Return the folder that `test_path` names; None if it is a list or a fraction."""
     path = source.test_path.expanduser() if source.test_path else None
     if path is None or path.is_file():
         return None

@@ -39,10 +39,10 @@ class ParquetFiles:
     folder: Path
     train: tuple[Path, ...]
     test: tuple[Path, ...]  # test files; empty if the test set is drawn from the train files
-    unused: tuple[Path, ...]
+    unused: tuple[Path, ...]  # files of neither set
     split: SplitOptions
-    wanted_image: str | None
-    wanted_label: str | None
+    wanted_image: str | None  # column of images that the config names
+    wanted_label: str | None  # column of labels that the config names
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -196,7 +196,7 @@ def _import_parquet() -> Any:
 def _name_in_errors(path: Path) -> Iterator[None]:
     try:
         yield
-    # A damaged file raises errors of many types, depending on the place of the damage.
+    # A damaged file raises errors of many types, depending on the position of the damage.
     except Exception as error:
         raise ValueError(
             f"data.path: cannot read {str(path)!r}: {error_in_one_line(error)}"

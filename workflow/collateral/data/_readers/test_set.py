@@ -1,4 +1,4 @@
-"""Make a test set for a data set without one: the files in a list, or a share of every class."""
+"""Make a test set for a data set without one: the files in a list, or a fraction of every class."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SplitOptions:
     test_seed: int = 0
     test_by: str | None = None
     train_list: Path | None = None
-    # Column names and values of the examples that stay in the train set.
+    # Column names, each with the values whose examples stay in the train set.
     train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()
 
     @classmethod
@@ -84,7 +84,7 @@ def draw_examples(
     seed: int,
     stay: Container[int] = (),
 ) -> set[int]:
-    """Return a share of the rows of every class, chosen by a hash of their keys.
+    """Return a fraction (`share`) of the rows of every class, chosen by a hash of their keys.
 
     The rows in `stay` are not drawn; they remain in the train set.
     """
@@ -130,10 +130,11 @@ class GroupDraw:
             self.counts.setdefault(group, Counter())[label] += 1
 
     def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
-        """Return about a share of the rows of every class; groups are sorted by a hash of the name.
+        """Return the rows of the drawn groups, about the wanted number of every class.
 
-        A group is drawn if the numbers of test examples are then nearer to the share. A class
-        without a test example afterwards gets the smallest group that has one. A group with an
+        Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
+        test examples per class are then nearer to the wanted numbers. If a class has no test
+        example afterwards, the smallest group with an example of it is drawn. A group with an
         example in `stay` is not drawn.
         """
         order = sorted(self.places, key=lambda group: derive_seed("test", seed, group))
@@ -187,7 +188,7 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
 def find_test_files(
     files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
 ) -> set[int]:
-    """Return the rows of the test set: the files in the list `test_path`, or a share."""
+    """Return the rows of the test set: the files in the list `test_path`, or a drawn fraction."""
     if source.test_path is None:
         return _draw_share(files, columns, source)
     path = source.test_path.expanduser()
@@ -200,7 +201,7 @@ def find_test_files(
 def _draw_share(
     files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
 ) -> set[int]:
-    """Return the rows of a test set that has a share of every class."""
+    """Return the rows of a test set that has a fraction (`test_share`) of every class."""
     values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
     stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
     names = [*dict.fromkeys(file.class_name for file in files)]

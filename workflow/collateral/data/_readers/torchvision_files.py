@@ -31,9 +31,9 @@ class RootOptions(DataOptions):
 class Files:
     """The files of a data set below `root`, and how to get them."""
 
-    name: str
-    paths: tuple[str, ...]
-    how: str
+    name: str  # name of the data set in error messages
+    paths: tuple[str, ...]  # paths relative to `root`
+    how: str  # instructions for getting the files
 
 
 def load_set(

@@ -29,16 +29,16 @@ class SetFacts:
     """Size and classes of a data set, and torchvision's arguments for its train and test part."""
 
     folder: str  # folder below `root` that exists if the files were downloaded
-    train: int
+    train: int  # number of train examples
     test: int  # number of test examples; 0 if the data set has no test part
-    classes: int
+    classes: int  # number of classes
     names: tuple[str, ...] | None = None  # class names; None if only the files contain them
     side: int | None = None  # height and width of an image in pixels; None if they differ
     channels: int = 3
     parts: Parts = BY_SPLIT
-    padding: int = 0
-    flip: bool = False
-    first_label: int = 0
+    padding: int = 0  # pixels of padding before random crops of train images
+    flip: bool = False  # whether train images are flipped at random
+    first_label: int = 0  # smallest label in the files; ours start at 0
 
 
 def _digits(folder: str, train: int, test: int, **more: Any) -> SetFacts:

@@ -1,4 +1,4 @@
-"""A share of one class: its first examples in data-set order (as in the paper), or random ones."""
+"""A fraction of a class: the first examples in data-set order (as in the paper), or random ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """Parameters: the class, the share to forget, and the choice of examples."""
+    """Parameters: the class, the fraction of it to forget, and the choice of examples."""
 
     class_: ClassLabel = Field(alias="class", description="The class, by name or index.")
     fraction: float = Field(
@@ -32,7 +32,7 @@ class Params(Strict):
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the class names show."""
+    """Yield (config key, message) if `class` is not among the class names of the data set."""
     try:
         class_index(params.class_, class_names)
     except ValueError as error:
@@ -40,7 +40,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the numbers of examples show."""
+    """Yield (config key, message) if the class is unknown, or if no example would be selected."""
     found = [*problems(params, size.class_names)]
     yield from found
     if not found and not count(size, params):
@@ -56,7 +56,7 @@ def _no_example(params: Params, members: int, name: str) -> str:
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the indices of the train examples to forget, ascending.
 
-    A smaller random share is a subset of a larger one with the same split seed.
+    A smaller random fraction is a subset of a larger one with the same split seed.
     """
     import numpy as np
 

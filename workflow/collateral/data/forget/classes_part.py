@@ -1,4 +1,4 @@
-"""Shares of several classes: the first examples of each in data-set order, or random ones."""
+"""Fractions of several classes: the first examples of each in data-set order, or random ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """Parameters: the classes, the share of each to forget, and the choice of examples."""
+    """Parameters: the classes, the fraction of each to forget, and the choice of examples."""
 
     classes: dict[str, Share] = Field(
         min_length=2,
@@ -42,7 +42,7 @@ class Params(Strict):
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the class names show."""
+    """Yield (config key, message) if `classes` is not among the class names of the data set."""
     try:
         _indices(params, class_names)
     except ValueError as error:
@@ -50,7 +50,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the numbers of examples show."""
+    """Yield (config key, message) for an unknown class, and for one without selected examples."""
     found = [*problems(params, size.class_names)]
     yield from found
     for part in _parts(params, size.class_names) if not found else ():

@@ -1,4 +1,4 @@
-"""The share of the train set, or of a class, with the smallest losses in the first seed's base."""
+"""A fraction of the train set or of a class: smallest losses under the first seed's base model."""
 
 from __future__ import annotations
 

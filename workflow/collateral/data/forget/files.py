@@ -34,7 +34,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (key, message) for each error that the names of the files show."""
+    """Yield (config key, message) for an invalid list, or a listed file that is no train image."""
     if params.path.expanduser().exists():
         yield from where.find_errors(size, partial(find_indices, params))
 

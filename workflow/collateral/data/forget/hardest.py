@@ -1,4 +1,4 @@
-"""The share of the train set, or of a class, with the largest losses in the first seed's base."""
+"""A fraction of the train set or of a class: largest losses under the first seed's base model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NEEDS = "base"
 
 
 class Params(Strict):
-    """Parameters: the share to forget, of the train set or of one class."""
+    """Parameters: the fraction to forget, of the train set or of one class."""
 
     share: Share = Field(description="The share of the train examples, rounded down.")
     class_: ClassLabel | None = Field(
@@ -32,7 +32,7 @@ class Params(Strict):
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the class names show."""
+    """Yield (config key, message) if `class` is not among the class names of the data set."""
     try:
         class_index(params.class_ or 0, class_names)
     except ValueError as error:
@@ -40,7 +40,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the numbers of examples show."""
+    """Yield (config key, message) if the class is unknown, or if no example would be selected."""
     found = [*problems(params, size.class_names)]
     yield from found
     if not found and not count(size, params):
@@ -53,9 +53,10 @@ def select(labels: Labels, params: Params, loss: NDArray[np.float64]) -> NDArray
 
 
 def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the share of examples with the largest values, ascending; undefined values are last.
+    """Return the indices, ascending, of the examples with the largest values.
 
-    Examples with equal values are taken in random order.
+    `params` has the fraction and the class. Examples with equal values are chosen in random order,
+    and examples whose value is NaN only if there are no others.
     """
     import numpy as np
 

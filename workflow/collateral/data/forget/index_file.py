@@ -41,7 +41,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the number of examples shows."""
+    """Yield (config key, message) for an invalid file, or an index that no train example has."""
     if not params.path.expanduser().exists():
         return
     try:

@@ -1,9 +1,10 @@
-"""The share of the train set, or of a class, that shadow models memorise most or least.
+"""A fraction of the train set or of one class, which shadow models memorise most or least.
 
 Memorisation of an example (Feldman and Zhang, 2020) is the mean over models that were trained on it
 minus the mean over models that were not; here of the probability of its true class, not of correct
 predictions, because with few models many examples would be equal. The first half of the pool
-(`shadows:`) chooses; the second half gives the mean in split.json, and is attacked (U-LiRA).
+(`shadows:`) chooses the examples. The second half gives their mean memorisation in split.json, and
+is attacked (U-LiRA).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NEEDS = "shadows"  # `select` gets the memorisation of every train example
 
 
 class Params(hardest.Params):
-    """Parameters: the share to forget, and whether its memorisation is high or low."""
+    """Parameters: the fraction to forget, and whether its memorisation is high or low."""
 
     level: Literal["high", "low"] = Field(
         description="The most memorised examples, or those whose memorisation is nearest to 0."

@@ -1,4 +1,4 @@
-"""A random share of the train set, independent of the classes."""
+"""A random fraction of the train set, independent of the classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """Parameters: the share of the train set to forget, and the seed of the random choice."""
+    """Parameters: the fraction of the train set to forget, and the seed of the random choice."""
 
     fraction: float = Field(
         gt=0, lt=1, description="The share of all train examples, rounded down."
@@ -28,7 +28,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the number of examples shows."""
+    """Yield (config key, message) if the fraction is less than one example."""
     if not count(size, params):
         yield "fraction", _no_example(params, size.num_train)
 
@@ -41,7 +41,7 @@ def _no_example(params: Params, total: int) -> str:
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the indices of the train examples to forget, ascending.
 
-    A smaller share is a subset of a larger one with the same split seed.
+    A smaller fraction is a subset of a larger one with the same split seed.
     """
     import numpy as np
 

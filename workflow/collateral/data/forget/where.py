@@ -51,7 +51,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for each error that the metadata columns show."""
+    """Yield (config key, message) for an unknown column, or a value that no example has."""
     yield from find_errors(size, partial(find_indices, params))
 
 

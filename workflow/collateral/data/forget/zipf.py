@@ -1,4 +1,4 @@
-"""A long-tailed share of the train set: most forgotten examples are of a few classes.
+"""A long-tailed fraction of the train set: most forgotten examples are of a few classes.
 
 The classes are ranked at random; an example of the class of rank r has the weight 1 / r^exponent.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Params(random_part.Params):
-    """The share of the train set, the exponent of the weights, and the seed."""
+    """Parameters: the fraction of the train set, the exponent of the weights, and the seed."""
 
     exponent: float = Field(
         1.0, ge=0, description="Exponent of the weights of the classes; 0: all are alike."
@@ -33,7 +33,7 @@ unfit, count, chosen = random_part.unfit, random_part.count, random_part.chosen
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending.
 
-    A smaller share is a subset of a larger one with the same split seed and exponent.
+    A smaller fraction is a subset of a larger one with the same split seed and exponent.
     """
     import numpy as np
 

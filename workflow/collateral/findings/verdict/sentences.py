@@ -27,9 +27,11 @@ from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable
 
-DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # tests; prefixes of their metrics' names
-RATE = "judged_rate"
-LEAST_P = 0.001
+# Names of the two kinds of test; the names of a test's metrics begin with them.
+DIFFERENCE, EQUIVALENCE = "difference", "equivalence"
+RATE = "judged_rate"  # metric of the rates in the sentences
+LEAST_P = 0.001  # smaller p-values are not written out
+# Names of the measures in the sentences.
 NAMES = {
     "ua": "UA",
     "mia": "MIA",
@@ -60,7 +62,7 @@ def find_verdict(cell: CellTable, run: str) -> str:
 
 
 def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
-    """Yield the verdict on every method, in the order of the config; none with a red check."""
+    """Yield the verdict on every method, in the order of the config; none if a check is red."""
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
             is_of_base = verdict == HURT_FAR and all(
@@ -74,7 +76,7 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
 
 
 def _name_look(cell: CellTable, run: str) -> str:
-    """Return the number of seeds of the look that decided, if an earlier look did."""
+    """Return a sentence on the number of seeds that decided; empty if these are all seeds."""
     count = cell.number(run, "decided_at")
     return f"Decided with the first {count:.0f} seeds. " if count < len(cell.seeds) else ""
 

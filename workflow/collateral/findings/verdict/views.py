@@ -82,12 +82,12 @@ PLOT_CAPTION = (
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
 MARGIN_LABEL = "Margin: counts as equal"
 CONTROL_MARKERS = "XP*h"
-EDGE = 0.03  # share of the axis range that the plot adds at each end
+EDGE = 0.03  # fraction of the axis range that the plot adds at each end
 LEAST_REACH = 5.0  # minimum range of the axes, in percentage points
 ROOM = 1.15  # the axes end at this factor times the largest value
 AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
-MOST_SHARE = 1.5  # marks stop growing at this share of Retrain's time
+MOST_SHARE = 1.5  # fraction of Retrain's time above which marks do not grow
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -205,7 +205,7 @@ def words(cell: CellTable) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of a cell; nothing if there is no data to draw or a check failed."""
+    """Yield the plot of a cell; nothing if there is no data to draw or a check is red."""
     records = [] if red_gates(cell) else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:
@@ -294,7 +294,7 @@ def _describe_marks(drawn: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _list_missing(cell: CellTable, drawn: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a note for each run that is not drawn, or that failed and is not named as collapsed."""
+    """Yield a note on each run that is not drawn, and on failed runs not listed as collapsed."""
     verdicts = {one["run"]: one["verdict"] for one in drawn}
     for run, label in cell.labels.items():
         failure = cell.failure_summary(run)

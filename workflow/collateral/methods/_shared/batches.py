@@ -13,7 +13,7 @@ from collateral.training.examples import Batch, Examples, Task, move_to
 def mix_batches(
     clean: Examples, made: Batch, params: TrainedParams, generator: torch.Generator
 ) -> Iterator[Batch]:
-    """Yield shuffled batches of clean and generated images; only clean images are augmented."""
+    """Yield shuffled batches of `clean` and generated examples; only `clean` ones are augmented."""
     images, labels = made
     order = torch.randperm(len(clean) + len(labels), generator=generator)
     for index in order.split(batch_sizes(len(order), params.batch_size)):
@@ -25,7 +25,7 @@ def mix_batches(
 
 
 def draw_labels(task: Task, which: str, generator: torch.Generator) -> Tensor:
-    """Draw random labels for the forget set, from all (`any`) or from wrong classes (`wrong`)."""
+    """Draw a label for each forget example: of any class (`any`), or of a wrong class (`wrong`)."""
     count = len(task.forget)
     if which == "any":
         return torch.randint(task.num_classes, (count,), generator=generator)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def start_with_warm_pass(model: nn.Module, task: Task, params: WarmedParams, run: Run) -> Optimizer:
-    """Call `start_training`, after one forward pass of noise if `warm_pass` is set.
+    """Call `start_training`; then, if `warm_pass` is set, run the model once on an image of noise.
 
     The public code of the paper makes this pass to warm a GPU up.
     """

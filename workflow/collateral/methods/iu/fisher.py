@@ -8,7 +8,7 @@ from collateral.methods.iu.params import Prepare
 from collateral.methods.iu.products import products, supports
 from collateral.training.examples import Examples
 
-# Memory limit for gradients: 1000 gradients of ResNet-56 take 3.4 GB.
+# Largest size of the per-example gradients in memory; 1000 gradients of ResNet-56 take 3.4 GB.
 MAX_BYTES = 2 * 2**30
 
 

@@ -17,7 +17,8 @@ from collateral.methods.iu.params import Params, Prepare
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
-# n_f / n in the paper for half of the class couch, 250 of 50,000; `relative` scales alpha to it.
+# n_f / n in the paper if half of the class couch is forgotten: 250 of 50,000 examples. With
+# `relative`, alpha has the same effect for any n_f / n as it has for this one.
 PAPER_SHARE = 0.005
 
 # Function that returns the clean or augmented images of examples.
@@ -57,7 +58,7 @@ def removal_gradient(model: nn.Module, task: Task, view: View = _keep_clean) -> 
 
 
 def forget_share(task: Task) -> float:
-    """Return n_f / n, the share of the train set that is forgotten."""
+    """Return n_f / n, the fraction of the train set that is forgotten."""
     return len(task.forget) / (len(task.forget) + len(task.retain))
 
 
@@ -65,7 +66,7 @@ def forget_share(task: Task) -> float:
 def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
-    """Return `model`, updated in place; no training example is used."""
+    """Return `model`, to whose weights a multiple of the prepared direction was added in place."""
     # The direction is linear in v, so the factor n_f / n can be divided out here.
     unit = PAPER_SHARE / forget_share(task) if params.relative else 1.0
     for name, weight in trainable(model).items():

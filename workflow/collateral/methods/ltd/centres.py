@@ -46,12 +46,13 @@ def sum_clusters(forget: Tensor, cluster: Tensor) -> Centres:
 
 @dataclass(frozen=True)
 class Support:
-    """Indices into the retained examples, ascending, and their similarities."""
+    """The support as sorted indices of retained examples, and the similarity of every one."""
 
     support: Tensor
-    similarity: Tensor  # (n,), cosine with the nearest centre; NaN if not computed
-    # Function from the index of a centre to the mask of its neighbours in the support; None if
-    # there is only one centre.
+    # (n,), cosine of each of the n retained examples with its nearest centre; NaN if not computed.
+    similarity: Tensor
+    # Function from the index of a centre to the mask of its neighbours within the support; None if
+    # the mean of the forget set is the only centre.
     is_near: Callable[[int], Tensor] | None = None
 
 
@@ -62,10 +63,14 @@ class Neighbourhood:
     retain: Tensor  # (n, D), features of the n retained examples
     centres: Centres
     search: Search
-    scores: Tensor | None  # (n,), cosine with the nearest centre; None if the search is approximate
+    # (n,), cosine of each retained example with its nearest centre; None for approximate search.
+    scores: Tensor | None
 
     def with_size(self, size: int) -> Support:
-        """Return `size` examples: the nearest of each centre, in proportion to its share."""
+        """Return `size` examples, the nearest ones of every centre.
+
+        The number that a centre adds is proportional to the number of its forget examples.
+        """
         shares, size = self.centres.shares, min(size, len(self.retain))
         return self._first(find_depths(self.search, shares, size, len(self.retain)), size, shares)
 

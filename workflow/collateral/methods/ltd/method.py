@@ -22,7 +22,7 @@ from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarities and soft labels, and the teachers' weights if needed."""
+    """Return support, similarities, soft labels and, for augmented targets, teachers' weights."""
     prepared = choose_support(model, task, params, run)
     if params.teacher_seed is not None:
         run.generator.manual_seed(derive_seed("teacher", params.teacher_seed, run.random_seed()))
@@ -66,7 +66,7 @@ def _report_teachers(
 
 
 def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:
-    """Report numbers for the tables; only here, LTD reads the labels of the forget set."""
+    """Report numbers for the tables; LTD reads labels of the forget set only in this function."""
     support = prepared["support"]
     is_right = prepared["soft_labels"].argmax(1) == task.forget.labels.cpu()
     run.report(

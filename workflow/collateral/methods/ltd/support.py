@@ -29,10 +29,10 @@ NUM_CHECKED = 100
 def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return the indices of the support, and the similarity of each retained example.
 
-    The indices are positions in the retained set. Similarity is the cosine with the mean of the
-    forget set, or with the nearest centre.
-    With clusters, also return the `cluster` of each forget example, and the mask `parts`
-    (clusters, support): which support examples are neighbours of which cluster.
+    The indices count within the retained set. Similarity is the cosine with the mean of the forget
+    set, or with the nearest centre. With clusters, also return the `cluster` of each forget
+    example, and the mask `parts` (number of clusters, size of the support): whether an example of
+    the support is a neighbour of a cluster.
     """
     with run.phase("embedding"):
         retain_features, logits = infer(model, task.retain)
@@ -64,19 +64,19 @@ class AroundMean:
     """Retained examples, ranked by their similarity to the mean of the forget set."""
 
     scores: Tensor  # (n,), scores of the n retained examples
-    which: str
+    which: str  # "closest", "farthest" or "random"
     generator: torch.Generator
 
     def with_size(self, size: int) -> Support:
-        """Return `size` examples: closest to the mean of the forget set, farthest, or random."""
+        """Return `size` examples: the closest ones, the farthest ones, or random ones."""
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:
-        """Return a support of as many examples as have at least this similarity."""
+        """Return `with_size` of the number of examples that have at least this similarity."""
         return self.with_size(int((self.scores >= least).sum()))
 
     def per_centre(self, count: int) -> Support:
-        """Return the nearest examples of the mean, which is the only centre."""
+        """Return `count` examples, because the mean is the only centre."""
         return self.with_size(count)
 
 
@@ -122,7 +122,8 @@ def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
 def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> Search:
     """Return a search by an index; report its recall on some forget examples, which is not timed.
 
-    Recall is over as many neighbours as one example adds to the support: its share of k, or k_each.
+    Recall is measured over as many neighbours as one forget example adds to the support: `k_each`,
+    or `k` divided by the number of forget examples.
     """
     try:
         with run.phase(None):

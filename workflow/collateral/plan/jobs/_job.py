@@ -103,7 +103,7 @@ class Job:
         raise NotImplementedError
 
     def model_record(self, *files: str) -> Record:
-        """Return the record fields of every job with a model of one seed; `files` are inputs."""
+        """Return the record entries of every job with a model of one seed; `files` are inputs."""
         inputs = self.record_inputs(*files)
         return {"model": self.model, "code": self.code, "seed": self.seed, INPUTS: inputs}
 

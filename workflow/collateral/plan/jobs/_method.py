@@ -1,6 +1,7 @@
-"""Base classes of jobs that run an unlearning method, and which job runs each `prepare`.
+"""Base classes of jobs that run an unlearning method, and the choice of jobs that run `prepare`.
 
-The first job that needs the files of a `prepare` makes them.
+Several jobs may need the same files of a method's `prepare`. The first of these jobs makes the
+files; the others read them.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from collateral.results.files import read_json
 
 @dataclass(frozen=True)
 class Preparation:
-    """The jobs whose prepared files a job reads, and the files that it prepares itself."""
+    """The other jobs whose prepared files a job reads, and its own calls of `prepare`."""
 
-    tunings: tuple[str, ...] = ()  # methods whose tuning jobs have prepared the files
-    runs: tuple[str, ...] = ()  # runs of the same seed that have prepared the files
-    teacher: bool = False  # whether the job of the cell's teacher has prepared the files
+    tunings: tuple[str, ...] = ()  # names of the methods whose tuning jobs prepare the files
+    runs: tuple[str, ...] = ()  # names of the runs, of the same seed, that prepare the files
+    teacher: bool = False  # whether the job of the cell's teacher prepares the files
     made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
 
 
@@ -37,8 +38,8 @@ class Preparations:
         """Find the first job that needs each call of `prepare`."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
-        # Reversed, so that the first job that needs a preparation runs it. Sweeps come last,
-        # so that adding a sweep does not change any other run.
+        # Reversed, so that the first job that needs the files of a `prepare` call makes them.
+        # Sweeps come last, so that adding a sweep does not change any other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
         self._teacher = _teacher_folder(cell.teacher)
         self._tunings.pop(self._teacher, None)
@@ -46,7 +47,7 @@ class Preparations:
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def for_tuning(self, run: RunSpec) -> Preparation:
-        """Return the prepared files of a tuning job, which earlier tuning jobs may have made."""
+        """Return which jobs prepare the files of a tuning job: earlier tuning jobs, or itself."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         prepared = run.prepared(run.trial_params)
@@ -57,9 +58,10 @@ class Preparations:
         return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
 
     def for_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
-        """Return the prepared files of a run; tuning may have made those of the first seed.
+        """Return which jobs prepare the files of a run: other jobs, or the run itself.
 
-        After round 1, runs share none: each starts from a model of its own.
+        For the first seed, tuning may have prepared them. After round 1 no files are shared,
+        because each run starts from its own model of the round before.
         """
         if self._is_later_round:
             return Preparation(made=tuple(run.preparations.values()))
@@ -78,7 +80,7 @@ class Preparations:
 
 @cache
 def find_preparations(cell: Cell) -> Preparations:
-    """Return the preparations of a cell; they are computed only once."""
+    """Return the `Preparations` of a cell; they are computed only once."""
     return Preparations(cell)
 
 
@@ -88,12 +90,13 @@ def _teacher_folder(teacher: RunSpec | None) -> str:
 
 
 def _key(run: RunSpec) -> tuple[str | None, ...]:
-    """Return the key by which runs share prepared files."""
-    # If tuning selects among several preparations, only runs of the same tuning share files.
+    """Return a key that is equal for runs that read the same prepared files."""
+    # If tuned parameters change the prepared files, then runs have the same files only if their
+    # parameters were selected by the same tuning job.
     return (*run.preparations, run.tuned_by if len(run.preparations) > 1 else None)
 
 
-DONE_FILES = (layout.RECORD, layout.COST)
+DONE_FILES = (layout.RECORD, layout.COST)  # names of the files that every finished job has
 
 
 class MethodJob(CellJob):
@@ -125,13 +128,13 @@ class MethodJob(CellJob):
         return [self._selected_file(tuned_by)] if tuned_by else []
 
     def _selected_file(self, method: str) -> str:
-        """Return the file with the choice of tuning, which is of round 1 in all rounds."""
+        """Return the path of tuning's selected.json; all rounds use the file of round 1."""
         first = [*self.cell.forget.earlier, self.cell.name][0]
         return self.path(paths.SELECTED, method=method, cell=first)
 
     @property
     def preparation(self) -> Preparation:
-        """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
+        """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
         return Preparation()
 
     @property
@@ -149,7 +152,7 @@ class MethodJob(CellJob):
 
     @property
     def prepared_by(self) -> list[str]:
-        """Files that show that the jobs with the prepared files are finished."""
+        """Cost files of the jobs that prepare the files; a job writes its cost file last."""
         # Not `ancient`: Snakemake 9.27 would keep stale files of jobs that wait for ancient inputs.
         return [paths.cost(folder) for folder in self._preparing]
 

@@ -87,14 +87,14 @@ class WeightsJob(Job):
         return RUN_FILES
 
     def weights_record(self, found: Record) -> Record:
-        """Return the record fields that describe the user's weight file."""
+        """Return the record entries that describe the user's weight file."""
         for own in self.own_files:  # there is at most one
             key = "init" if own.key == INIT else "weights"
             return {key: file_record(own, found.get(key))}
         return {"init": None, "weights": None}
 
     def training_record(self, found: Record) -> Record:
-        """Return the record fields that all models trained with the settings of `base:` share."""
+        """Return the record entries of a model that is trained with the settings of `base:`."""
         params = TrainingParams.model_validate_json(self.training).model_dump(mode="json")
         own = {"params": {} if self.own else params, **self.weights_record(found)}
         return {**self.model_record(), **own}

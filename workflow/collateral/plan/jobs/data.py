@@ -23,7 +23,7 @@ from collateral.results.files import InvalidResultError, read_json
 
 # Limit for the forget sets on a command line; Linux allows arguments of 131,072 bytes.
 MOST_BYTES = 50_000
-SECONDS_PER_BYTE = 8e-8
+SECONDS_PER_BYTE = 8e-8  # CPU seconds to read and compress one byte of images
 
 
 class DataJob(Job):
@@ -58,7 +58,7 @@ class DataJob(Job):
         return [str(file) for file in find_input_files(self.name, data_options(self.benchmark))]
 
     def _forget_set(self, cell: Cell) -> dict[str, Any]:
-        """Return a forget set; add the required number of retained examples if not checked yet."""
+        """Return a forget set; if preflight could not check its size, add the required numbers."""
         forget = {"cell": cell.name, "kind": cell.forget.kind, "params": cell.forget.params}
         try:
             self.workload.sizes(cell)
@@ -103,7 +103,7 @@ def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
 
 
 def required_on_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
-    """Return the numbers that runs on shadow models require, which retain only a share."""
+    """Return the number of retained examples that each config key requires of a shadow model."""
     return _most(benchmark, _run_requirements(benchmark, cell, cell.exposed))
 
 

@@ -15,7 +15,7 @@ from collateral.results import layout
 START_SECONDS, EXAMPLE_SECONDS = 0.2, 8e-6
 EXPOSED_SECONDS = 2e-7  # CPU seconds per margin and shadow model, to fit distributions (U-LiRA)
 TRACKED_SECONDS = 2e-6  # CPU seconds per example and epoch of a tracked run
-CELL_BYTES = 1_000_000  # bytes of the metrics, tables and figures of a cell
+CELL_BYTES = 1_000_000  # disk space of the metrics, tables and figures of a cell, in bytes
 
 
 class MetricsJob(CellJob):
@@ -28,7 +28,7 @@ class MetricsJob(CellJob):
     @property
     def results(self) -> list[str]:
         """One result file per evaluated job, which represents all files of the job."""
-        # One file per job instead of all three: Snakemake spends time on every input file.
+        # Not outputs, record and cost of each job: Snakemake spends time on every input file.
         jobs = list_cell_jobs(self.benchmark, self.cell)
         results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
         if self.benchmark.evaluates_base(self.cell):
@@ -41,7 +41,7 @@ class MetricsJob(CellJob):
 
     @property
     def rounds(self) -> tuple[str, ...]:
-        """Cells of all rounds, whose numbers are in the last of them; empty in other cells."""
+        """Names of the cells of all rounds, if this cell is the last round; else empty."""
         forget = self.cell.forget
         return (*forget.earlier, self.cell.name) if forget.is_last else ()
 

@@ -47,7 +47,7 @@ class ProbeJob(CellJob):
 
     @property
     def embeddings(self) -> list[str]:
-        """The features of the first seed's base, if a probe must know which examples are near."""
+        """File with the first seed's features of the base model, if a probe uses near examples."""
         first = self.benchmark.base_seed(self.benchmark.seeds[0])
         return [self.path(paths.EMBEDDINGS, seed=first)] if self.probes.needs_near else []
 
@@ -76,7 +76,7 @@ class ProbeJob(CellJob):
 
     @property
     def bytes(self) -> float:
-        """Disk space of probe results: shares by run and example, logits of an untrained net."""
+        """Disk space of the results in bytes: numbers by run and forget example, and logits."""
         sizes = self.workload.sizes(self.cell)
         numbers = sizes.forget * (len(self.cell.probed) + sizes.classes)
         return FLOAT_BYTES * numbers + 3 * BLOCK

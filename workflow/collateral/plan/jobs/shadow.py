@@ -1,4 +1,4 @@
-"""Job of a shadow model: trained like the base, on a random share of the train set."""
+"""Job of a shadow model: trained like the base model, on a random part of the train set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the marg
 
 @dataclass(frozen=True)
 class ShadowJob(WeightsJob):
-    """Training of one model of the shadow pool."""
+    """Training of one shadow model."""
 
     needs = ("data",)
     folder = paths.SHADOW
@@ -43,7 +43,7 @@ class ShadowJob(WeightsJob):
 
     @property
     def options(self) -> str:
-        """Options with the size of the pool, and the share of models trained on an example."""
+        """Options: the number of shadow models, and the fraction of them trained on an example."""
         pool = self.benchmark.pool
         return shlex.join(["--count", str(pool.count), "--share", str(pool.share)])
 
@@ -72,7 +72,7 @@ class ShadowJob(WeightsJob):
 
     @property
     def work(self) -> Work:
-        """Work of training on a share of the examples, and of margins on the train set."""
+        """Work of training on a fraction of the train set, and of margins on all of it."""
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)
         return (self.workload.fit(share) + inference_work(num_train)).for_model(self.model)

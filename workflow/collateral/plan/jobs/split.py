@@ -51,12 +51,12 @@ class SplitJob(CellJob):
 
     @property
     def earlier(self) -> list[str]:
-        """Splits of the earlier rounds, whose requests are retained no more."""
+        """Paths of split.json of all earlier rounds."""
         return [self.path(paths.SPLIT, cell=name) for name in self.cell.forget.earlier]
 
     @property
     def models(self) -> list[str]:
-        """Files used to choose examples: the base's outputs, or the shadow models' margins."""
+        """Files by which examples are chosen: the base model's outputs, or margins of shadows."""
         benchmark = self.benchmark
         if self.cell.forget.needs == "base":
             seed = benchmark.base_seed(benchmark.seeds[0])
@@ -78,7 +78,7 @@ class SplitJob(CellJob):
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now.
 
-        A class that the config gives by number has its name in the record: it is not compared.
+        If the config gives a class by number, the record has its name, and they are not compared.
         """
         chosen, params = found["chosen"], self.cell.forget.params
         same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}

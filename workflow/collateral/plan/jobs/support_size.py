@@ -18,7 +18,7 @@ from collateral.plugins.find import prepare_values
 from collateral.results import layout
 from collateral.results.files import read_json
 
-SUPPORT = ("k", "k_each", "min_similarity")  # parameters of the support, which the sizes replace
+SUPPORT = ("k", "k_each", "min_similarity")  # names of parameters that set the size of the support
 
 
 @dataclass(frozen=True)

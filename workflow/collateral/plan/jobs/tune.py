@@ -59,7 +59,7 @@ class TuneJob(FirstSeedJob):
 
     @property
     def preparation(self) -> Preparation:
-        """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
+        """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
         return find_preparations(self.cell).for_tuning(self.spec)
 
     @property

@@ -58,14 +58,14 @@ class UnlearnJob(MethodJob):
 
     @property
     def base(self) -> str:
-        """Weights from which the method starts: its own of the round before, or the base's."""
+        """Weights from which the run starts: the base model's, or its own of the round before."""
         earlier = self.cell.forget.earlier
         model = paths.run_files(paths.RUN)["model"]
         return self.path(model, cell=earlier[-1]) if earlier else super().base
 
     @property
     def preparation(self) -> Preparation:
-        """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
+        """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
         found = find_preparations(self.cell)
         return found.for_run(self.spec, is_first_seed=self.seed == self.benchmark.seeds[0])
 
@@ -79,7 +79,7 @@ class UnlearnJob(MethodJob):
     @property
     def work(self) -> Work:
         """Work of the run; with tuning, the mean over all parameters that it may select."""
-        # The work differs only for the first seed, for which tuning may have prepared files.
+        # Only the first seed differs from others: tuning may have prepared its files.
         first, *others = self.benchmark.seeds
         seed = self.seed if self.seed == first else others[0]
         return run_work(UnlearnJob(self.benchmark, self.cell, seed, self.run))

@@ -337,7 +337,7 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
         ("something to forget", "green", "margin", [0.0999], "+10.0 points from Retrain's, the m"),
         ("something to forget", "amber", "margin", [0.1], "no more than the margin of 10.0; UA"),
         ("something to forget", "amber", "margin", [], "the margin is not known"),
-        ("something to forget", "amber", "base_ua", [0.9, 1, 0.9, 0.9, 0.9], "forget: the base's"),
+        ("something to forget", "amber", "base_ua", [0.9, 1, 0.9, 0.9, 0.9], "not by UA: the base"),
         ("something to forget", "amber", "base_ua", [0.5] * 5, "UA is −40.0 points"),
         ("something to forget", "amber", "base_ua", [], "or track a method"),
         (
@@ -414,7 +414,7 @@ def test_of_two_values_none_is_inside_and_this_is_said(tmp_path, trial):
     plan = CellPlan(trials={"ga": [*RATES[:2], {"lr": 0.1}]}, candidates={"ga": 2})
     found = asked(tmp_path, took(trial), plan)["tuning"]
     assert found.colour == "green"
-    assert found.text.endswith("two values have no inside: GA lr")
+    assert found.text.endswith("not checked, because only two values were tried: GA lr")
 
 
 @pytest.mark.parametrize(

@@ -137,9 +137,8 @@ def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
     """Return the config key that sets a parameter of a run."""
     method, entry = run.method.name, cell.forget.entry
     if name in run.vary:
-        sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)
-        part = "vary" if name == cell.sweeps[sweep].key else "along"
-        return "sweeps", sweep, part, name
+        sweep = next(one for one in cell.sweeps if run.name in one.values)
+        return "sweeps", sweep.name, "vary" if name == sweep.key else "along", name
     if name in cell_methods(benchmark.config, cell.forget).get(method, {}):
         return "cells", entry, "methods", method, name
     return "methods", method, name

@@ -273,7 +273,7 @@ def test_what_goes_along_is_in_the_runs_name_and_values():
 def test_a_run_is_the_methods_own_only_if_what_goes_along_is_too():
     sweep = sweep_of(vary={"optimizer": ["sgd"]}, along={"lr": [0.5]})
     assert sweep.values == {"ft@optimizer=sgd@lr=0.5": "sgd", "ft": "sgd"}
-    assert sweep.along["ft"] == {"lr": 0.01}
+    assert sweep.labels["ft"] == "sgd, lr 0.01"
 
 
 # Tracking.

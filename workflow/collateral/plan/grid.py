@@ -36,11 +36,6 @@ class RunSpec:
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
-    def rule(self) -> str:
-        """Name of the Snakemake rule: `track` for a tracked run, which writes one more file."""
-        return "track" if self.tracked else "unlearn"
-
-    @property
     def needs_retrain(self) -> bool:
         """Tell whether the run is a control that reads Retrain's soft labels."""
         return params_class(self.method.uses).needs_retrain

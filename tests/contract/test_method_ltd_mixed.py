@@ -10,10 +10,10 @@ from pydantic import ValidationError
 torch = pytest.importorskip("torch")
 
 from collateral.methods.ltd import method, teacher
-from collateral.methods.ltd.assignments import online_targets
 from collateral.methods.ltd.auto_k import AscentStep
 from collateral.methods.ltd.clusters import find_clusters
 from collateral.methods.ltd.params import Params
+from collateral.methods.ltd.teachers import online_targets
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.inference import infer
 from collateral.training.run import Run

@@ -1,6 +1,6 @@
 """Calibrate the tests behind verdicts on a population of real runs: errors and power by test.
 
-    snakemake --configfile configs/calibration.yaml results/calibration/metrics.csv
+    snakemake results/calibration/metrics.csv --configfile configs/calibration.yaml
     python benchmarks/calibrate_verdicts.py population results/calibration
     python benchmarks/calibrate_verdicts.py table
 

@@ -31,10 +31,10 @@ from collateral.training import fit as engine
 from collateral.training import job_io as sessions
 from collateral.training import optimizers as precisions
 from collateral.training.checkpoints import Checkpoints
+from collateral.training.devices import make_deterministic
 from collateral.training.examples import test_examples as held_out_examples
 from collateral.training.examples import train_examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import make_deterministic
 from collateral.training.optimizers import Steps
 from collateral.training.run import Clock, Run
 
@@ -428,7 +428,7 @@ import torch
 from collateral.contract.params import TrainingParams
 from collateral.training import job_io
 from collateral.training.fit import fit
-from collateral.training.numerics import describe_numerics, device_name
+from collateral.training.devices import describe_numerics, device_name
 from collateral.training.run import Run
 
 def device():

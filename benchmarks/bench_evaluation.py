@@ -98,7 +98,7 @@ def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Sc
 
 
 def new_model() -> nn.Module:
-    """Return a randomly initialised model."""
+    """Return an untrained ResNet-20."""
     return build_model("resnet20", INFO)
 
 

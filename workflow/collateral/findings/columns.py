@@ -36,7 +36,7 @@ class TableRow:
     cell: CellTable
     run: str
     label: str
-    at: At = None  # index of the row's numbers, in tables with one row per index
+    at: At = None  # round or support size of the row, in tables with one row for each
     note: str = ""  # note on failed seeds, such as "1 of 3 seeds diverged"
     is_aside: bool = False  # whether the row is a control or a noise floor, which is not ranked
 
@@ -45,8 +45,9 @@ class TableRow:
 class Column:
     """A column of a table: a metric, and the format of its numbers.
 
-    A field shows the mean over seeds and their spread, or the number over all seeds; with `ends`,
-    it shows the interval `<metric>_<ends>low` to `<metric>_<ends>high` in place of the spread.
+    A table entry shows the mean and the standard deviation over seeds, or a number over all seeds.
+    With `ends`, it shows the interval `<metric>_<ends>low` to `<metric>_<ends>high` instead of the
+    standard deviation.
     """
 
     metric: str = ""
@@ -54,7 +55,7 @@ class Column:
     at: At = None  # index of the number; if None, the index of the row
     heading: str = ""  # heading of the column; if empty, the heading of the metric
     run: str = ""  # run of the number; if empty, the run of the row
-    # Metric shown in the row of the reference; if it is empty, that field shows a dash.
+    # Metric shown in the reference's row: None is the same metric; an empty text gives a dash.
     reference_metric: str | None = None
     # Suffix of the names of the interval's metrics; if None, the standard deviation is shown.
     ends: str | None = None
@@ -62,7 +63,7 @@ class Column:
     chance: Bound | None = None  # noise floor; means below it are marked with †
     mean: Statistic = mean
     spread: Statistic = std
-    # Function that makes the whole field, used instead of the default format.
+    # Function that returns the whole table entry of a row; it replaces the default format.
     show: Callable[[TableRow], Field] | None = None
 
     def values(self, row: TableRow) -> NDArray[np.float64]:
@@ -75,12 +76,12 @@ class Column:
         return row.cell.number(*self._key(row)) if math.isnan(average) else average
 
     def source(self, row: TableRow, ending: str = "") -> Source:
-        """Return the address of the number, or of an interval end, in the long table."""
+        """Return the source link of the number, or of an end of its interval."""
         run, metric, name, at = self._key(row)
         return number_source(run, metric + ending, name, at)
 
     def field(self, row: TableRow) -> Field:
-        """Return the field of this column in a row."""
+        """Return the table entry of this column in a row."""
         if self.show:
             return self.show(row)
         if self.reference_metric == "" and row.run == row.cell.reference:
@@ -111,7 +112,7 @@ class Column:
         }
 
     def _key(self, row: TableRow) -> tuple[str, str, str, At]:
-        """Return run, metric, subset and index of the number of a row."""
+        """Return run, metric, subset and index that identify a row's number in the long table."""
         run = self.run or row.run
         metric = (run == row.cell.reference and self.reference_metric) or self.metric
         return run, metric, self.set, row.at if self.at is None else self.at
@@ -146,12 +147,12 @@ class Column:
 
 
 def number_source(run: str, metric: str, subset: str = "", at: At = None) -> Source:
-    """Return the address of a number in the long table, with `at` as text."""
+    """Return the source link of a number: its key in the long table, with `at` as text."""
     return Source(run, metric, subset, "" if at is None else str(at))
 
 
 def number_field(run: str, metric: str, value: float, subset: str = "", at: At = None) -> Field:
-    """Return the field of a number of the long table: its text, its order and its address."""
+    """Return the table entry of a number: its text, its sort key and its source link."""
     source = number_source(run, metric, subset, at)
     return Field(find_metric(metric).text(value), value, source=source)
 
@@ -168,7 +169,7 @@ def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[Tab
 
 
 def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[TableRow]]:
-    """Return the rows of methods, controls, and the reference compared with its next seed."""
+    """Return a group of methods, and one of controls and of Retrain against its next seed."""
     methods, asides = rows_by_kind(cell, ("method", "control"))
     if len(cell.seeds) > 1:
         asides.append(TableRow(cell, cell.reference, label, is_aside=True))

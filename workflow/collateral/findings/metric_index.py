@@ -6,7 +6,7 @@ from functools import cache
 from collateral.contract.metrics import Metric
 from collateral.plugins.find import FINDING
 
-# Name, in the module of a finding, of the declaration for metrics without one of their own.
+# Name of a finding's variable that declares all metrics missing from every METRICS.
 OTHER = "OTHER_METRICS"
 
 

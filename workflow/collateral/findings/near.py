@@ -4,8 +4,9 @@ from collateral.findings.inputs import CellResults
 from collateral.metrics.similarity import Mask, most_similar_mask
 
 NEAR, FAR = "near", "far"
-# Values of `at` for each subset and its parts; None means the whole subset.
+# Values of column `at`, by subset: the near part, the far part, or None for the whole subset.
 PARTS = {"forget": (None,), "retain": (None, NEAR, FAR), "test": (None, NEAR, FAR)}
+# Headings of table columns, by subset and part.
 PART_HEADINGS = {
     ("forget", None): "Forgotten",
     ("retain", NEAR): "Near, retained",
@@ -16,14 +17,14 @@ PART_HEADINGS = {
 
 
 def near_by_seed(cell: CellResults, name: str) -> Mask:
-    """Return which examples of a subset are near the forget set, (seeds, examples)."""
+    """Return the mask of a subset's examples near the forget set, (seeds, examples)."""
     if name not in cell.near:
         raise ValueError(f"near examples are defined for {' and '.join(cell.near)}, not {name!r}")
     return cell.near[name]
 
 
 def near_in_the_mean(cell: CellResults, name: str) -> Mask:
-    """Return which examples of a subset are near by their mean similarity over seeds.
+    """Return the mask of a subset's examples that are near by their mean similarity over seeds.
 
     The number of near examples is the rounded mean of the numbers in single seeds.
     """

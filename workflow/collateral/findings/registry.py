@@ -28,7 +28,7 @@ PRINTED = (
     "Retrain was not run: the table `printed` compares means with Retrain's means as printed "
     "({printed}), and all other tables compare with the base model (Original)."
 )
-VIEWS = "views"  # file of a finding with its tables, plots and words
+VIEWS = "views"  # name of a finding's module with its tables, plots and sentences
 T = TypeVar("T")
 Source = BenchmarkTable | CellTable
 
@@ -144,7 +144,7 @@ def view_function(finding: str, name: str) -> Callable[[Any], Any] | None:
 
 
 def make_tables(finding: str, source: Source) -> Iterator[Table]:
-    """Yield a finding's tables; captions mention a missing Retrain."""
+    """Yield a finding's tables; if there is no Retrain, their captions say so."""
     is_cell = isinstance(source, CellTable)
     make = view_function(finding, "tables" if is_cell else "tables_across")
     printed = (source.benchmark if isinstance(source, CellTable) else source.plan).printed
@@ -164,7 +164,7 @@ def cell_name(source: Source) -> str:
 
 
 def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: int) -> list[T]:
-    """Return the results of `make`, called on all cells together, then on each cell alone."""
+    """Call `make` on the table of all cells, then on each cell; return all results."""
     sources: list[Source] = [table, *table.cells]
     if processes == 1:
         return [make(source) for source in sources]
@@ -174,14 +174,14 @@ def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: i
 
 
 def in_page_order(*parts: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings with at least one of these parts, in the order of the page."""
+    """Return the findings with at least one of these modules, in the order of the page."""
     found = {name for part in parts for name in with_part(part, reference)}
     in_turn = [name for name in in_order() if name in found]
     return sorted(in_turn, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def with_part(part: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings with this part that can use this reference, in order of dependency."""
+    """Return the findings with this module and this reference, each after those it needs."""
     found = FINDING.parts(part)
     names = (name for name in in_order() if FINDING.module(name, part) in found)
     return [name for name in names if _accepts(reference, name)]

@@ -46,7 +46,7 @@ UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap
 
 
 def noise_floor(cell: CellTable, metric: str) -> float:
-    """Return the bound that contains 95 % of the differences between retrainings."""
+    """Return the difference that 95 % of pairs of groups of retrained models stay below."""
     # Ratio of standard deviation and mean absolute deviation of a normal distribution.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return t_quantile(len(cell.seeds)) * standard
@@ -59,22 +59,22 @@ def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = N
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table with one row per run; each part is a grid with some of the metrics."""
+    """A table with one row per run, and with one or several grids of metrics."""
 
     name: str  # name of the table's files
     subject: str  # title of the table
-    parts: tuple[tuple[str, ...], ...]
+    parts: tuple[tuple[str, ...], ...]  # names of the metrics of each grid
     corner: str = "Method"  # heading of the first column
-    ranked: str = "method"  # word for one row in captions
+    ranked: str = "method"  # noun for one row in the caption
     note: str = ""  # additional sentence of the caption
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Metrics of all parts of the table."""
+        """Names of the metrics of all grids."""
         return tuple(metric for part in self.parts for metric in part)
 
     def caption(self, cell: CellTable) -> str:
-        """Return the caption: the sentences about this cell's table."""
+        """Return the sentences that are about the table of this cell."""
         has_diverged = any("diverged" in cell.troubles[run] for run in cell.labels)
         has_seconds = any(find_metric(name).unit == "s" for name in self.metrics)
         return join_sentences(
@@ -132,7 +132,7 @@ class ComparedColumn(Column):
         return self.value(row) if self.is_gap else abs(self.deviation(row))
 
     def field(self, row: TableRow) -> Field:
-        """Return the field with its deviation and its marks."""
+        """Return the table entry with the deviation from Retrain, and whether it is nearest."""
         shown = replace(super().field(row), is_best=row.run in self.nearest)
         deviation = self.deviation(row)
         if math.isnan(deviation):
@@ -142,7 +142,7 @@ class ComparedColumn(Column):
         return replace(shown, order=abs(deviation), deviation=text, is_chance=is_chance)
 
     def record(self, row: TableRow) -> dict[str, Any]:
-        """Return the number unrounded, with its deviation and its marks."""
+        """Return the unrounded number with its deviation from Retrain, for the CSV file."""
         found = super().record(row)
         return {
             **{key: found[key] for key in ("run", "label", "kind")},
@@ -162,7 +162,7 @@ class ComparedColumn(Column):
         return cell.number(cell.reference, "floor", at=metric) if is_known else math.nan
 
     def floor_field(self, cell: CellTable) -> Field:
-        """Return the field of the noise floor; empty if the metric has no noise floor."""
+        """Return the table entry of the noise floor; empty if the metric has no noise floor."""
         if math.isnan(floor := self.floor(cell)):
             return Field("")
         text = find_metric(self.metric).text(floor)

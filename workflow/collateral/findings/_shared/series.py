@@ -21,7 +21,7 @@ LEAST_JOINED = 3  # minimum number of values for drawing a line through them
 
 
 def find_looks(cell: CellTable) -> dict[str, Look]:
-    """Return colours and markers of the drawn runs: methods and controls with one sound seed."""
+    """Return colours and markers of the methods and controls that did not fail in every seed."""
     methods = {run: find_look(cell, run) for run in cell.runs("method")}
     controls = {run: control_look(place) for place, run in enumerate(cell.runs("control"))}
     return {run: look for run, look in {**methods, **controls}.items() if not cell.has_failed(run)}
@@ -57,7 +57,7 @@ def average_seeds(
 
 
 def sets_scale(cell: CellTable, run: str) -> bool:
-    """Tell whether the axis limits include a run: not if it failed or collapsed."""
+    """Tell whether axis limits are fitted to a run: no seed failed, and it did not collapse."""
     return not cell.failure_summary(run) and math.isnan(cell.number(run, "verdict", at=COLLAPSED))
 
 
@@ -124,7 +124,7 @@ def bin_edges(cell: CellTable, subset: str) -> Floats:
 def count_examples(
     centres: Floats, counts: Sequence[float], ends: Limits, least: float, title: str
 ) -> Panel:
-    """Return a low bar panel with the number of examples in each bin of similarity."""
+    """Return a low panel with one bar per bin of similarity: the number of its examples."""
     most = max(counts)
     ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
     y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)

@@ -38,7 +38,7 @@ NO_LABEL = re.compile(r"[^\w.:@=-]", re.ASCII)
 SENTENCE_END = re.compile(
     r"(?<=[.?!])(?<!\bAvg\.)(?<!\bvs\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bMt\.) (?=\S)"
 )
-# Total width of the columns that contain sentences, as a share of the line width.
+# Total width of the columns that contain sentences, as a fraction of the line width.
 PROSE_SHARE = 0.75
 # Maximum number of letters of a number column's heading on one line; longer ones get two lines.
 LONGEST_HEADING = 12
@@ -99,7 +99,7 @@ def _label(line: Line) -> str:
 
 def _markdown(field: Field) -> str:
     value, deviation = escape_markdown(field.value), escape_markdown(field.deviation)
-    if field.is_best:  # The deviation is bold; a field without deviation has a bold value.
+    if field.is_best:  # Bold is the deviation from Retrain or, if there is none, the value.
         value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
     return f"{value} {deviation}".strip() + "†" * field.is_chance
 
@@ -107,7 +107,7 @@ def _markdown(field: Field) -> str:
 def to_latex(table: Table, label: str) -> str:
     """Return a `table` environment of LaTeX: a caption of one sentence, and notes below.
 
-    The sentences that explain columns for all tables of this kind are comments of the file.
+    The table's `conventions`, which explain its columns, become comments of the file.
     """
     caption, *notes = SENTENCE_END.split(table.caption)
     comments = SENTENCE_END.split(table.conventions) if table.conventions else []
@@ -169,7 +169,7 @@ def _two_lines(heading: str, column: str) -> str:
 
 
 def _prose_shares(grid: Grid) -> list[float]:
-    """Return the widths of columns of sentences: long texts are wider, and have more lines."""
+    """Return each column's fraction of the line width; columns with longer texts are wider."""
     lines = [line for group in grid.groups for line in group]
     columns = zip(grid.headings, *([f.value for f in line.fields] for line in lines), strict=True)
     weights = [max(map(len, column)) ** 0.4 for column in columns]
@@ -177,7 +177,7 @@ def _prose_shares(grid: Grid) -> list[float]:
 
 
 def _latex_line(texts: list[str], is_prose: bool = False) -> str:
-    """Return a row; sentences are aligned left, which changes the meaning of a line break."""
+    """Return a row; columns of sentences are aligned left, and need another end of line."""
     between, end = (r" & \raggedright ", r" \tabularnewline") if is_prose else (" & ", r" \\")
     return between.join(texts) + end
 

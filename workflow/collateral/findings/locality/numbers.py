@@ -134,7 +134,7 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
 
 
 def _compare(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield reference minus run: accuracy and confidence in each bin, accuracy near and far."""
+    """Yield the reference's accuracy and confidence minus the run's, by bin, near and far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
     before = binned.measures(binned.cell.reference_result(result.seed))

@@ -27,6 +27,7 @@ from collateral.results.table import CellTable
 
 RETAIN = "retain"
 SETS = {RETAIN: "retained", "test": "test"}
+# Metric with the number of examples on which each loss is computed.
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
 CAPTION = (
     "{reference}'s accuracy minus the unlearned model's, in points: {title}. Positive: less "
@@ -174,12 +175,12 @@ class Loss:
 
     @property
     def is_chance(self) -> bool:
-        """Whether chance explains the loss: its interval does not exclude zero."""
+        """Whether chance explains the loss: its interval contains zero, or is unknown."""
         return not (self.low > 0 or self.high < 0)
 
 
 def words(cell: CellTable) -> str:
-    """Return a few sentences about the method with the largest loss, and about the others."""
+    """Return sentences about the method with the largest loss near, and about the others."""
     losses = sorted(_find_losses(cell), key=lambda loss: (loss.is_chance, -loss.near))
     if not losses:
         reference = cell.reference_label

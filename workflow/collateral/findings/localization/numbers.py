@@ -30,7 +30,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 LEAST_PAIRS = 3  # minimum number of seeds; two seeds would give only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)
 
-Differences = list[Ranked | None]  # difference of each example, by seed; None if undefined
+Differences = list[Ranked | None]  # differences of all examples, by seed; None if undefined
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
@@ -146,7 +146,7 @@ class SimilarityProfile:
 
     @cached_property
     def nearest_first(self) -> list[NDArray[np.int64]]:
-        """Examples sorted from the most similar one on, for each seed."""
+        """Indices of the examples by decreasing similarity, for each seed."""
         similarity = self.cell.similarity[self.name]
         return [np.argsort(-of_seed, kind="stable") for of_seed in similarity]
 
@@ -191,7 +191,10 @@ class SimilarityProfile:
         return np.abs(of_one - of_other)
 
     def measure(self, run: str, differences: Differences, control: str | None) -> Iterator[Row]:
-        """Yield the three statistics by seed, and their intervals over seeds and over examples."""
+        """Yield slope, rank correlation and near-to-far ratio by seed.
+
+        Each has an interval over seeds and one over examples.
+        """
         summands = [
             None if difference is None else neighborhood.summands(difference)
             for neighborhood, difference in zip(
@@ -218,10 +221,7 @@ class SimilarityProfile:
                 yield Row(run, f"{name}_{kind}high", undo_log(name, high), None, self.name, control)
 
     def average_by_share(self, run: str, differences: Differences) -> Iterator[Row]:
-        """Yield the mean difference of the nearest 1 %, of the next examples up to 2 %, and so on.
-
-        Every example counts in one of the shares in `NEAREST`.
-        """
+        """Yield the mean difference of the nearest 1 %, then of the next up to 2 %, and so on."""
         for place, seed in enumerate(self.cell.seeds):
             means = dict.fromkeys(NEAREST, np.nan)
             difference = differences[place]
@@ -241,7 +241,10 @@ def interval_over_seeds(statistics: Floats) -> tuple[float, float]:
 
 
 def nearest_means(nearest_first: Floats) -> dict[int, float]:
-    """Return the mean over the examples of each share in `NEAREST`; NaN for an empty share."""
+    """Return the mean of the nearest 1 %, of the next examples up to 2 %, and so on.
+
+    The mean of an empty group is NaN. Keys are the percentages in `NEAREST`.
+    """
     ends = [0, *(len(nearest_first) * share // 100 for share in NEAREST)]
     slices = [nearest_first[start:end] for start, end in pairwise(ends)]
     means = [float(part.mean()) if len(part) else float("nan") for part in slices]

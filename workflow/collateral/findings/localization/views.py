@@ -64,7 +64,7 @@ READING = "A line that rises to the right: what is near the forget set changes m
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of a cell, if there are numbers."""
+    """Yield the table of a cell, if there is a run with numbers."""
     groups = [
         [row for row in rows if row.run == cell.reference or _has_slope(cell, row.run)]
         for rows in rows_with_next_seed(cell)
@@ -154,7 +154,7 @@ def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) ->
 
 
 def _fields_across(table: BenchmarkTable, run: str, control: str | None) -> list[Field]:
-    """Return the means over cells, and the number of cells in which the slope is positive."""
+    """Return a run's means over cells, and the number of cells with a slope above Retrain's."""
     fields = [_mean_field(table, run, column) for column in _make_columns(control)]
     return [*fields, *(_rising_field(table, run, name, control) for name in SETS)]
 

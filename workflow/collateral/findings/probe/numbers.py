@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
 
     Probes = Sequence[Any]  # list with one results.experiments.Probe per seed
-    Results = Sequence[Result]  # results of one run, one array per seed
+    Results = Sequence[Result]  # results of one run, one per seed
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -39,7 +39,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 def relearning(
     cell: CellResults, probes: Probes, results: Results, retrained: Results
 ) -> Iterator[Row]:
-    """Yield a run's relearning curve, and its distance from Retrain's curve."""
+    """Yield a run's accuracy after each relearning step, and its difference from Retrain's."""
     run, own = results[0].run, _read("relearn_accuracy", probes, results)
     for seed, curve in zip(cell.seeds, own, strict=True):
         for step, value in enumerate(curve):
@@ -92,7 +92,10 @@ def linear(
 
 
 def cka(cell: CellResults, probes: Probes, results: Results, retrained: Results) -> Iterator[Row]:
-    """Yield CKA with Retrain and with the base by part; of Retrain, with the next seed's."""
+    """Yield CKA of a run's features with Retrain's and with the base model's, for each part.
+
+    Retrain's own features are compared with those of Retrain of the next seed.
+    """
     run = results[0].run
     by_metric = {name: _read(name, probes, results) for name in ("cka_retrain", "cka_base")}
     if run == cell.reference:
@@ -119,7 +122,10 @@ def _compare_retrains(probes: Probes, results: Results) -> Floats:
 def resurfacing(
     cell: CellResults, probes: Probes, results: Results, retrained: Results
 ) -> Iterator[Row]:
-    """Yield a run's curves on retained examples, and its rise on the forget set minus Retrain's."""
+    """Yield a run's accuracies after each step of fine-tuning on retained examples.
+
+    The gap is the rise of the accuracy on the forget set, minus Retrain's rise.
+    """
     run = results[0].run
     for metric in RESURFACE_CURVES:
         for seed, probe, curve in zip(
@@ -136,7 +142,7 @@ def resurfacing(
     yield from _gap_rows(run, "resurface_gap", cell.seeds, own - reference)
 
 
-# Subset and part (value of `at`) of each row of CKA in the long table.
+# Columns `set` and `at` of the rows of CKA, by part of the data.
 CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "forget": ("forget", None),
     "near": ("retain", NEAR),
@@ -144,6 +150,7 @@ CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "test": ("test", None),
 }
 RESURFACE_CURVES = ("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy")
+# Function that yields the rows of a probe, by the name of the probe in the config.
 PROBES = {
     "relearn": relearning,
     "residual": residual,
@@ -155,7 +162,7 @@ PROBES = {
 
 
 def _read(name: str, probes: Probes, results: Results) -> Floats:
-    """Return an array of the probe for one run, with one row per seed; NaN where it diverged."""
+    """Return one run's values in a probe, one row per seed; NaN in a seed that diverged."""
     rows = [
         getattr(probe, name)[probe.row(result.run)].astype(np.float64)
         for probe, result in zip(probes, results, strict=True)
@@ -171,7 +178,7 @@ def _gap_rows(run: str, metric: str, seeds: Sequence[int], differences: Floats) 
 
 
 def first_even_step(difference: Floats) -> float:
-    """Return the first step with a difference of at least 0; the number of steps if none has."""
+    """Return the first step whose difference is not negative; if none is, the number of steps."""
     if np.isnan(difference).any():
         return math.nan
     steps = np.flatnonzero(difference >= 0)

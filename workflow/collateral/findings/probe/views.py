@@ -76,6 +76,7 @@ CKA_NOTE = (
     "again gives. Near and far are by the features of the first seed's base."
 )
 GAP_OF_NEXT_SEED = "In Retrain's row, the gap is that of Retrain of the next seed: pure chance."
+# Sentences on the method with the largest gap, and on gaps within chance, by metric.
 LARGEST_GAP = {
     "relearn_gap": "Fine-tuned on half of the forget set, most of the other half is known by "
     "{most} ({gap} points against Retrain's curve{floor}).",
@@ -171,7 +172,7 @@ def _cka_table(cell: CellTable) -> Table:
 
 
 def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the bound that holds 95 % of the mean gaps of another Retrain; NaN with one seed."""
+    """Return the mean gap that 95 % of retrained models stay below; NaN with one seed."""
     own = cell.values(cell.reference, metric, subset, at)
     own = own[~np.isnan(own)]
     return t_quantile(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
@@ -258,7 +259,7 @@ def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]
 
 
 def _describe_floor(cell: CellTable, metric: str) -> str:
-    """Return the mean difference between Retrains of two seeds as text; empty if unknown."""
+    """Return the mean |gap| between Retrains of two seeds as text; empty if it is unknown."""
     floor = mean(np.abs(cell.values(cell.reference, metric)))
     return "" if np.isnan(floor) else FLOOR.format(floor=find_metric(metric).text(floor))
 

@@ -75,7 +75,10 @@ class Stream:
         )
 
     def seed_rows(self, run: str, seed: int) -> Iterator[Row]:
-        """Yield the numbers of a run in one seed; Retrain is compared with that of the next."""
+        """Yield the numbers of a run in one seed.
+
+        Retrain itself is compared with Retrain of the next seed.
+        """
         cell, count = self.cell, len(self.requests)
         sets = [*self.requests, cell.split.retain, self.near_first(seed)]
         retrained, own = (self.rates(name, seed, sets) for name in (cell.reference, run))
@@ -95,7 +98,7 @@ class Stream:
                 yield Row(run, "reversal", value, seed, name_request(q), r + 1)
 
     def distance_rows(self) -> Iterator[Row]:
-        """Yield the distance from Retrain, its noise floor, and the round in which it leaves it."""
+        """Yield the distance from Retrain, its noise floor, and the first round above the floor."""
         cell, left = self.cell, dict[str, int]()
         for r, one in enumerate(cell.by_round, start=1):
             retrained = _accuracies(one, cell.reference)
@@ -118,7 +121,7 @@ class Stream:
             yield Row(run, "retrain_by_failure", float(min(failed, default=math.nan)))
 
     def request_rows(self) -> Iterator[Row]:
-        """Yield the size of each request, and what Retrain knows less of them than the base."""
+        """Yield the size of each request, and the base model's accuracy on them minus Retrain's."""
         cell = self.cell
         for q, request in enumerate(self.requests):
             yield Row(cell.reference, "request_examples", float(len(request)), set=name_request(q))
@@ -131,7 +134,9 @@ class Stream:
             yield Row(cell.reference, "requests_floor", float(floor), at=r)
 
     def cost_rows(self) -> Iterator[Row]:
-        """Yield the seconds so far, their share of Retrain's, and when one Retrain costs less."""
+        """Yield the seconds of all rounds so far, the same divided by Retrain's seconds so far, and
+        the first round in which they exceed the seconds of one Retrain.
+        """
         cell = self.cell
         retrained, devices = self._seconds(cell.reference)
         for run in (cell.reference, *cell.runs):
@@ -152,7 +157,7 @@ class Stream:
             yield Row(run, "retrain_by_cost", float(first))
 
     def _seconds(self, run: str) -> tuple[Floats, list[set[tuple[Any, ...]]]]:
-        """Return RTE by seed and round, and the devices by round; the base costs nothing."""
+        """Return RTE by seed and round, and the devices by round; the base model takes no time."""
         shape = len(self.cell.seeds), len(self.requests)
         if run == ORIGINAL:
             return np.zeros(shape), [set()] * len(self.requests)
@@ -168,7 +173,7 @@ class Stream:
 
 
 def name_request(place: int) -> str:
-    """Return the name of a request as a set of examples."""
+    """Return the value of column `set` for a request, such as "request-1"."""
     return f"request-{place + 1}"
 
 
@@ -190,7 +195,7 @@ def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
 
 
 def _one_example(cell: CellResults) -> float:
-    """Return the distance of a model that differs by one example of each set."""
+    """Return the distance of a model that differs from Retrain by one example of each set."""
     split, num_test = cell.split, len(cell.labels.test)
     counts = [len(split.earlier) + len(split.forget), len(split.retain), num_test]
     return float(np.mean([1 / count for count in counts]))

@@ -37,9 +37,11 @@ from collateral.plots.plot import Axis, Level, Panel, Plot, Series, fit_rates
 from collateral.plots.style import DARK, RETRAIN, Look
 from collateral.results.table import CellTable
 
+# Metrics with one value per seed that compare a run with Retrain.
 BY_SEED = ("reversal", "first_near_loss", "erosion")
 MEASURES = (*BY_SEED, "rounds_gap")
-BY_RUN = ("rounds_gap", "rounds_share")  # both are needed to say when to retrain
+# Metrics over all seeds; both must be defined to say when to retrain.
+BY_RUN = ("rounds_gap", "rounds_share")
 FIRST = "request-1"
 CAPTION = "{count} requests one after another; the last is {title}. {spread}"
 CONVENTIONS = (
@@ -81,7 +83,7 @@ NOT_YET, UNKNOWN = "not yet", "unknown"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the numbers after the last round, and those by round, in the cell of the last round."""
+    """Yield the tables after the last round and by round, if the cell is the last of several."""
     if not (count := count_rounds(cell)):
         return
     caption = CAPTION.format(count=count, title=cell.title, spread=describe_spread(cell))
@@ -126,7 +128,7 @@ def count_rounds(cell: CellTable) -> int:
 
 
 def _show_instead(row: TableRow) -> Field:
-    """Return the round from which retraining is better, and why."""
+    """Return the table entry of the first round in which to retrain, and of the reason."""
     found = find_instead(row.cell, row.run)
     sources = [number_source(row.run, metric) for metric in REASONS]
     if row.run == row.cell.reference or row.is_aside:
@@ -135,7 +137,7 @@ def _show_instead(row: TableRow) -> Field:
 
 
 def _show_verdict(row: TableRow) -> Field:
-    """Return the verdict on the last round; none with a red check, and none on a control."""
+    """Return the table entry of the verdict; a dash for a control, or if a check is red."""
     words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
     if not words or red_gates(row.cell):
         return Field(EMPTY)
@@ -143,9 +145,9 @@ def _show_verdict(row: TableRow) -> Field:
 
 
 def find_instead(cell: CellTable, run: str) -> str:
-    """Return the first round in which one should retrain, with the reason; else whether none is.
+    """Return the first round in which to retrain and the reason; or "not yet", or "unknown".
 
-    If a number of an earlier round is undefined, the round is the latest that it can be.
+    If a number of an earlier round is undefined, the text says "at the latest".
     """
     rounds = {reason: cell.number(run, metric) for metric, reason in REASONS.items()}
     first = min((r for r in rounds.values() if not math.isnan(r)), default=math.inf)
@@ -162,7 +164,7 @@ def find_instead(cell: CellTable, run: str) -> str:
 
 
 def words(cell: CellTable) -> str:
-    """Say which methods know earlier requests again, and when one should retrain instead."""
+    """Return sentences on methods whose accuracy on earlier requests rises, and on retraining."""
     if not (count := count_rounds(cell)):
         return ""
     if len(cell.seeds) < 2:
@@ -181,7 +183,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_nothing(cell: CellTable, count: int) -> str:
-    """Say that Retrain knows the requests as well as the base, if it does."""
+    """Return a sentence if Retrain is as accurate on the requests as the base model; or empty."""
     names = ("requests_lost", "requests_floor")
     lost, floor = (cell.number(cell.reference, name, at=count) for name in names)
     if not abs(lost) <= floor:
@@ -191,7 +193,7 @@ def _describe_nothing(cell: CellTable, count: int) -> str:
 
 
 def _find_reversal(cell: CellTable, run: str, count: int) -> str:
-    """Return a method's largest reversal whose interval is above zero; else an empty text."""
+    """Return the text of a method's largest reversal with an interval above zero; or empty."""
     metric, tests = find_metric("reversal"), (count - 1) * len(cell.runs("method"))
     found = []
     for r in range(2, count + 1):
@@ -210,7 +212,7 @@ def _find_reversal(cell: CellTable, run: str, count: int) -> str:
 def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int) -> float:
     """Return half the interval of a reversal.
 
-    Seeds that are all equal count as if one of them were one example of an earlier request off.
+    It is at least the interval of equal seeds of which one differs by one example.
     """
     sizes = [cell.number(cell.reference, "request_examples", f"request-{q}") for q in range(1, r)]
     n = int(np.count_nonzero(~np.isnan(values)))

@@ -1,7 +1,7 @@
 """Predictions of LTD's teachers on the forget set by support size, compared by KL divergence.
 
-A teacher's histogram is the mean of its class probabilities over the forget set. As for the
-student's targets, only the largest few probabilities of each example count, renormalised.
+A teacher's histogram is the mean of its class probabilities over the forget set. As in the
+student's training targets, only each example's few largest probabilities are kept, renormalised.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,7 +76,7 @@ def bin_rows(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
 def _column_rows(
     run: str, seed: int, places: Sequence[int] | NDArray[Any], columns: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """Yield one row per metric (a column) and place (a support size, or the index of a bin)."""
+    """Yield one row per metric and index, which is a support size or the number of a bin."""
     for name, values in columns.items():
         for at, value in zip(places, values, strict=True):
             yield Row(run, f"support_{name}", float(value), seed, at=int(at))
@@ -95,7 +95,7 @@ def seed_rows(
 ) -> Iterator[Row]:
     """Yield the mean KL between two seeds' teachers of each size, and between two Retrains.
 
-    It is the mean over both orders of all pairs of seeds, and undefined with one seed.
+    The mean is over all ordered pairs of seeds; with one seed it is undefined.
     """
     count, top = by_seed[0].soft_labels.shape[1], int(by_seed[0].top)
     histograms = np.array([_histograms(sizes) for sizes in by_seed])  # (seeds, sizes, classes)

@@ -161,7 +161,7 @@ class Step:
 
     @property
     def top_is_short(self) -> bool:
-        """Whether the most similar bin loses less than half of the largest loss."""
+        """Whether the most similar bin loses less than half as much as the bin that loses most."""
         return bool(self.drop[-1] < self.drop[self.largest] / 2)
 
 
@@ -215,7 +215,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _show_difference(row: TableRow) -> Field:
-    """Return the field of the teacher's accuracy on the forget set minus Retrain's."""
+    """Return the table entry of the teacher's accuracy on the forget set minus Retrain's."""
     teacher, reference = Column("support_teacher_ua"), row.cell.reference
     values = teacher.values(row) - row.cell.values(reference, "ua")
     return Field(
@@ -269,7 +269,7 @@ def _make_step_record(step: Step, bins: Sequence[str]) -> dict[str, Any]:
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences on the size that `k: auto` chooses; empty without support sizes."""
+    """Return sentences on the size that `k: auto` chooses; empty if no sizes were compared."""
     supports = find_supports(cell)
     return _describe_auto(supports) + _describe_one_class(supports) if supports else ""
 

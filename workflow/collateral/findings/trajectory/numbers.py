@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield every tracked run's distances from Retrain by epoch, and its gap in each budget."""
+    """Yield every tracked run's distances from Retrain by epoch, and its gap within each budget."""
     retrained = {name: cell.values(cell.reference, name) for name in RATES}
     for run in cell.tracked:
         history = History.read(cell, run)
@@ -45,7 +45,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class History:
-    """Seconds and metrics of a run by epoch and seed; a seed that ended keeps its last values."""
+    """Seconds and metrics of a run by epoch and seed; a seed that ended repeats its last values."""
 
     seconds: Floats  # (epochs + 1, seeds)
     values: Mapping[str, Floats]  # shape of each metric: (epochs + 1, seeds)

@@ -60,7 +60,7 @@ ERROR = "Forgetting error:\nmean of |ΔUA|, |ΔMIA| (points)"
 DAMAGE = "Damage: near − far loss (points)"
 # Minimum range of an axis in percentage points, so that noise does not fill the plot.
 MIN_RANGE = 5.0
-ROOM = 0.12  # share of the data range that is left empty at each end of an axis
+ROOM = 0.12  # fraction of the data range that is left empty at each end of an axis
 # A run is drawn at the edge if its final gap exceeds both 2 x the base model's gap and 3 x the
 # median final gap of the other runs.
 FAR_FROM_BASE, FAR_FROM_MEDIAN = 2, 3
@@ -86,9 +86,9 @@ class RunPath:
         return replace(self, **parts)
 
     def within(self, share: int) -> tuple[float, int]:
-        """Return the gap of the latest model within a share of Retrain's cost, and its epoch.
+        """Return the gap of the latest model within a budget, and its epoch, or 0 without a model.
 
-        The epoch is 0 if there is no model yet. A paced run has a model at its last epoch only.
+        The budget is in percent of Retrain's cost. A paced run has a model at its last epoch only.
         """
         gap, epoch = self._within[share]
         is_run = epoch == len(self.gap) - 1 if self.is_paced else epoch > 0
@@ -102,10 +102,10 @@ def find_paths(cell: CellTable) -> dict[str, RunPath]:
 
 
 def find_leaders(cell: CellTable) -> dict[int, list[str]]:
-    """Return the ranked methods with the smallest gap within each share, including ties.
+    """Return the ranked methods with the smallest gap within each budget, including ties.
 
-    No method leads if its gap is not below that of doing nothing, or is above the smallest gap
-    within a smaller share: with a larger budget one may still stop early, or not start.
+    No method leads if the base model, or a method within a smaller budget, has a smaller gap: with
+    a larger budget one may still stop early, or not start.
     """
     ranked = {run: path for run, path in find_paths(cell).items() if is_ranked(cell, path)}
     idle = least = idle_gap(cell)
@@ -124,7 +124,7 @@ def idle_gap(cell: CellTable) -> float:
 
 
 def is_ranked(cell: CellTable, path: RunPath) -> bool:
-    """Tell whether a run is ranked: a method without failures, with epochs that are not paced."""
+    """Tell whether a run is ranked: a method that is not paced, and that failed in no seed."""
     is_sound = cell.kinds[path.run] == "method" and not cell.failure_summary(path.run)
     return is_sound and not path.is_paced
 
@@ -171,7 +171,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _make_line(row: TableRow, path: RunPath, best: dict[int, list[str]]) -> Line:
-    """Return the row of a tracked run: its gap within each share, and at the end."""
+    """Return the row of a tracked run: its gap within each budget, and at the end."""
     fields = [_show_gap(path, share, path.run in best[share]) for share in SHARES]
     label = f"{row.label}*" if path.is_paced else row.label
     return Line(label, [*fields, _show_end(row.cell, path)], row.note, row.is_aside)
@@ -211,7 +211,7 @@ def _idle_line(cell: CellTable) -> Line:
 
 
 def _make_record(cell: CellTable, run: str, share: int) -> dict[str, Any]:
-    """Return the unrounded numbers of a tracked run, or of the base model, within a share."""
+    """Return a tracked run's unrounded numbers within one budget, or the base model's."""
     path = find_paths(cell).get(run)
     gap, epoch = path.within(share) if path else (idle_gap(cell), 0)
     return {
@@ -251,7 +251,7 @@ def words(cell: CellTable) -> str:
 
 
 def _explain_no_leader(cell: CellTable) -> str:
-    """Return a sentence on why no method leads: none is in time, or none beats the base."""
+    """Return why no method leads: none is in time, or none is nearer than the base model."""
     within = f"within {SHARES[-1]} % of Retrain's cost"
     ranked = [path for path in find_paths(cell).values() if is_ranked(cell, path)]
     if not any(path.within(share)[1] for path in ranked for share in SHARES):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
-# (part, subset) pairs on which losses are tested.
+# Near or far part, and subset, of the examples on which losses of accuracy are tested.
 PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))
 MOST = {"damage": 2.0}  # largest possible difference of a measure, if it is not 1
 
@@ -51,31 +51,31 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     methods = [run for run, kind in kinds.items() if kind == "method"]
     if methods:
         yield from verdict_rows(looks, methods)
-    # Controls are corrected separately (Holm): they do not make the tests of methods stricter.
+    # p-values of controls are adjusted apart, so that tests of methods do not become stricter.
     for run in kinds:
         if run not in methods:
             yield from against.comparison_rows(run, run_tests(against.samples([run]), level), 0)
 
 
 def _is_judged(result: Result) -> bool:
-    """Tell whether a run is neither of a sweep nor of a method that could not work here."""
+    """Tell whether a run is tested: it belongs to no sweep, and it was not skipped."""
     return not result.is_sweep and result.record["status"] != SKIPPED
 
 
 def declared_looks(cell: CellResults) -> list[tuple[int, float]]:
-    """Return the numbers of seeds at which verdicts are decided, and the level of each."""
+    """Return the looks: numbers of seeds at which verdicts are decided, and their levels."""
     counts = cell.looks or (len(cell.seeds),)
     return list(zip(counts, look_levels(counts), strict=True))
 
 
 def find_looks(cell: CellResults) -> list[tuple[AgainstRetrain, float]]:
-    """Return the looks for which there are seeds enough, with the level of each."""
+    """Return the looks with enough seeds: runs compared with Retrain, and the level of tests."""
     known = [look for look in declared_looks(cell) if look[0] <= len(cell.seeds)]
     return [(AgainstRetrain(cell, count), level) for count, level in known]
 
 
 def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) -> Iterator[Row]:
-    """Yield the tests and the verdict of each method, of the first look that decides."""
+    """Yield each method's tests and verdict at the first look that decides, or at the last."""
     undecided = dict(enumerate(methods))
     for against, level in looks:
         samples = against.samples(methods)
@@ -95,18 +95,18 @@ def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) 
 
 @dataclass(frozen=True)
 class AgainstRetrain:
-    """The runs of a cell compared with Retrain, with the first seeds of the config."""
+    """The runs of a cell compared with Retrain, by the first `num_seeds` seeds."""
 
     cell: CellResults
     num_seeds: int
 
     def values(self, run: str, metric: str, subset: str = "", at: int | None = None) -> Floats:
-        """Return a metric of an earlier finding by seed."""
+        """Return a metric that an earlier finding computed, by seed."""
         return self.cell.values(run, metric, subset, at=at)[: self.num_seeds]
 
     @cached_property
     def base_ua(self) -> Floats:
-        """UA of the base model by seed: of the control, or of a tracked run at its start."""
+        """UA of the base model by seed: from the control, or from epoch 0 of a tracked run."""
         of_control = [self.values(ORIGINAL, "ua")]
         of_starts = [self.values(run, f"{TRACKED}ua", at=0) for run in self.cell.tracked]
         known = (ua for ua in (*of_control, *of_starts) if not np.isnan(ua).any())
@@ -123,7 +123,7 @@ class AgainstRetrain:
 
     @cached_property
     def steps(self) -> Floats:
-        """Change of each measure by one example."""
+        """Change of each measure if one example changes."""
         near, far, far_test = (
             mean_of_defined(self.values(RETRAIN, f"{part}_count", name)) for part, name in PLACES
         )

@@ -1,6 +1,6 @@
 """Tests of the methods of a cell against Retrain, and the verdicts that follow from them.
 
-All methods and measures of a cell are one family. The functions take arrays with the axes
+All methods and measures of a cell are one family of tests. The functions take arrays with the axes
 (methods, measures, seeds); further axes may come first. docs/statistics.md has the reasons and the
 calibration.
 """
@@ -30,11 +30,12 @@ from collateral.metrics.equivalence import FACTOR, equivalence_p, mover_limit, t
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
-# Index of the midpoint test, which is last; every other test belongs to one measure.
+# Index of the last test: a method's UA against the midpoint of the base model's UA and Retrain's.
+# Every other test compares one measure of the method with Retrain's.
 MIDPOINT = TESTS.index("midpoint")
 # 80 % quantile of the normal distribution: the proposed number of seeds has power 80 %.
 POWER_80 = 0.8416
-LEAST_SHARE = 0.5  # a method whose TA is below this share of Retrain's TA has collapsed
+LEAST_SHARE = 0.5  # a method with TA below this fraction of Retrain's TA has collapsed
 MOST_SEEDS = 100  # maximum number of seeds that is proposed
 
 
@@ -77,7 +78,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Tested:
-    """Results of the tests, arrays (..., methods, measures); the last measure is the midpoint."""
+    """Results of the tests, arrays (..., methods, tests); only equivalence has no midpoint test."""
 
     mean: Floats  # mean difference from Retrain
     # Ends of the confidence interval, at the level that Holm's method gives to the test.
@@ -98,7 +99,10 @@ class Tested:
 
 
 def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
-    """Test every method on every measure, and its UA against the midpoint."""
+    """Test all measures of each method against Retrain's, and its UA against the midpoint.
+
+    The midpoint is the mean of the base model's UA and Retrain's.
+    """
     runs, reference = with_midpoint(samples)
     contrast = scaled_contrast(runs, reference, samples.steps)
     p = _p_values(contrast)
@@ -120,7 +124,11 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
 
 
 def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
-    """Append UA and its midpoint as one more measure; NaN where nothing is to be forgotten."""
+    """Return rates of methods and of Retrain, with the methods' UA and its midpoint appended.
+
+    The midpoint is the mean of the base model's UA and Retrain's. It is NaN unless the base model's
+    UA is above Retrain's by more than the margin.
+    """
     ua = samples.runs[..., UA : UA + 1, :]
     middle = (samples.base_ua + samples.retrained[..., UA, :]) / 2
     middle = np.where(samples.is_forgettable[..., None], middle, np.nan)[..., None, None, :]
@@ -132,7 +140,7 @@ def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
 
 
 def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
-    """Compare angles of rates by Welch's t, each sample with at least the typical variance.
+    """Compare arcsin √rate by Welch's t-test, each sample with at least the typical variance.
 
     Damage is a difference of two rates and stays on its own scale. The typical variance of a
     measure is the median over all methods and Retrain, at least that of one example in one seed.
@@ -222,7 +230,11 @@ def decide(
 
 
 def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
-    """Tell which methods did not forget: by UA, or by MIA where UA has no room to fall."""
+    """Tell which methods did not forget: their UA is above the midpoint.
+
+    If the base model's UA is not above Retrain's by more than the margin, UA cannot tell, and MIA
+    below Retrain's decides.
+    """
     by_ua = tested.p[..., MIDPOINT] < level
     # If the base model's UA is unknown (NaN), MIA is not used either.
     is_without_room = ~samples.is_forgettable & ~np.isnan(samples.room)
@@ -249,7 +261,7 @@ def find_far_loss(samples: Samples, tested: Tested) -> Flags:
 def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
     """Return, per method, the number of seeds that would decide in 80 % of cases; NaN above 100.
 
-    The means and spreads of the seeds so far are taken for the true ones.
+    It assumes that means and standard deviations stay as they are with the seeds so far.
     """
     num_seeds = samples.runs.shape[-1]
     contrast = scaled_contrast(*with_midpoint(samples), samples.steps)
@@ -266,7 +278,7 @@ def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
 
 
 def _with_seeds(contrast: Contrast, num_seeds: int, count: int) -> Contrast:
-    """Return the contrast as `count` seeds of the same means and spreads would have it."""
+    """Return the contrast to expect with `count` seeds of the same means and deviations."""
     error = contrast.error * np.sqrt(num_seeds / count)
     return Contrast(contrast.mean, error, contrast.freedom * (count - 1) / (num_seeds - 1))
 

@@ -11,9 +11,9 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from collateral.contract.params import TrainingParams
+from collateral.training.devices import compile_forward
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
     Steps,
     cosine_rate,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from collateral.contract.rows import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
-from collateral.training.numerics import device_name
+from collateral.training.devices import device_name
 
 LOG = logging.getLogger(__name__)
 # A tracker maps a model to numbers for the history and to tensors to store.

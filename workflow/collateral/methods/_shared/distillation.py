@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.params import StudentParams
-from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.methods._shared.training import start_with_warm_pass
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run

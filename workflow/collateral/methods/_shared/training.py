@@ -1,20 +1,16 @@
-"""Functions that start training, and optimiser steps with modified gradients."""
+"""Parts of training that several methods share: start, random labels, mixed batches, steps."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from collateral.contract.params import WarmedParams
+from collateral.contract.conventions import batch_sizes
+from collateral.contract.params import TrainedParams, WarmedParams
+from collateral.training.examples import Batch, Examples, Task, move_to
 from collateral.training.optimizers import start_training
-
-if TYPE_CHECKING:
-    from collateral.training.examples import Task
-    from collateral.training.run import Run
+from collateral.training.run import Run
 
 
 def start_with_warm_pass(model: nn.Module, task: Task, params: WarmedParams, run: Run) -> Optimizer:
@@ -35,6 +31,29 @@ def show_noise(model: nn.Module, task: Task, run: Run) -> None:
     noise = torch.randn(1, channels, height, width, generator=run.generator)
     mean, std = (torch.tensor(values)[:, None, None] for values in (task.info.mean, task.info.std))
     model((mean + std * noise).to(run.device))
+
+
+def draw_labels(task: Task, which: str, generator: torch.Generator) -> Tensor:
+    """Draw a label for each forget example: of any class (`any`), or of a wrong class (`wrong`)."""
+    count = len(task.forget)
+    if which == "any":
+        return torch.randint(task.num_classes, (count,), generator=generator)
+    shift = torch.randint(1, task.num_classes, (count,), generator=generator)
+    return (task.forget.labels.cpu() + shift) % task.num_classes
+
+
+def mix_batches(
+    clean: Examples, made: Batch, params: TrainedParams, generator: torch.Generator
+) -> Iterator[Batch]:
+    """Yield shuffled batches of `clean` and generated examples; only `clean` ones are augmented."""
+    images, labels = made
+    order = torch.randperm(len(clean) + len(labels), generator=generator)
+    for index in order.split(batch_sizes(len(order), params.batch_size)):
+        is_clean = index < len(clean)
+        some = clean.select(move_to(index[is_clean], labels.device))
+        places = move_to(index[~is_clean] - len(clean), labels.device)
+        x = some.augmented(generator) if params.augment else some.pixels()
+        yield torch.cat([x, images[places]]), torch.cat([some.labels, labels[places]])
 
 
 def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[], None]) -> None:

@@ -389,8 +389,8 @@ BUGS = (
         "shown",
         "within a budget, the gap of the whole run is named",
         "findings/trajectory/views.py",
-        "found[best[share][0]].within(share)[0]",
-        "found[best[share][0]].gap[-1]",
+        "paths.by_run[runs[0]].within[share][0]",
+        "paths.by_run[runs[0]].gap[-1]",
         (SENTENCES, "unit/test_tables_trajectory"),
     ),
     Bug(

@@ -41,6 +41,10 @@ class TableRow:
     is_aside: bool = False  # whether the row is a control or a noise floor, which is not ranked
 
 
+# Groups of rows, which the page sorts separately; a `Line` is a finished row.
+Groups = Sequence[Sequence[TableRow | Line]]
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a table: a metric, and the format of its numbers.
@@ -205,7 +209,7 @@ def build_table(
     name: str,
     title: str,
     columns: Sequence[Column] | Mapping[str, Sequence[Column]],
-    groups: Sequence[Sequence[TableRow | Line]],
+    groups: Groups,
     caption: str,
     conventions: str = "",
 ) -> Table:

@@ -114,6 +114,11 @@ class Supports:
         return self.cell.values(self.run, "support_auto")
 
     @property
+    def own(self) -> Array:
+        """Support size of the LTD run, by seed."""
+        return self.cell.values(self.run, "support_size")
+
+    @property
     def steps(self) -> list[Step]:
         """The steps of gradient ascent, one per seed."""
         rates = self.cell.values(self.run, "support_step_rate").tolist()
@@ -379,8 +384,7 @@ def _size_panel(
     others: Sequence[Series] = (),
 ) -> Panel:
     """Return the panel of a teacher's metric by size, with lines at the runs' and `k: auto`'s k."""
-    cell, run, auto = supports.cell, supports.run, supports.auto
-    own = cell.values(run, "support_size")  # support size of the LTD run, by seed
+    cell, run, own, auto = supports.cell, supports.run, supports.own, supports.auto
     levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]
     if not np.isnan(own).all():
         text = f"k of the runs: {format_range(own, 'support_auto')}"

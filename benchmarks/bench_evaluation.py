@@ -68,7 +68,8 @@ class Scene:
     def evaluate(self, model: nn.Module) -> None:
         """Write the outputs of a model, and compute all its metrics."""
         self.write(model, RUN)
-        cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=ATTACKS)
+        runs = {"seeds": [0], "base_seeds": [0], "methods": [RUN], "attacks": ATTACKS}
+        cell = CellResults(folder=self.folder, cell=CELL, **runs)
         for finding in (accuracy, membership):
             list(finding.of_run(cell, cell.result(RUN, 0)))
         list(locality.numbers(cell))
@@ -97,7 +98,7 @@ def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Sc
 
 
 def new_model() -> nn.Module:
-    """Return a randomly initialised model."""
+    """Return an untrained ResNet-20."""
     return build_model("resnet20", INFO)
 
 

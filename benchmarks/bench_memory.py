@@ -2,12 +2,12 @@
 
     python benchmarks/bench_memory.py [--quick]
 
-The stage `train` itself in a process of its own, on random images in CIFAR-100's shape and number,
-with the model and the parameters of configs/paper.yaml. The one epoch ends after three steps (a
-step takes the memory of the one before); what is evaluated after it is everything. The memory is
-measured with all that this machine has, and with the limit that SLURM would set for LITTLE_MB: then
-activations are recomputed. The process inherits malloc's thresholds: `make bench` sets those of
-`make run`, which cost memory.
+The stage `train` runs in a process of its own, on as many random images of the same shape as
+CIFAR-100 has, with the model and the parameters of configs/paper.yaml. It trains for one epoch of
+three steps, because further steps need no more memory, and then evaluates all images. Memory is
+measured with all the memory of this machine, and with the limit that SLURM would set for LITTLE_MB,
+with which activations are recomputed. The process inherits the thresholds of malloc: `make bench`
+sets those of `make run`, which cost memory.
 """
 
 import json

@@ -30,7 +30,7 @@ from collateral.results.split import Split
 
 CELL, METHOD = "cell", "ft"
 ATTACKS = BenchmarkConfig.model_fields["attacks"].default
-# Largest CPU seconds of the stage, by what the cache lacks.
+# Target of the stage's CPU seconds, by the rows that are not in the cache.
 AT_MOST = {"of one method more": 2, "of one method more, of noise": 4, "all kept": 0.7}
 COST = {"seconds": {}, "total_seconds": 1.0, "peak_rss_mb": 1.0, "peak_device_mb": None}
 

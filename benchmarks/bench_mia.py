@@ -22,7 +22,7 @@ Groups = tuple[NDArray[np.float64], ...]
 
 
 def groups_of(kind: str, most: int) -> Groups:
-    """Return members, non-members and targets, at most `count` of each."""
+    """Return members, non-members and targets, at most `most` of each."""
     rng = np.random.default_rng(0)
     with np.load(FILE) as file:
         found = [file[f"{kind}_{group}"].astype(np.float64) for group in GROUPS]

@@ -2,8 +2,9 @@
 
     python benchmarks/bench_schedule.py [--quick]
 
-1,000 jobs that sleep for a second, ten at a time. CPU seconds of snakemake alone, its jobs not
-counted, and the seconds on the wall from the last job to the exit. Reason: docs/deviations.md.
+It runs 1,000 jobs that sleep for a second, ten at a time. Measured are the CPU seconds of snakemake
+without its jobs, and the seconds from the end of the last job to the exit of snakemake. The reason
+for our settings is in docs/deviations.md.
 """
 
 import subprocess

@@ -38,7 +38,7 @@ class Seen:
 
 
 def config_of(num_jobs: int) -> dict:
-    """Return a config with `count` small base models."""
+    """Return a config with `num_jobs` small base models, one per seed."""
     benchmark = {
         "data": {"name": "synthetic"},
         "model": "mlp",
@@ -170,12 +170,12 @@ def main() -> None:
 
 
 def counted(job: dict[str, tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the phases that are overhead."""
+    """Return the wall-clock and CPU seconds of the phases of a job that are overhead."""
     return [both for phase, both in job.items() if phase not in NOT_OVERHEAD]
 
 
 def show(what: str, both: list[tuple[float, float]]) -> None:
-    """Print the mean seconds of each phase over all jobs."""
+    """Print the mean wall-clock and CPU seconds of one phase over all jobs."""
     wall, cpu = (mean(column) for column in zip(*both, strict=True))
     print(f"{wall:7.1f} {cpu:7.1f}  {what}")
 

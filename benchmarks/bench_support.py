@@ -6,8 +6,8 @@
 Memory is the peak of a new process minus its memory before the search (with the features loaded),
 for the exact search alone and for the whole choice of a support around 50 of the queries. The index
 (an extra, `pip install 'collateral[ann]'`) is compared with the exact search in one process: the
-share of the true neighbours that it finds, and the seconds of both. Features are drawn around 100
-directions, or are those of a base model.
+fraction of the true neighbours that it finds, and the seconds of both. Features are drawn around
+100 directions, or are those of a base model.
 """
 
 import subprocess
@@ -23,17 +23,17 @@ import torch
 from torch import Tensor
 
 from collateral.methods._shared.nearest import Search, nearest, similarity_to_nearest
-from collateral.methods.ltd.centres import Neighbourhood, use_every_example
+from collateral.methods.ltd.support import Neighbourhood, use_every_example
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000
-AROUND = 50  # number of queries around which a support is chosen
+AROUND = 50  # number of queries around which `choice` chooses a support
 NEIGHBOURS = (10, 100)
 PROBES = (4, 16, 64)
 
 
 def features(count: int, seed: int) -> Tensor:
-    """Fill an array with features like those of a network: around directions, none negative."""
+    """Draw features like those of a network: noise around a direction per class, none negative."""
     means = torch.randn(NUM_CLASSES, DIMENSIONS, generator=torch.Generator().manual_seed(0))
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.empty(count, DIMENSIONS).normal_(0, NOISE, generator=generator)

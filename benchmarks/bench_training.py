@@ -4,8 +4,8 @@
 
 The plain loop has torch's default threads and a DataLoader with two workers. Ours has one thread
 and runs once on every core, side by side, as jobs do. The bare step is forward, backward and
-optimiser on a batch that is ready: what is left of it is the share of the hardware's limit.
-With little memory, stages with more than 250 MB of activations recompute them.
+optimiser on one ready batch; its time divided by ours says how close ours is to this limit. With
+little memory, stages with more than 250 MB of activations recompute them.
 """
 
 import multiprocessing
@@ -35,8 +35,9 @@ Work = Callable[[], object]
 MODEL = "resnet20"
 SHORT = resnet.STEP * 250e6  # bytes of free memory with which ResNet-56 recomputes activations
 FLOAT32, BFLOAT16 = "float32", "bfloat16"
-STEPS = {"resnet56": 8, "resnet20": 16, "resnet8": 48}  # about as long for each
-# Goals by model: how many times as fast as float32 with little memory are float32 and bfloat16?
+# Number of steps by model; they take about equally long.
+STEPS = {"resnet56": 8, "resnet20": 16, "resnet8": 48}
+# Targets by model: speed of float32 and of bfloat16, relative to float32 with little memory.
 GOALS = {"resnet56": (1.5, 2.4), "resnet20": (None, 1.6), "resnet8": (None, None)}
 PARAMS = TrainingParams(epochs=1, batch_size=BATCH_SIZE, lr=1e-3)
 WORKERS = 2
@@ -54,7 +55,7 @@ def plain_epoch(steps: int, size: int) -> Work:
 def our_epoch(
     steps: int, size: int, name: str = MODEL, precision: str = FLOAT32, free: float = inf
 ) -> Work:
-    """Return an epoch of ours on one thread, with so many bytes of free memory."""
+    """Return a function that trains one epoch on one thread, with `free` bytes of free memory."""
     torch.set_num_threads(1)
     model = build_model(name, INFO).to(memory_format=torch.channels_last)
     params = PARAMS.model_copy(update={"batch_size": size, "precision": precision})
@@ -68,7 +69,7 @@ def our_epoch(
 
 
 def bare_steps(steps: int, size: int, name: str, precision: str) -> Work:
-    """Return as many steps of ours on one batch."""
+    """Return a function that takes the same number of optimiser steps on one ready batch."""
     torch.set_num_threads(1)
     model = build_model(name, INFO).to(memory_format=torch.channels_last).train()
     is_mixed = precision != FLOAT32

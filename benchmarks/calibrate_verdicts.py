@@ -1,6 +1,6 @@
 """Calibrate the tests behind verdicts on a population of real runs: errors and power by test.
 
-    snakemake --configfile configs/calibration.yaml results/calibration/metrics.csv
+    snakemake results/calibration/metrics.csv --configfile configs/calibration.yaml
     python benchmarks/calibrate_verdicts.py population results/calibration
     python benchmarks/calibrate_verdicts.py table
 
@@ -44,7 +44,7 @@ FOLDER = Path("docs/data/calibration")
 CIFAR = Path("docs/data/cifar-small/metrics.csv")
 METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")
 RATES = ("ua", "mia", "near", "far", "far_test")  # accuracies and MIA, in the order of MEASURES
-COUNT = "count"  # the "run" whose values are numbers of examples
+COUNT = "count"  # run name of the rows with the number of examples behind each rate
 NUM_SEEDS = (3, 5, 8, 10)
 NUM_DRAWS = 10_000
 NUM_VERDICT_DRAWS = 2_000  # for equivalence and whole verdicts, which take longer
@@ -88,8 +88,8 @@ def write_population(benchmark: Path, out: Path) -> None:
 def _cell_rows(benchmark: Path, name: str, frame: pd.DataFrame) -> Iterator[tuple[object, ...]]:
     plain = frame[(frame["seed"] != "") & (frame["set"] == "") & (frame["at"] == "")]
     seeds = tuple(sorted(plain["seed"].astype(int).unique()))
-    runs = dict.fromkeys(("original", *METHODS), "method")
-    cell = CellResults(benchmark, name, seeds, seeds, runs)
+    runs = ("original", *METHODS)
+    cell = CellResults(folder=benchmark, cell=name, seeds=seeds, base_seeds=seeds, methods=runs)
     value = pd.to_numeric(plain.set_index(["run", "seed", "metric"])["value"])
     retain, test = (Binned(cell, part) for part in BINNED)
     num_forgotten = len(cell.split.forget)
@@ -112,7 +112,7 @@ class Population:
     methods: Floats  # (methods, seeds, rates)
     retrained: Floats
     base: Floats
-    counts: Floats  # examples behind each rate
+    counts: Floats  # (rates,), number of examples behind each rate
 
     @staticmethod
     def read(frame: pd.DataFrame) -> Population:
@@ -151,7 +151,7 @@ class Population:
         return moved
 
     def part(self, seeds: slice) -> Population:
-        """Return some seeds of the population."""
+        """Return the population with only these seeds."""
         methods, retrained, base = self.methods[:, seeds], self.retrained[seeds], self.base[seeds]
         return Population(methods, retrained, base, self.counts)
 
@@ -414,7 +414,7 @@ def verdict_rows(name: str, population: Population) -> Iterator[dict[str, object
 
 
 def _first(samples: Samples, num_seeds: int) -> Samples:
-    """Return the samples of the first seeds."""
+    """Return the samples with only their first `num_seeds` seeds."""
     names = ("runs", "retrained", "base_ua")
     return replace(samples, **{name: getattr(samples, name)[..., :num_seeds] for name in names})
 

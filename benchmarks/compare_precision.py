@@ -17,7 +17,7 @@ from scipy.stats import t
 
 RUNS = ("original", "retrain", "rl", "ltd")
 COLUMNS = {"ua": "UA", "ra": "RA", "ta": "TA", "mia": "MIA", "near_loss": "near loss"}
-Values = dict[tuple[str, str], dict[str, float]]  # by run and metric: values by seed
+Values = dict[tuple[str, str], dict[str, float]]  # value by seed, by run and metric
 
 
 def read(path: Path) -> Values:

@@ -1,4 +1,4 @@
-"""Functions of all benchmarks: measure competitors in turns, compute ratios, print a table."""
+"""Functions for all benchmarks: measure competitors in turns, compute ratios, print a table."""
 
 import json
 from argparse import ArgumentParser
@@ -47,7 +47,7 @@ class Row:
         return None if self.at_most is None else median(self.values) <= self.at_most
 
     def fields(self) -> tuple[str, ...]:
-        """Return the fields of the row as texts."""
+        """Return the cells of the row as texts, in the order of HEADER."""
         middle, low, high = median(self.values), min(self.values), max(self.values)
         numbers = [_short(value) for value in (middle, low, high)]
         cpu = _short(median(self.cpu_values)) if self.cpu_values else ""
@@ -127,7 +127,7 @@ def run(measure: Callable[[bool], list[Row]], description: str | None) -> None:
 
 
 def write(rows: Iterable[Row], path: Path | None) -> None:
-    """Write the rows to the file that all.py has asked for."""
+    """Write the rows as JSON, which all.py reads; do nothing without a path."""
     if path:
         path.write_text(json.dumps([asdict(row) for row in rows]))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from generators import config, defaults, findings, plugins, rule_graph
+from generators import config, defaults, findings, plugins, rule_graph, statistics
 from generators.tables import fill_marks
 from generators.troubleshooting import fill_messages
 
@@ -41,6 +41,7 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "methods": plugins.methods(),
     },
     "models": lambda: {"sizes": plugins.sizes_of_models(), "models": plugins.models()},
+    "statistics": statistics.calibration_tables,
 }
 
 

@@ -1,14 +1,14 @@
-"""Break the pure modules on purpose, one place at a time: does a test notice?
+"""Mutation testing: change the pure modules in one place at a time, and check that a test fails.
 
-    python tools/mutants.py                     # all of them, on one core
-    python tools/mutants.py plan/paths gap      # those whose path has one of these in it
-    python tools/mutants.py --every 5           # of each module every fifth mutant
+    python tools/mutants.py                     # all modules, on one core
+    python tools/mutants.py plan/paths gap      # modules whose path contains one of these
+    python tools/mutants.py --every 5           # every fifth mutant of each module
 
-First, for speed, each broken copy is put into a process that has collected the tests, and forked
-for it; the module's tests run until one fails. There, whatever was made of the whole module before
-stays, and tests are chosen by the lines that they run: so what was not noticed is tried again, with
-all tests, by a process that imports the broken copy alone. What is left is printed;
-CONTRIBUTING.md gives the reasons.
+The first round is fast: for each mutant, a process that has collected the tests is forked, the
+changed module replaces the loaded one, and those tests run that execute the changed line, until one
+fails. Objects that were computed from the old module stay as they were. Therefore a mutant that no
+test noticed is tried again in a new process, which imports only the changed module and runs all
+tests of the module. Mutants that survive both rounds are printed; CONTRIBUTING.md explains them.
 """
 
 import ast
@@ -82,7 +82,7 @@ TESTS = {
     "findings/tuning/numbers": ("test_finding_tuning", *OF_CELLS),
     "metrics/selection": ("test_selection",),
 }
-# What is imported before the processes are forked; none of it imports a module that is broken.
+# Modules that are imported before processes are forked; none of them imports a mutated module.
 LIBRARIES = (
     *("pandas", "scipy.special", "scipy.stats", "sklearn.svm"),
     "collateral.config.load",
@@ -113,10 +113,10 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one place changed."""
+    """A module with one change."""
 
     line: int
-    change: str  # what stands there before and after
+    change: str  # source text of the changed node, before and after
     source: str
 
     def __str__(self) -> str:
@@ -124,7 +124,7 @@ class Mutant:
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """Yield a copy of a module for each place and each way to break it."""
+    """Yield a mutant of a module for each node of its syntax tree and each possible change."""
     tree = ast.parse(path.read_text())
     skipped = {id(node) for part in _unbroken(tree) for node in ast.walk(part)}
     for node in [node for node in ast.walk(tree) if id(node) not in skipped]:
@@ -143,7 +143,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _unbroken(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield what no number depends on: types, decorators, docstrings, the wording of errors."""
+    """Yield the nodes that are not changed: types, decorators, docstrings, errors, assertions."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(decorator_list=decorators, returns=returns):
@@ -182,7 +182,7 @@ def _constant(node: ast.Constant) -> Others:
 
 
 def _call(node: ast.Call) -> Others:
-    """Drop each named argument, and the last of several others; swap neighbours among them."""
+    """Drop each keyword argument and the last positional one; swap adjacent positional ones."""
     named, args = [keyword.arg for keyword in node.keywords], node.args
     for place in (place for place, name in enumerate(named) if name != "strict"):
         yield _with(node, keywords=_put(node.keywords, place, []))
@@ -208,7 +208,7 @@ def _assign(node: ast.Assign) -> Others:
         yield ast.Pass()
 
 
-# By kind of node: what may stand in its place.
+# Function that yields the changed nodes, by type of node.
 WAYS: dict[type[ast.AST], Callable[[Any], Iterable[ast.AST]]] = {
     ast.Compare: _compare,
     ast.BinOp: _operator,
@@ -240,13 +240,13 @@ def _with(node: ast.AST, **fields: Any) -> ast.AST:
 
 @dataclass(frozen=True, eq=False)
 class Fast:
-    """A plug-in of pytest: in place of running the tests, it asks which mutants they notice."""
+    """A pytest plug-in that runs the tests on mutants and collects the mutants that survive."""
 
     names: Sequence[str]
     every: int
-    folder: Path  # for what processes tell each other
+    folder: Path  # folder of the files with which forked processes return results
     ran: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    by: list[str] = field(default_factory=lambda: [""])  # who is running
+    by: list[str] = field(default_factory=lambda: [""])  # stack of the running test and fixtures
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for module in [module for name, module in sys.modules.items() if name.startswith(PREFIX)]:
@@ -262,7 +262,7 @@ class Fast:
         assert not _fails(partial(self.trace, session, items, module, source), 300), name
         lines = json.loads((self.folder / "lines.json").read_text())
         for mutant in islice(mutants(PACKAGE / f"{name}.py"), 0, None, self.every):
-            # What no test runs is run when the module is imported.
+            # A line that no test executes is executed when the module is imported.
             tests = [item for item in items if mutant.line in lines[item.nodeid]] or items
             if not _fails(partial(_run, session, tests, module, mutant.source), 60):
                 yield str(mutant)
@@ -270,7 +270,7 @@ class Fast:
     def trace(
         self, session: pytest.Session, items: list[pytest.Item], module: ModuleType, source: str
     ) -> int:
-        """Run the tests as the module is; write which of its lines each of them runs."""
+        """Run the tests on the unchanged module; write the lines of it that each test executes."""
 
         def in_module(frame: FrameType, event: str, _: Any) -> Any:
             if frame.f_code.co_filename != module.__file__:
@@ -295,7 +295,7 @@ class Fast:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        is_shared = fixturedef.scope != "function"  # what it runs is of use to several tests
+        is_shared = fixturedef.scope != "function"  # Its lines count for all tests that use it.
         self.by.append(fixturedef.argname if is_shared else self.by[-1])
         try:
             return (yield)
@@ -308,7 +308,7 @@ def fixtures(item: pytest.Item) -> list[str]:
 
 
 def _items(session: pytest.Session, name: str) -> list[pytest.Item]:
-    """Return a module's tests, those first that are named first."""
+    """Return the tests of a module, in the order of its test files in TESTS."""
     order = {ROOT / "tests/unit" / f"{test}.py": place for place, test in enumerate(TESTS[name])}
     return sorted((i for i in session.items if i.path in order), key=lambda i: order[i.path])
 
@@ -316,10 +316,10 @@ def _items(session: pytest.Session, name: str) -> list[pytest.Item]:
 def _run(
     session: pytest.Session, items: Sequence[pytest.Item], module: ModuleType, source: str
 ) -> int:
-    """Run collected tests, until one fails, after the module was replaced by its source."""
+    """Replace a module by this source, and run collected tests until one fails."""
     try:
         _put_in(module, source)
-    except ValueError:  # code that has no place in the old function: try it the other way
+    except ValueError:  # The new code does not fit the old function; the second round tries it.
         return 0
     for item, following in zip(items, [*items[1:], None], strict=True):
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -329,7 +329,7 @@ def _run(
 
 
 def _put_in(module: ModuleType, source: str) -> None:
-    """Run a module's source anew; what others have imported of it then does what the new does."""
+    """Execute a new source in a module; objects that others have imported get the new behaviour."""
     before = dict(vars(module))
     _remember(str(module.__file__), source)
     exec(compile(source, str(module.__file__), "exec"), vars(module))
@@ -340,7 +340,7 @@ def _put_in(module: ModuleType, source: str) -> None:
 
 
 def _does(old: Any, new: Any) -> bool:
-    """Let a function, a class, a dictionary be as another of its kind; of other things, no."""
+    """Give an old function, class or dictionary the content of a new one; False for other types."""
     match old:
         case FunctionType():
             old.__code__, old.__defaults__ = new.__code__, new.__defaults__
@@ -364,7 +364,7 @@ def _does(old: Any, new: Any) -> bool:
 
 
 def _run_apart(name: str, source: str | None) -> int:
-    """Run a module's tests in a process that has imported nothing of it, with this source."""
+    """Run the tests of a module with this source, in a process that has not imported it."""
     path, own = str(PACKAGE / f"{name}.py"), SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, module: str) -> CodeType | None:
@@ -377,19 +377,19 @@ def _run_apart(name: str, source: str | None) -> int:
 
 
 def _remember(path: str, source: str) -> None:
-    """Let `inspect` find this source."""
+    """Make `inspect` return this source for a path."""
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 
 def _fails(work: Callable[[], int], seconds: int) -> bool:
-    """Do some work in a forked process; say if it did not end well, or not in time."""
+    """Run `work` in a forked process; return whether it failed or took too long."""
     process = os.fork()
     if process:
         return os.waitpid(process, 0)[1] != 0
     status = 3
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        signal.alarm(20 * seconds)  # it may wait for ever, too
+        signal.alarm(20 * seconds)  # The limit above does not count time spent waiting.
         status = work()
     finally:
         os._exit(status)
@@ -405,7 +405,7 @@ def _module(name: str) -> str:
 
 
 def fast(names: Sequence[str], every: int) -> dict[str, list[str]]:
-    """Return, by module, the places of the mutants that were not noticed at first."""
+    """Return the mutants that survive the first round, by module."""
     with tempfile.TemporaryDirectory() as folder:
         words = [*QUIET, "--basetemp", f"{folder}/tests", *_files(names)]
         process = os.fork()
@@ -417,7 +417,7 @@ def fast(names: Sequence[str], every: int) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Print a line a module, and what was not noticed."""
+    """Print one line per module, and the mutants that no test noticed."""
     parser = ArgumentParser()
     parser.add_argument("names", nargs="*", default=[""])
     parser.add_argument("--every", type=int, default=1)
@@ -436,7 +436,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # On a busy machine slowness is no failure; and what broke a mutant is of no use to the whole.
+    # No deadline: on a busy machine, a slow test is not a failed test. No database: examples that
+    # failed on a mutant say nothing about the real module.
     settings.register_profile("mutants", deadline=None, database=None)
     settings.load_profile("mutants")
     main()

@@ -1,9 +1,10 @@
-"""What a run must survive, tried for real: `make torture`. Not part of the tests: it takes long.
+"""Disturb real runs in many ways and check that the results are the same: `make torture`.
 
     python tools/torture.py [--config configs/smoke.yaml] [--only kills disk ...]
 
-Each trial works in a copy of the repository and compares with an undisturbed run: numbers, weights
-and tables are the same, bit for bit. A trial that this machine does not allow is named as such.
+It takes too long for the tests. Each trial disturbs a run in a copy of the repository and compares
+the results with those of an undisturbed run: numbers, weights and tables must be the same, bit for
+bit. A trial that this machine does not allow is reported as not tried.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ class Project:
     """A copy of the repository."""
 
     def __init__(self, folder: Path, config: str) -> None:
-        """Copy it."""
+        """Copy the repository to `folder`."""
         self.folder, self.config = folder, config
         for name in COPIED:
             source, target = ROOT / name, folder / name
@@ -46,7 +47,7 @@ class Project:
                 shutil.copy2(source, target)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return variables under which the copy's own package is found."""
+        """Return environment variables with which Python imports the package of this copy."""
         path = os.pathsep.join([str(PROGRAMS), os.environ["PATH"]])
         return os.environ | {"PATH": path, "PYTHONPATH": str(self.folder / "workflow")} | more
 
@@ -64,23 +65,23 @@ class Project:
         )
 
     def run(self, *options: str, **more: str) -> tuple[int, str]:
-        """Run snakemake to its end; return its exit code and what it said."""
+        """Run snakemake to its end; return its exit code and its output."""
         process = self.start(*options, **more)
         said, _ = process.communicate()
         return process.returncode, said
 
     def unlock(self) -> None:
-        """Do what `make run` does first."""
+        """Remove a stale lock, as `make run` does first."""
         words = [str(PROGRAMS / "collateral"), "unlock"]
         subprocess.run(words, cwd=self.folder, env=self.environment(), check=True)
 
     def finish(self) -> None:
-        """Run to the end, and fail if that fails."""
+        """Run snakemake to its end; raise if it fails."""
         code, said = self.run()
         assert code == 0, said[-2000:]
 
     def contents(self) -> dict[str, str]:
-        """Return the hashes of all files that are the same in every run."""
+        """Return the hashes of all result files that must be the same in every run, by path."""
         folder = self.folder / "results"
         return {
             str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -95,18 +96,18 @@ def _is_always_alike(path: Path) -> bool:
 
 
 def kill(process: subprocess.Popen[str]) -> None:
-    """Kill snakemake and all that it started, at once."""
+    """Kill snakemake and all processes that it has started."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     if process.stdout:
         process.stdout.close()
 
 
-# The trials: each gets a fresh project and how long an undisturbed run takes.
+# The trials. Each gets a new copy of the repository and the seconds of an undisturbed run.
 
 
 def kills(project: Project, seconds: float, times: int = 10) -> str:
-    """SIGKILL the whole tree at random moments; the same command goes on."""
+    """Kill all processes at random moments; the same command must then continue the run."""
     rng, killed = random.Random(0), 0
     while killed < times:
         process = project.start()
@@ -122,7 +123,7 @@ def kills(project: Project, seconds: float, times: int = 10) -> str:
 
 
 def disk_full(project: Project, seconds: float) -> str:
-    """Results on a disk that is full again and again, each time a little larger."""
+    """Write results to a disk that becomes full; enlarge it a little each time, and continue."""
     results, size, failures = project.folder / "results", 1, 0
     results.mkdir(exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}m", "tmpfs", str(results)]
@@ -155,7 +156,7 @@ def _last_lines(project: Project) -> str:
 
 
 def read_only(project: Project, seconds: float) -> str:
-    """Results that may not be written: a line that says so; then they may."""
+    """Make results read-only: the run must fail with a clear error, and succeed afterwards."""
     results = project.folder / "results"
     results.mkdir(exist_ok=True)
     if os.geteuid() == 0:
@@ -169,7 +170,7 @@ def read_only(project: Project, seconds: float) -> str:
 
 
 def two_at_once(project: Project, seconds: float) -> str:
-    """A second snakemake in the same folder is refused, and disturbs nothing."""
+    """Start a second snakemake in the same folder: it must be refused without any effect."""
     first = project.start()
     time.sleep(min(8, seconds / 3))
     code, said = project.run()
@@ -183,7 +184,7 @@ def two_at_once(project: Project, seconds: float) -> str:
 
 
 def clock_set_back(project: Project, seconds: float) -> str:
-    """Files from the future: half of the run under a clock that is a day ahead."""
+    """Run the first half with a clock that is one day ahead: its files are from tomorrow."""
     library = next(Path("/usr/lib").glob("**/libfaketime.so.1"), None)
     if library is None:
         raise NotHere("libfaketime is not installed")
@@ -197,21 +198,21 @@ def clock_set_back(project: Project, seconds: float) -> str:
 
 
 def no_home(project: Project, seconds: float) -> str:
-    """HOME names nothing, and the cache folder cannot be made."""
+    """Run with a HOME that does not exist and a cache folder that cannot be created."""
     code, said = project.run(HOME="/nonexistent", XDG_CACHE_HOME="/nonexistent/cache")
     assert code == 0, said[-2000:]
     return "done"
 
 
 def locale_c(project: Project, seconds: float) -> str:
-    """The plainest locale."""
+    """Run in the locale C."""
     code, said = project.run(LC_ALL="C", LANG="C")
     assert code == 0, said[-2000:]
     return f"done; ours is {locale.getlocale()[0]}"
 
 
 def strange_path(project: Project, seconds: float) -> str:
-    """A path with spaces, quotes and letters of other alphabets."""
+    """Run in a folder whose path has spaces, quotes and letters of other alphabets."""
     strange = project.folder.with_name("a b'c \u00e4\u4e2d")
     project.folder.rename(strange)
     project.folder = strange
@@ -220,7 +221,7 @@ def strange_path(project: Project, seconds: float) -> str:
 
 
 def second_user(project: Project, seconds: float) -> str:
-    """Somebody else, who may only read, verifies the results."""
+    """Verify the results as another user, who has no permission to write."""
     if os.geteuid():
         raise NotHere("changing the user needs root")
     project.finish()
@@ -252,7 +253,7 @@ TRIALS: dict[str, Callable[..., str]] = {
 
 
 def tried(name: str, expected: dict[str, str], seconds: float, config: str) -> str:
-    """Run one trial; return what happened, in a line."""
+    """Run one trial; return its outcome in one line."""
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder) / "project", config)
         try:
@@ -268,7 +269,7 @@ def tried(name: str, expected: dict[str, str], seconds: float, config: str) -> s
 
 
 def main() -> None:
-    """Run the trials and print a line each."""
+    """Run the trials and print one line for each."""
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--config", default="configs/smoke.yaml")
     parser.add_argument("--only", nargs="+", choices=TRIALS, default=TRIALS)

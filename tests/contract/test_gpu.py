@@ -31,10 +31,10 @@ from collateral.training import fit as engine
 from collateral.training import job_io as sessions
 from collateral.training import optimizers as precisions
 from collateral.training.checkpoints import Checkpoints
+from collateral.training.devices import make_deterministic
 from collateral.training.examples import test_examples as held_out_examples
 from collateral.training.examples import train_examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import make_deterministic
 from collateral.training.optimizers import Steps
 from collateral.training.run import Clock, Run
 
@@ -207,6 +207,26 @@ def test_no_step_of_training_makes_the_host_wait(small, checkpoint):
         waits.append(gpu.waits)
     assert waits[0] == waits[1]
     assert waits[0].total() > 0
+
+
+def count_step_launches(small, model) -> int:
+    """Return the kernels that one step of training launches, without forward and backward pass."""
+    counts = []
+    for batch_size in (80, 40):  # 2 steps in one epoch, and 4
+        with pretended() as gpu:
+            train(small, GPU, model=model, epochs=1, batch_size=batch_size)
+        counts.append(gpu.launches.total())
+    with pretended() as gpu:
+        new = build_model(model, small.data.info).to(GPU)
+        x, y = torch.rand(4, 1, 8, 8).to(GPU), torch.tensor([0, 1, 2, 1]).to(GPU)
+        gpu.launches.clear()
+        F.cross_entropy(new(x), y).backward()
+    return (counts[1] - counts[0]) // 2 - gpu.launches.total()
+
+
+def test_a_step_launches_few_kernels_beside_the_network_however_many_weights_it_has(small):
+    launches = {count_step_launches(small, model) for model in ("resnet8", "resnet20")}
+    assert launches == {12}  # fetching and augmenting the batch, one for the optimizer, accuracy
 
 
 QUICK_ATTACK = {"epsilon0": 0.64, "steps": 10}
@@ -408,7 +428,7 @@ import torch
 from collateral.contract.params import TrainingParams
 from collateral.training import job_io
 from collateral.training.fit import fit
-from collateral.training.numerics import describe_numerics, device_name
+from collateral.training.devices import describe_numerics, device_name
 from collateral.training.run import Run
 
 def device():

@@ -10,7 +10,7 @@ from collateral.methods._shared.gradients import (
     summed_gradient,
     trainable,
 )
-from collateral.methods._shared.steps import clip
+from collateral.methods._shared.training import clip
 from collateral.methods.sfron.method import AscentMask, importance, weighted_mean
 from collateral.methods.sfron.params import Params
 from collateral.training.optimizers import cosine_rate

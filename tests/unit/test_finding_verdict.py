@@ -258,7 +258,49 @@ def test_the_sentence_of_what_is_undecided_says_how_many_seeds_would_decide(cell
     [table] = tables(cell)
     line = f"would decide CANNOT_TELL: `seeds: [0, 1, 2, ..., {needed - 1:.0f}]` in the config"
     assert line in table.caption
+    shared = f"With `looks: [5, {needed:.0f}]` beside it, both decisions share the error of 5 %"
+    assert shared in table.caption and "Deciding again after adding" not in table.caption
+
+
+def test_without_a_proposal_the_caption_warns_of_deciding_again(tmp_path):
+    [table] = tables(table_of(tmp_path, {**ENDS, "ft": CASES["like Retrain"]}))
     assert "Deciding again after adding seeds raises the error" in table.caption
+
+
+@pytest.mark.parametrize(
+    ("looks", "said"),
+    [
+        (
+            (3, 5, 8),
+            "The next look, with 8 seeds, decides again about FT: `seeds: [0, 1, 2, 3, 4, 5, 6, 7]`"
+            " in the config; finished runs stay.",
+        ),
+        ((3, 5), "Looks declared in the config: 3 seeds at 2 %, 5 seeds at 3 %."),
+    ],
+)
+def test_with_declared_looks_the_caption_names_the_next_one(tmp_path, looks, said):
+    made = table_of(tmp_path, {**ENDS, "ft": CASES["cannot tell"]}, looks=looks)
+    [table] = tables(made)
+    assert table.caption.endswith(said)
+    assert "raises the error" not in table.caption
+
+
+@pytest.mark.parametrize(
+    ("far", "note", "said"),
+    [
+        ((21, 22, 22, 22, 21), " (the base model too)", "the base model loses +12.2 too, so "),
+        ((8, 9, 8, 8, 7), "", "the base model loses +3.8 of it too."),
+        (RETRAIN.far, "", ""),
+    ],
+)
+def test_a_loss_of_the_base_model_is_not_blamed_on_the_method(tmp_path, far, note, said):
+    """The case *hurt everyone* loses 12.5 points on far retained examples."""
+    original = replace(ORIGINAL, far=far)
+    runs = {"retrain": RETRAIN, "original": original, "ft": CASES["hurt everyone"]}
+    [found] = find_verdicts(table_of(tmp_path, runs))
+    assert (found.verdict, found.title) == ("hurt everyone", f"hurt everyone{note}")
+    assert said in found.sentence and ("base model" in found.sentence) == bool(said)
+    assert found.is_of_base == bool(note)
 
 
 def test_more_seeds_decide_what_was_proposed():

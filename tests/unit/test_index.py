@@ -13,6 +13,7 @@ from collateral.cli import main
 from collateral.findings.registry import Problem, write_problems
 from collateral.findings.verdict import LIKE
 from collateral.report.decision import CellColumn, Decision, MethodRow, Score
+from collateral.report.headline import headline
 from collateral.report.index import list_pages
 from collateral.results import layout
 from collateral.results.files import write_json
@@ -100,7 +101,9 @@ def test_headlines_are_those_of_the_page(results):
     for tag, file in ("p", "report.html"), ("h1", "digits/report.html"):
         page = (results / file).read_text()
         assert f'#cell-digit_3-50">{cell.title}</a>' in page
-        assert re.search(rf"<{tag}[^>]*>{re.escape(escape(found.headline))}</{tag}>", page)
+        assert re.search(
+            rf"<{tag}[^>]*>{re.escape(escape(headline(found.decision)))}</{tag}>", page
+        )
         assert re.findall(r'<tr[^>]*><th scope="row"><b><span>(.*?)</span></b>', page) == labels
         shown = re.findall(r'data-label="Gap to Retrain" data-order="(.*?)"', page)
         assert [float(gap) for gap in shown] == gaps

@@ -105,6 +105,15 @@ SENTENCES = {
         "A is like Retrain in both tests. B hurts the neighbours in both tests; C hurts everyone "
         "in one of two; D collapses in one of two.",
     ),
+    "a loss that the base model has too": (
+        decide(A=[LIKE], B=[replace(score(HURT_FAR), is_of_base=True)]),
+        "A is like Retrain in this test. B loses accuracy everywhere, as the base model does, in "
+        "this test.",
+    ),
+    "nothing to forget": (
+        decide(A=[LIKE] * 2, cells=[cell(0), replace(cell(1), has_nothing_to_forget=True)]),
+        f"A is like Retrain in both tests. {NOTHING} UA shows nothing to forget in one of two.",
+    ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HURT] for name in "BCDE"}),
         "A is like Retrain in this test. Four methods hurt the neighbours in this test.",

@@ -419,7 +419,11 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
     [ga], forgotten = shown.hurt, shown.forgotten
     assert (forgotten.title, ga.title, ga.set) == ("Forgotten", "GA", "test")
     worst = ga.examples[0]
-    assert (worst.name, worst.origin, worst.predicted) == ("digit_8", "test", "digit_3")
+    assert (worst.name, worst.origin, worst.predicted) == (
+        "digit_8",
+        "test",
+        "digit_3 in 2 of 2 seeds",
+    )
     # Of the sheet, which holds what is shown alone: two hurt ones, then two forgotten ones.
     assert [(example.place, example.nearest) for example in ga.examples] == [(1, 2), (0, 2)]
     assert (shown.count, [example.place for example in forgotten.examples]) == (4, [2, 3])
@@ -463,7 +467,7 @@ def test_the_page_says_what_is_forgotten_and_which_exact_copies_stay_behind(benc
     assert [field.value for field in line.fields] == ["digit_3", "train/<script>6.png", "digit_3"]
     page = page_of(folder)
     assert "train/&lt;script&gt;6.png" in page
-    assert 'title="test/&lt;script&gt;' in page
+    assert '<span class="file">test/&lt;script&gt;' in page
     assert "/<script>" not in page
 
 

@@ -211,7 +211,7 @@ def test_below_an_image_stands_its_own_class_and_file(animals, cell):
         )
         name = CLASSES[label[index]]
         assert entry.one("b").text == name
-        assert entry.get("title") == files["file"][index]
+        assert entry.one("span", "file").text == files["file"][index]
         words = {"train": "retained", "test": "test", "forget": "forgotten"}[origin]
         assert entry.all("span", "thumb")[0].get("aria-label") == f"{name}, {words}"
         classes.add(name)
@@ -255,10 +255,13 @@ def test_what_a_method_did_to_an_example_is_the_mean_over_seeds(animals, cell):
             ]
             for s in made.seeds
         ]
-        mode = CLASSES[np.bincount(votes).argmax()]
+        counts = np.bincount(votes)
+        mode = CLASSES[counts.argmax()]
         seen = [one.text for one in entry.all("span", "seen")]
         own = entry.one("b").text
-        assert seen == ([] if mode == own else [f"taken for {mode}"])
+        assert seen == (
+            [] if mode == own else [f"taken for {mode} in {counts.max()} of {len(votes)} seeds"]
+        )
         count += 1
     assert count > 10
 
@@ -269,6 +272,7 @@ def test_the_three_likely_classes_are_those_of_the_first_seed(animals, cell):
     for strip, entry, [(origin, index), *_] in examples_of(animals, cell):
         if not (run := strip.get("data-run")):
             continue
+        assert entry.one("summary").text == f"top three, seed {made.seeds[0]}"
         texts = [one.text for one in entry.one("details").all("span")]
         for text, begin, who in zip(texts, ("Retrain", "unlearned"), ("retrain", run), strict=True):
             outputs = made.outputs(cell, who, made.seeds[0])

@@ -125,11 +125,11 @@ def nearest_p(a, s, text):
     return [min(p_values(a, s), key=lambda p: abs(p - float(text)))]
 
 
-def proposed(a, s, count, labels, listed):
+def proposed(a, s, count, labels, listed, *looks):
     runs = [a.run_of(label) for label in labels.split(", ")]
     needed = [a.long.number(s.cell, run, "seeds_needed") for run in runs]
     assert float(count) == max(needed)
-    return [max(needed), *map(float, re.findall(r"\d+", listed))]
+    return [max(needed), *map(float, re.findall(r"\d+", listed)), len(a.long.seeds), max(needed)]
 
 
 def verdict_of(a, s):
@@ -433,7 +433,10 @@ CLAUSES = [
         is_rare=True,
     ),
     Clause(
-        rf"Probably {N} seeds would decide ([^:]+): `seeds: \[([^\]]*)\]`", proposed, is_rare=True
+        rf"Probably {N} seeds would decide ([^:]+): `seeds: \[([^\]]*)\]` in the config; finished "
+        rf"runs stay. With `looks: \[{N}, {N}\]` beside it",
+        proposed,
+        is_rare=True,
     ),
     Clause(rf"TA is {N} % where Retrain has {N} %", accuracies),
     Clause(rf"[Dd]iverged \({N} of {N} seeds\)", lambda a, s, *_: [1, len(a.long.seeds)]),
@@ -571,7 +574,7 @@ CLAUSES = [
         lambda a, s, *_: [points(min(a.long.values(s.cell, "retrain", "base_distance")))],
     ),
     Clause(
-        rf"the base's UA is {N} points from Retrain's, the margin is {N}",
+        rf"the base model's UA is {N} points from Retrain's, the margin is {N}",
         lambda a, s, *_: [
             points(
                 a.long.mean(s.cell, "retrain", "base_ua") - a.long.mean(s.cell, "retrain", "ua")

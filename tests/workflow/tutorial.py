@@ -113,7 +113,7 @@ def checks(results: Path, *names: str) -> str:
 
 
 STRIP = "<figcaption>Hurt by {}, retained examples</figcaption>(.*?)</ol>"
-HURT = r'<li title="(.*?)">.*?<span>(.*?)</span>\s*<span class="seen">(.*?)</span>'
+HURT = r'<span>([^<]* %)</span>\s*<span class="seen">(.*?)</span>\s*<span class="file">(.*?)</span>'
 NUM_HURT = 2
 
 
@@ -123,5 +123,5 @@ def hurt(page: str, *methods: str) -> str:
     for method in methods:
         (strip,) = re.findall(STRIP.format(method), page, re.S)
         found = re.findall(HURT, strip, re.S)[:NUM_HURT]
-        rows += [[method, f"`{file}`", change, said] for file, change, said in found]
+        rows += [[method, f"`{file}`", change, said] for change, said, file in found]
     return table(["hurt by", "picture", "confidence in three: Retrain → unlearned", "now"], rows)

@@ -32,7 +32,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Setting:
-    """Data set, model, forgotten class and its forgotten share."""
+    """A setting of the paper: data set, model, forgotten class and its forgotten fraction."""
 
     data: str
     model: str
@@ -80,7 +80,7 @@ def _printed(row: Mapping[str, str]) -> Printed:
 def cell_setting(
     data: Mapping[str, Any], model: str, forgotten: Mapping[str, Any]
 ) -> Setting | None:
-    """Return the setting of a cell; None unless one class of a complete data set is affected.
+    """Return the setting of a cell, if one class of a complete data set is affected; else None.
 
     `forgotten` has, by class, the number of forgotten examples and the size of the class.
     """
@@ -92,6 +92,6 @@ def cell_setting(
 
 
 def in_standard_errors(ours: float, error: float, theirs: Printed) -> float:
-    """Return the difference of two means over its standard error; NaN if that is unknown or 0."""
+    """Return (our mean - the paper's) / its standard error; NaN if that is unknown or 0."""
     total = math.hypot(error, theirs.standard_error)
     return (ours - theirs.mean) / total if total > 0 else math.nan

@@ -24,7 +24,7 @@ def printed_cell(cell: CellTable) -> dict[tuple[str, str], Printed]:
 
 
 def printed_number(cell: CellTable, run: str, metric: str) -> float:
-    """Return Retrain's printed mean, or a run's average gap to the printed means; else NaN."""
+    """Return Retrain's printed mean, or another run's average gap to printed means; else NaN."""
     theirs = printed_cell(cell)
     if run == RETRAIN:
         return theirs[run, metric].mean if (run, metric) in theirs else math.nan

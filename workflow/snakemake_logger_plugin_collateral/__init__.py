@@ -24,13 +24,14 @@ from collateral.config.errors import ConfigError
 from collateral.config.yaml import read_file
 from snakemake_logger_plugin_collateral.progress import Progress, duration
 
-REDRAW_SECONDS = 0.2
-PLAIN_WIDTH = 120
-ERASE_LINE = "\r\x1b[K"
+REDRAW_SECONDS = 0.2  # time between an event and the drawing of the status line
+PLAIN_WIDTH = 120  # width of the status line if the output is not a terminal
+ERASE_LINE = "\r\x1b[K"  # terminal code
 # Messages without an event are recognized by their first words.
 BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
 NOTHING_TO_DO = "Nothing to be done"
 INTERRUPTED = "Terminating processes"
+# Messages that are printed although they are no warnings.
 SHOWN = (INTERRUPTED, "Will exit after", "Trying to restart job")
 
 

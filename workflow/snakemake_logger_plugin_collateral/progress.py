@@ -8,7 +8,7 @@ from math import ceil
 
 from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
-PAGE = "report"  # rule of a page; the last one runs alone, on one core
+PAGE = "report"  # rule that writes a page; the job of the last page runs alone, on one core
 SPLIT = ("tables", "figures")  # rules whose jobs use all cores if there are many cells
 
 

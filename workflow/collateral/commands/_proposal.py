@@ -14,6 +14,7 @@ from collateral.commands.estimate import default_device
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.config.names import slug
+from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
 from collateral.contract.work import count_cores
 from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
@@ -32,6 +33,10 @@ FRACTION = 0.5  # fraction of the first class to forget, if the user names no fo
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
 BATCH_SIZES = (64, 60, 56, 48)  # batch sizes to choose from, best first
+# Number of seeds for a second look at verdicts, by the number of seeds that is proposed.
+MORE_SEEDS = {5: 10, 3: 5, 2: 5}
+# Parameters of training whose default values a comment of the config states.
+RECIPE = ("optimizer", "momentum", "nesterov", "weight_decay", "schedule", "warmup")
 # Options of the command line in place of the config keys that error messages begin with.
 OPTIONS = {
     "data.path": "folder",
@@ -140,6 +145,17 @@ class Proposal:
         num_retain = len(self.tree.train) - self.num_forget
         return min(num_retain, max(50, int(SUPPORT_SHARE * num_retain)))
 
+    @property
+    def num_tested(self) -> int | None:
+        """Number of test images of the persons to forget; None if the table does not list them."""
+        wanted, examples = self.request.forget_where, self.tree.examples
+        if wanted is None:
+            return 0
+        columns = examples.read_columns(examples.rows(test=True))
+        if wanted.column not in columns:
+            return None
+        return sum(value in map(str, wanted.is_) for value in columns[wanted.column])
+
     def config(self) -> dict[str, Any]:
         """Return the proposed config as a dictionary."""
         request, training = self.request, {"batch_size": self.batch_size, "augment": False}
@@ -148,17 +164,19 @@ class Proposal:
         statistics = {"mean": [*request.mean], "std": [*request.std]}
         data |= {key: values for key, values in statistics.items() if values}
         weights = {"weights": request.weights} if request.weights else {}
+        more = MORE_SEEDS.get(self.seeds)
         benchmark = {
             "data": data,
             "model": request.model,
             "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
             "seeds": [*range(self.seeds)],
+            **({"looks": [self.seeds, more]} if more else {}),
             **self._forget_config(),
             "methods": {
                 "ft": {**shared, "lr": [0.01, 0.05]},
                 "ga": {**shared, "lr": [1e-4, 1e-3]},
                 "salun": {**shared, "lr": [0.003, 0.01]},
-                "ltd": {**shared, "lr": [3e-4, 1e-3], "k": self.k, "teacher_augment": False},
+                "ltd": {**shared, "lr": [1e-4, 3e-4, 1e-3], "k": self.k, "teacher_augment": False},
             },
             "controls": ["original", "ideal"],
             "track": "all",
@@ -284,7 +302,7 @@ def format_yaml(proposal: Proposal) -> str:
     above = {
         **COMMENTS_ABOVE,
         "model": [*_comment_on_data(request)],  # these comments follow the line of the key `data`
-        "base": OWN_BASE if request.weights else NEW_BASE,
+        "base": [*(OWN_BASE if request.weights else NEW_BASE), _comment_on_recipe()],
     }
     for key, value in benchmark.items():
         lines += [f"    # {text}" for text in above.get(key, ())]
@@ -301,6 +319,10 @@ COMMENTS_BESIDE = {
     "track": "  # look after every epoch: who leads within which budget",
 }
 COMMENTS_ABOVE = {
+    "looks": [
+        "Verdicts may be read at these numbers of seeds, so that seeds can be added later. To",
+        "decide once, at a less strict level, delete this line: docs/statistics.md.",
+    ],
     "classes": ["Forget a part of a class; or list files: docs/your-data.md."],
     "methods": [
         "A list of values is tuned over, without looking at Retrain. More methods:",
@@ -329,6 +351,11 @@ def _comment_on_data(request: InitRequest) -> Iterator[str]:
     if request.weights and source.test_share:
         yield "Your model may have been trained on them: TA and MIA cannot be trusted, as a"
         yield "check on the page says. Name images that it never saw: `test_path`."
+
+
+def _comment_on_recipe() -> str:
+    fields = BaseParams.model_fields
+    return f"Not written, so by default: {_flow({key: fields[key].default for key in RECIPE})}"
 
 
 def _flow(value: Any) -> str:

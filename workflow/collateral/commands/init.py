@@ -121,12 +121,18 @@ def _describe_ignored(found: Proposal) -> Iterator[str]:
         yield f"cannot be read: {file}: {why}"
 
 
-def _describe_table(found: Proposal) -> list[str]:
-    tree, by = found.tree, found.request.source.test_by
-    if not found.request.table:
-        return []
-    lines = f"table: {found.request.table}, columns {', '.join(tree.column_names) or 'none'}"
-    return [lines, *([f"test set: no {by} is in both train and test set"] if by else [])]
+def _describe_table(found: Proposal) -> Iterator[str]:
+    request, tree = found.request, found.tree
+    if request.table:
+        yield f"table: {request.table}, columns {', '.join(tree.column_names) or 'none'}"
+    if request.source.test_by:
+        yield f"test set: no {request.source.test_by} is in both train and test set"
+    elif request.forget_where and found.num_tested:
+        same = f"have a {request.forget_where.column} that is to be forgotten"
+        counts = f"{found.num_tested:,} of {len(tree.test):,} images"
+        yield f"test set: {counts} {same}, and count in TA and MIA"
+    elif found.num_tested is None:
+        yield "test set: not in the table; whether it has images of the same persons is unknown"
 
 
 def _describe_result(found: Proposal, out: Path) -> list[str]:

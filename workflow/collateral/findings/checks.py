@@ -17,7 +17,7 @@ from collateral.metrics.differences import LEAST_SEEDS
 from collateral.metrics.equivalence import is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
-from collateral.results.layout import RETRAIN
+from collateral.results.layout import ORIGINAL, RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 
 # Minimum accuracy on retained examples (RA) at which Retrain counts as trained well enough.
@@ -28,8 +28,9 @@ MOST_TA_GAP = 0.03
 PART = "colours"  # `Problem.part` of a check that raised
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
-    "whether Retrain was trained as well as the given base cannot be decided: no class has all of "
-    "its train examples left, or a model diverged"
+    "whether Retrain was trained as well as the given base cannot be decided: there are no test "
+    "examples of classes that keep all train examples, and none far from the forget set, or a "
+    "model diverged"
 )
 NOT_RECORDED = f"it is weights of your own, or {OLD}"
 
@@ -117,46 +118,62 @@ def check_base_differs(cell: CellTable) -> Outcome:
     return "green", f"confidences of base and Retrain differ by {metric.text(found.min())} points"
 
 
+def has_nothing_to_forget(cell: CellTable) -> bool:
+    """Tell whether the base model's UA is known and no more than the margin above Retrain's."""
+    margin = cell.number(cell.reference, "margin", at="ua")
+    return not math.isnan(_base_above(cell) + margin) and not is_beyond(_base_above(cell), margin)
+
+
+def _base_above(cell: CellTable) -> float:
+    """Return the base model's UA minus Retrain's, mean over seeds."""
+    base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
+    return mean_of_defined(base_ua - ua)
+
+
 def check_forgettable(cell: CellTable) -> Outcome:
     """Check that the base model is more accurate on the forget set than Retrain."""
-    base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
-    above, metric = mean_of_defined(base_ua - ua), find_metric("margin")
+    above, metric = _base_above(cell), find_metric("margin")
     if math.isnan(above):
         text = "whether anything is to be forgotten is unknown"
         return "amber", f"{text}: add the control `original`, or track a method"
     margin = cell.number(cell.reference, "margin", at="ua")
-    text = f"the base's UA is {metric.text(above, sign=True)} points from Retrain's"
+    text = f"the base model's UA is {metric.text(above, sign=True)} points from Retrain's"
     if math.isnan(margin):
         why = ", which takes two seeds" if len(cell.seeds) < LEAST_SEEDS else ""
         return "amber", f"{text}; the margin is not known{why}"
-    if is_beyond(above, margin):
+    if not has_nothing_to_forget(cell):
         return "green", f"{text}, the margin is {metric.text(margin)}"
-    text = f"nothing to forget: {text}, no more than the margin of {metric.text(margin)}"
+    text = f"not by UA: {text}, no more than the margin of {metric.text(margin)}"
     return "amber", f"{text}; UA does not tell who forgot from who did nothing"
 
 
 def check_recipe(cell: CellTable) -> Outcome | None:
     """Check that Retrain is about as accurate as a base model that the user trained."""
-    found, metric = cell.values(cell.reference, "base_ta_gap"), find_metric("base_ta_gap")
     if "base_ta_gap" not in cell.metrics(cell.reference):
         return None  # base and Retrain were trained by Collateral in the same way
+    found, examples = cell.values(cell.reference, "base_ta_gap"), "of unaffected classes"
+    if np.isnan(found).all():  # a request by persons affects all classes
+        found, examples = cell.values(ORIGINAL, "far_loss", "test"), "far from the forget set"
     if np.isnan(found).all():
         return "amber", UNDECIDED
-    gap = float(np.nanmean(found))
+    gap, metric = float(np.nanmean(found)), find_metric("base_ta_gap")
     text = (
-        f"on test examples of unaffected classes, Retrain's accuracy is {metric.text(gap)} points "
+        f"on test examples {examples}, Retrain's accuracy is {metric.text(gap)} points "
         f"from the given base's; above {format_percent(MOST_TA_GAP)} their recipes differ"
     )
     return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), text
 
 
 def check_test_set(cell: CellTable) -> Outcome | None:
-    """Check that the user's base model was not trained on images of the test set."""
-    if cell.benchmark.test_drawn is None:
-        return None  # Collateral trained the base without the test set
+    """Check that the test set has no images that the base model saw, or of forgotten persons."""
     if cell.benchmark.test_drawn:
         text = "the test set is a share of the images, on which your base may have been trained"
         return "amber", f"{text}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
+    if (count := cell.number(cell.reference, "forgotten_in_test")) > 0:
+        text = f"{count:.0f} test images have a value that is to be forgotten (the same person)"
+        return "amber", f"{text}, and count in TA and MIA; take them out of the test set"
+    if cell.benchmark.test_drawn is None:
+        return None  # Collateral trained the base without the test set
     return "green", "the test set is one that you named, not a share of the images drawn here"
 
 
@@ -201,11 +218,15 @@ def check_tuning(cell: CellTable) -> Outcome:
     faults = {fault: named for fault, named in _tuning_faults(cell, chosen).items() if named}
     if faults:
         return "amber", "; ".join(f"{fault}: {', '.join(of)}" for fault, of in faults.items())
-    text = f"of {len(chosen)} tuned methods none has a value at an end of its grid"
+    text = (
+        f"{len(chosen)} tuned methods: no chosen value is the smallest or the largest that was "
+        "tried, where a value beyond it might be better"
+    )
     pairs = [
         f"{labels.get(run, run)} {key}" for run in chosen for key in find_pairs(plan.grid(run))
     ]
-    return "green", text + (f"; two values have no inside: {', '.join(pairs)}" if pairs else "")
+    untested = f"; not checked, because only two values were tried: {', '.join(pairs)}"
+    return "green", text + (untested if pairs else "")
 
 
 def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list[str]]:

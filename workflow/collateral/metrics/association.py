@@ -1,7 +1,7 @@
 """Association of a difference with similarity: slope, rank correlation, near-to-far ratio.
 
-All three are functions of weighted sums over examples, so that a bootstrap resample costs one
-matrix product.
+All three statistics are functions of weighted sums over examples, so that a bootstrap resample
+costs one matrix product.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Ranked:
         return Ranked(values, ranks / count - 0.5, order, firsts)
 
     def mean_above(self, others: Floats) -> Floats:
-        """Return, for each example, the sum of `others` over values at least as large, over N."""
+        """For each example, sum `others` over examples of at least its value, and divide by N."""
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
         found: Floats = sums[self.firsts]
         return found
@@ -56,7 +56,7 @@ class Neighborhood:
 
     similarity: Floats  # similarity of each example minus the mean of its group
     ranks: Floats  # rank of each similarity minus the mean rank of its group
-    # Function that sums the values of all examples that are at least as similar, divided by N.
+    # Function that sums given numbers over all examples at least as similar, divided by N.
     mean_above: Mean
     near: Floats  # weight of each example in the mean over near examples
     far: Floats  # weight of each example in the mean over far examples
@@ -73,7 +73,7 @@ class Neighborhood:
     ) -> Neighborhood:
         """Return the neighborhood in which examples are compared within their group only."""
         near = is_near.astype(np.float64)
-        # Weights of far examples: each group gets the same share among far as among near examples.
+        # Far examples are weighted so that a group has equal weights among far and near examples.
         num_near, num_far = (np.bincount(groups, weights=w, minlength=1) for w in (near, 1 - near))
         weights = np.divide(num_near, num_far, out=np.zeros_like(num_near), where=num_far > 0)
         near = near * (num_far > 0)[groups]  # a group without far examples does not count
@@ -125,7 +125,7 @@ STATISTICS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def undo_log(name: str, value: float) -> float:
-    """Return the reported value of a statistic: the exponential of a log ratio, else the value."""
+    """Return the reported value of a statistic; ratios are computed as logarithms."""
     return float(np.exp(value)) if name == RATIO else float(value)
 
 

@@ -1,4 +1,4 @@
-"""Bootstrap over examples with fixed models: the variation that other examples would cause."""
+"""Bootstrap over examples with fixed models: how statistics vary with the choice of examples."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from scipy.special import ndtr, stdtrit
 
 Floats = NDArray[np.floating]
 NUM_RESAMPLES = 1000
-MOST_GROUPS = (
-    2000  # maximum number of groups; larger sets are resampled by random groups of examples
-)
-# Quantiles of the Poisson distribution as a table; numpy's own draws are ten times slower.
+# Maximum number of groups that are resampled; in larger sets, a group has several examples.
+MOST_GROUPS = 2000
+# Table of quantiles of the Poisson distribution; numpy's own Poisson draws are ten times slower.
 NUM_LEVELS = 2**16
 _BELOW = np.exp(-1) * np.cumsum(1 / np.cumprod([1, *range(1, 9)]))
 COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).astype(np.uint8)
@@ -21,7 +20,7 @@ COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).ast
 
 @dataclass(frozen=True)
 class Resamples:
-    """Bootstrap resamples of examples: random groups, and how often each group is drawn."""
+    """Bootstrap resamples: random groups of examples, and how often each group is drawn."""
 
     order: NDArray[np.int64]  # indices of the examples, group by group
     starts: NDArray[np.int64]  # start of each group in `order`

@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from collateral.metrics.similarity import bin_count, bin_mean
 
 NUM_BINS = 15
-LEAST_EXAMPLES = 500  # with fewer, even a calibrated model has a binned error of several points
+# With fewer examples, even a calibrated model has a binned error of several points.
+LEAST_EXAMPLES = 500
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_SIDE = 32  # smallest image side in pixels; hashes of smaller images are too similar
+LEAST_SIDE = 32  # shortest image side in pixels for hashes; those of smaller images are too similar
 MOST_BITS = 4  # largest number of differing bits (of 63) between hashes of near copies
 FREQUENCIES = 8  # number of frequencies of the cosine transform along each side of an image
 EXACT = -1  # number of differing bits that represents an exact copy
@@ -54,7 +54,7 @@ def _find_exact(images: Images, forget: Index, retain: Index) -> NDArray[np.int6
 
 
 def _find_near(hashes: NDArray[np.uint64], forget: Index, retain: Index) -> NDArray[np.int64]:
-    """Find for each forgotten image the retained image with the nearest hash, if it is near."""
+    """Find the retained image with the nearest hash to each forgotten one, if few bits differ."""
     rows, retained = [], hashes[retain]
     for i in forget.tolist():
         bits = np.bitwise_count(retained ^ hashes[i])

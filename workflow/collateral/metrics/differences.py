@@ -1,9 +1,9 @@
 """Differences of means over a few seeds, paired or not: tests and intervals.
 
-Paired differences have Student's t; or the sign-flip test, which assumes symmetry alone, if its
-smallest possible p-value reaches the level. Interval and test agree: the interval excludes zero if
-the test rejects. Unpaired samples have Welch's t, as a `Contrast` of arrays whose last axis is the
-seed; NaN marks a missing seed.
+Paired differences are tested by sign flips, which assume only symmetry, if the smallest p-value
+that flips can give is below the level; otherwise by Student's t. The interval excludes zero if the
+test rejects. Unpaired samples are tested by Welch's t, as a `Contrast` of arrays whose last axis is
+the seed; NaN marks a missing seed.
 """
 
 import math
@@ -43,7 +43,7 @@ class Difference:
 
     @property
     def is_found(self) -> bool:
-        """Whether the interval leaves zero out."""
+        """Whether the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
@@ -51,7 +51,7 @@ UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
 
 
 def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
-    """Test every sample of differences (one per seed, NaN left out), all of them as one family."""
+    """Test each sample of differences (one per seed, or NaN); Holm adjusts for all samples."""
     defined = {key: values[~np.isnan(values)] for key, values in samples.items()}
     tested = {key: values for key, values in defined.items() if len(values) >= LEAST_SEEDS}
     p = np.array([p_value(values, len(tested)) for values in tested.values()])
@@ -111,21 +111,21 @@ def standard_error(differences: Floats) -> Doubles:
 
 
 def holm(p: Floats) -> Doubles:
-    """Return the p-values of a family (last axis) adjusted by Holm; NaN, no test, stays NaN."""
+    """Return p-values adjusted by Holm over the last axis; NaN (no test) stays NaN."""
     order, left = _in_order(p)
     stepped = np.maximum.accumulate(np.take_along_axis(p, order, -1) * left, axis=-1)
     return _back(np.minimum(stepped, 1), order)
 
 
 def holm_levels(p: Floats, alpha: float = ALPHA) -> Doubles:
-    """Return the level at which Holm tests each p-value: alpha over the number not yet rejected."""
+    """Return Holm's level of each p-value: alpha / number of hypotheses not yet rejected."""
     order, left = _in_order(p)
     num_rejected = np.count_nonzero(holm(p) < alpha, axis=-1)[..., None]
     return _back(alpha / np.maximum(left, np.maximum(left[..., :1] - num_rejected, 1)), order)
 
 
 def _in_order(p: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order of the p-values, NaN last, and the number of tests left at each rank."""
+    """Return the indices that sort p-values (NaN last), and the number of tests left at each."""
     num_tests = np.count_nonzero(~np.isnan(p), axis=-1)[..., None]
     return np.argsort(p, axis=-1, kind="stable"), num_tests - np.arange(p.shape[-1])
 
@@ -137,7 +137,7 @@ def _back(values: Doubles, order: NDArray[np.int64]) -> Doubles:
 
 
 def _t(differences: Floats) -> Doubles:
-    """Return the mean in standard errors: 0 for zeros, infinite for equal values other than 0."""
+    """Return the t statistic of the mean: 0 if the mean is 0, infinite if all values are equal."""
     middle, error = differences.mean(axis=-1), standard_error(differences)
     # If values are equal in all seeds, their spread is only rounding error.
     is_equal = error <= LAST_BITS * np.abs(middle)
@@ -147,7 +147,7 @@ def _t(differences: Floats) -> Doubles:
 
 
 def _subset_means(differences: Floats) -> Doubles:
-    """Return the means of all non-empty subsets of the last axis; of random ones above 16 seeds."""
+    """Return the means of all non-empty subsets of seeds; of random ones above 16 seeds."""
     return np.round(differences @ _subset_weights(differences.shape[-1]), DECIMALS)
 
 
@@ -209,7 +209,7 @@ def unpaired(run: Doubles, reference: Doubles, least: float | Doubles = 0.0) -> 
 
 
 def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-    """Return mean, variance (ddof=1) and number of the defined values; NaN below two of them."""
+    """Return mean, variance (ddof=1) and number of defined values; NaN if fewer than two."""
     is_defined = ~np.isnan(values)
     count = is_defined.sum(axis=-1).astype(np.float64)
     count = np.where(count >= 2, count, np.nan)
@@ -226,6 +226,6 @@ def angle(rate: Doubles) -> Doubles:
 
 
 def angle_step(rate: Doubles, step: Doubles) -> Doubles:
-    """Return the change of the angle of a rate by one example, which is `step` of the rate."""
+    """Return the change of the angle if the rate changes by `step`, the weight of one example."""
     smaller = np.clip(np.minimum(rate, 1 - rate), 0.0, 1.0)
     return angle(smaller + step) - angle(smaller)

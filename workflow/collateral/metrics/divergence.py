@@ -65,7 +65,7 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
 
 
 def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
-    """Return ZRF: 1 minus the mean divergence of a model's predictions from an untrained net's."""
+    """Return ZRF: 1 minus the mean divergence of two models' probabilities, one untrained."""
     p, q = (softmax(rows.astype(np.float64), axis=1) for rows in (logits, untrained_logits))
     return float(1 - jensen_shannon(p, q).mean())
 
@@ -80,7 +80,7 @@ def class_means(logits: AnyFloats, label: NDArray[np.int64], num_classes: int) -
 
 
 def rf_js(class_means: Floats, other_class_means: Floats) -> float:
-    """Return the mean divergence over the classes in both arrays; NaN without a common class."""
+    """Return the mean divergence of two arrays of class means over the classes that both have."""
     known = ~np.isnan(class_means).any(axis=1) & ~np.isnan(other_class_means).any(axis=1)
     by_class = jensen_shannon(class_means[known], other_class_means[known])
     return float(np.maximum(by_class, 0).mean()) if known.any() else float("nan")
@@ -106,7 +106,7 @@ def histogram_kl(p: AnyFloats, q: AnyFloats, count: int) -> float:
     """Return KL(p, q) in nats of two histograms over `count` examples each.
 
     One example with uniform class probabilities is added to both, so that the divergence is
-    finite also for classes that nobody is predicted as.
+    finite also for classes that no example is predicted as.
     """
     p, q = ((count * h + 1 / len(h)) / (count + 1) for h in (p, q))
     return float(np.sum(p * np.log(p / q)))
@@ -128,8 +128,8 @@ def argmax_accuracy(probability: AnyFloats, label: NDArray[np.int64]) -> float:
 def squared_bandwidth(retrained: Floats, base: Floats) -> float:
     """Return half the median non-zero squared distance of all outputs of Retrain and the base.
 
-    It does not depend on the unlearned model, so that methods are comparable. NaN if all are equal,
-    and with fewer than LEAST_EXAMPLES examples.
+    It does not depend on the unlearned model, so that methods are comparable. NaN if all outputs
+    are equal, or with fewer than LEAST_EXAMPLES examples.
     """
     if len(base) < LEAST_EXAMPLES:
         return float("nan")
@@ -162,5 +162,5 @@ def _cross_terms(own: Floats, other: Floats, squared_bandwidth: float) -> Floats
 
 
 def choose_examples(count: int) -> NDArray[np.int64]:
-    """Return the places of the compared examples: all, or MOST_EXAMPLES at equal distances."""
+    """Return the indices of the compared examples: all, or MOST_EXAMPLES evenly spaced ones."""
     return np.linspace(0, count - 1, min(count, MOST_EXAMPLES)).round().astype(np.int64)

@@ -25,7 +25,7 @@ def is_beyond(difference: float, margin: float) -> bool:
 
 
 def tost_p(contrast: Contrast, margin: float | Floats) -> NDArray[np.float64]:
-    """Return the larger p-value of two one-sided t-tests within a margin that is known."""
+    """Return the larger p-value of the two one-sided t-tests for a stated margin."""
     room = np.asarray(margin) * (1 - LAST_BITS) - np.abs(contrast.mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = room / contrast.error
@@ -36,7 +36,7 @@ def tost_p(contrast: Contrast, margin: float | Floats) -> NDArray[np.float64]:
 def mover_limit(
     contrast: Contrast, sd: Floats, sd_freedom: float | Floats, alpha: float | Floats
 ) -> NDArray[np.float64]:
-    """Return the upper limit of |difference| minus the estimated margin; below 0 is equivalent."""
+    """Return the upper limit of |difference| minus the estimated margin; equivalent if below 0."""
     lowest_sd = sd * np.sqrt(sd_freedom / chdtri(sd_freedom, alpha))
     half = stdtrit(contrast.freedom, 1 - alpha) * contrast.error
     reach: NDArray[np.float64] = np.hypot(half, FACTOR * (sd - lowest_sd))
@@ -45,7 +45,7 @@ def mover_limit(
 
 
 def mover_p(contrast: Contrast, sd: Floats, sd_freedom: float | Floats) -> NDArray[np.float64]:
-    """Return the smallest level at which MOVER finds equivalence; 1 above 0.45.
+    """Return the smallest level at which MOVER finds equivalence; 1 if that is above 0.45.
 
     `sd` is Retrain's standard deviation over seeds, with `sd_freedom` degrees of freedom.
     """
@@ -65,7 +65,8 @@ def equivalence_p(
 ) -> NDArray[np.float64]:
     """Return the p-value of equivalence within the estimated margin, or within one example.
 
-    Each of the two ways has half of the level. Retrainings that never differ leave one example.
+    Each of the two tests has half of the level. If `sd` is 0, only the margin of one example
+    (`step`) is tested.
     """
     within_example = tost_p(contrast, step)
     either = np.minimum(2 * np.fmin(mover_p(contrast, sd, sd_freedom), within_example), 1.0)

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 MAX_ITERATIONS = 1000  # maximum number of iterations of L-BFGS, which warns if it did not converge
 LEAST_EXAMPLES = 4  # smallest number of examples for an unbiased HSIC
-ROUNDING = 1e-6  # features that vary by less than this share of the largest one count as constant
+ROUNDING = 1e-6  # features that vary by less than this fraction of the largest count as constant
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -32,7 +32,7 @@ def head_accuracy(head: Pipeline, features: Floats, label: Labels) -> float:
 
 
 def draw_by_class(label: Labels, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw at most `count` examples, of each class the same share; return their places, sorted."""
+    """Draw at most `count` examples, an equal fraction of each class; return sorted indices."""
     order = rng.permutation(len(label))
     by_class = order[np.argsort(label[order], kind="stable")]
     places = np.linspace(0, len(label) - 1, min(count, len(label))).round().astype(np.int64)

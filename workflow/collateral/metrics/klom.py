@@ -1,8 +1,8 @@
 """KLOM (Georgiev et al., 2024): KL divergence between margins that are treated as Gaussian.
 
 A margin is log p - log(1 - p) of the true class. One half of the seeds gives the distribution for
-the unlearned model, the other half that for Retrain, so that Retrain against Retrain is the same
-statistic at the same number of seeds.
+the unlearned model, the other half the one for Retrain. KLOM of Retrain against Retrain is then the
+same statistic with the same number of seeds.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 MIN_SEEDS = 2
 PRIOR_SEEDS = 4  # weight of the prior variance (mean over all examples), as a number of seeds
-ROUNDING = 1e-20  # variances below this share of the mean squared margin count as rounding errors
+ROUNDING = 1e-20  # variances below this fraction of the mean squared margin are rounding errors
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:
 
 
 def klom(own: Floats, retrained: Floats) -> Floats:
-    """Return KLOM of each example from margins (seeds, examples), averaged over seed halves."""
+    """Return KLOM of each example from margins (seeds, examples): mean over halves of seeds."""
     num_seeds, num_examples = own.shape
     if num_seeds < MIN_SEEDS or not num_examples:
         return np.full(num_examples, np.nan)

@@ -1,8 +1,8 @@
 """Membership attacks by likelihood ratios: offline RMIA (Zarifzadeh et al., 2024), LiRA, U-LiRA.
 
 LiRA and U-LiRA compare margins on shadow models. An attacked model is left out of the Gaussians
-that score it, together with one model of the other side. Both sides then lose one model whichever
-side the attacked model is on, so that equal distributions have an AUC of 0.5.
+that score it, together with one model of the other side. Both sides (models that saw an example,
+and models that did not) then lose one model, so that equal distributions have an AUC of 0.5.
 """
 
 import math
@@ -34,9 +34,9 @@ def rmia_scores(confidence: Floats, out: Sequence[Floats]) -> Floats:
 
 
 def find_placements(members: Floats, non_members: Floats) -> Placements:
-    """Return the share of non-members scored below each member, and vice versa for non-members.
+    """Return the fraction of non-members scored below each member, and of members above each other.
 
-    Ties count as one half. Both parts have the AUC as their mean (DeLong et al., 1988).
+    Ties count as one half. The mean of either array is the AUC (DeLong et al., 1988).
     """
     num_members, num_others = len(members), len(non_members)
     if not num_members or not num_others:
@@ -85,7 +85,7 @@ def likelihood_ratios(margins: Floats, is_in: Mask) -> Floats:
 
 
 def find_partners(is_in: Mask, model: int) -> NDArray[np.int64]:
-    """Return for each example the next model with the opposite membership."""
+    """Return for each example the next model that saw it, if `model` did not, or vice versa."""
     num_models = len(is_in)
     order = (model + 1 + np.arange(num_models - 1)) % num_models
     is_other = is_in[order] != is_in[model]
@@ -127,5 +127,5 @@ def auc(scores: Floats, is_in: Mask) -> float:
 
 
 def min_learned_share(margins: NDArray[np.float32], is_in: Mask) -> float:
-    """Return the smallest share, over models, of seen examples with a probability above 1/2."""
+    """Return the smallest fraction, over models, of seen examples with a probability above 1/2."""
     return float(np.min(((margins > 0) & is_in).sum(axis=1) / is_in.sum(axis=1)))

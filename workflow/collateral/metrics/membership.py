@@ -96,7 +96,7 @@ FEATURES: dict[str, Callable[[Examples], Floats]] = {
 def attack_scores(
     train: Examples, test: Examples, forget: Ints, drawn: Draw, attacks: Iterable[str]
 ) -> dict[str, float]:
-    """Return the share of the forget set that each attack classifies as non-members."""
+    """Return the fraction of the forget set that each attack classifies as non-members."""
     groups = [train[drawn.members], test[drawn.non_members], train[forget]]
     found = {}
     for name in attacks:
@@ -108,7 +108,7 @@ def attack_scores(
 def non_member_rate(
     members: Floats, non_members: Floats, targets: Floats, decimals: int = 3
 ) -> float:
-    """Return the share of `targets` classified as non-members; NaN if a value is not finite."""
+    """Return the fraction of `targets` classified as non-members; NaN if a value is not finite."""
     if not all(np.isfinite(x).all() for x in (members, non_members, targets)):
         return float("nan")
     if members.ndim == 1:

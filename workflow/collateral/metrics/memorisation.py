@@ -10,7 +10,7 @@ def memorisation(is_in: NDArray[np.bool_], values: Floats) -> Floats:
     """Return each example's mean value over models that saw it, minus that over the others.
 
     `is_in` and `values` are (models, examples); the values are correctness or probabilities. NaN
-    for an example that all models saw, or none.
+    for an example that every model saw, or that no model saw.
     """
     seen, unseen = is_in.sum(axis=0), (~is_in).sum(axis=0)
     with np.errstate(invalid="ignore"):

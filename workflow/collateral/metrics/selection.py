@@ -19,7 +19,7 @@ Trial = Mapping[str, float]
 
 
 def choose(trials: Sequence[Trial], rule: Rule) -> int:
-    """Return the index of the trial that a rule selects; without a teacher, by the paper's rule."""
+    """Return the index of the trial that a rule selects; if it cannot, that of the paper's rule."""
     chosen = choose_by_rule(trials)
     index = chosen["paper"] if chosen[rule] is None else chosen[rule]
     assert index is not None
@@ -58,7 +58,7 @@ def select(trials: Sequence[Trial], is_admissible: Callable[[Trial], bool] | Non
 
 
 def select_by_teacher(trials: Sequence[Trial]) -> int | None:
-    """Return the index of the trial whose UA is nearest to its teacher's; None without one."""
+    """Return the index of the trial whose UA is nearest to its teacher's; None without teachers."""
     # The difference is NaN without a teacher, and for a trial that diverged.
     taught = [i for i, trial in enumerate(trials) if not isnan(trial["ua"] - trial["teacher_ua"])]
     taught = [i for i in taught if _is_admissible(trials[i])] or taught
@@ -81,7 +81,7 @@ def _is_admissible(trial: Trial) -> bool:
 
 
 def _may_be_admissible(trial: Trial) -> bool:
-    """Tell whether a trial is admissible with the upper limit of its affected RA."""
+    """Tell whether a trial is admissible if its affected RA is replaced by its upper limit."""
     if isnan(trial["ra_affected"] + trial["num_affected"]):
         return _is_admissible(trial)
     limit = upper_limit(trial["ra_affected"], trial["num_affected"])

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
 NUM_BINS = 10
-NEAR_SHARE = 0.01  # minimum share of the examples of a subset that count as near
+NEAR_SHARE = 0.01  # minimum fraction of the examples of a subset that count as near
 NEAR_COUNT = 20  # minimum number of examples of a subset that count as near
 BinIndex = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -23,7 +23,9 @@ def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
 def similarity_by_class(
     features: Floats, forget: Floats, label: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the similarity to the rows of `forget` of each class in `label`, (classes, N)."""
+    """Return the similarity of the rows to each class of forgotten examples, (classes, N).
+
+    `label` has the class of each row of `forget`."""
     return np.stack([similarity(features, forget[label == c]) for c in np.unique(label)])
 
 
@@ -52,7 +54,7 @@ def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> N
 def most_similar_in_turns(
     by_class: Floats, candidates: NDArray[np.int64], count: int
 ) -> NDArray[np.int64]:
-    """Return `count` candidates: the most similar one to each class, then the second, and so on."""
+    """Return `count` candidates: the most similar one to each class, then the second ones, ..."""
     orders = [most_similar(values, candidates, count) for values in by_class]
     turns = np.stack(orders, axis=1).ravel()
     _, first = np.unique(turns, return_index=True)
@@ -94,8 +96,8 @@ def bin_count(bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.int64]:
 def first_near_bin(counts: Floats) -> int:
     """Return the index of the least similar bin that counts as near; bin 0 is never near.
 
-    Near are the fewest bins, from the most similar one on, that hold `NEAR_COUNT` examples and the
-    share `NEAR_SHARE` of all examples.
+    Near are the fewest bins, from the most similar one on, that contain `NEAR_COUNT` examples and
+    the fraction `NEAR_SHARE` of all examples.
     """
     from_top = counts[::-1].cumsum()
     wanted = max(NEAR_COUNT, NEAR_SHARE * from_top[-1])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 Floats = NDArray[np.floating]
-BySeed = Mapping[str, NDArray[np.float64]]  # by name of the metric: its values, one per seed
+BySeed = Mapping[str, NDArray[np.float64]]  # values of metrics by name, one value per seed
 # Minimum number of negatives for computing the true positive rate at 1 % false positives.
 LEAST_NEGATIVES = 1000
 ROUNDING = 1e-12  # a smaller product of norms counts as rounding error
@@ -38,7 +38,7 @@ def mean_of_defined(values: Iterable[float]) -> float:
 
 
 def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
-    """Return the true positive rate at a false positive rate of at most 1 %."""
+    """Return the true positive rate at a false positive rate of at most 1 %; NaN if undefined."""
     total = len(negatives)
     if total < LEAST_NEGATIVES or not len(positives):
         return float("nan")
@@ -49,7 +49,7 @@ def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
 def t_quantile(n: int, tests: int = 1) -> float:
     """Return the 97.5 % quantile of Student's t for n values; NaN for n < 2.
 
-    With several tests, it is the quantile by Bonferroni.
+    With several tests, the level is divided by their number (Bonferroni).
     """
     return float(stdtrit(n - 1, 1 - 0.025 / tests)) if n >= 2 else float("nan")
 
@@ -90,8 +90,8 @@ def difference_sd(profiles: Floats) -> NDArray[np.float64]:
 
     `profiles` (S, S, bins) contains the accuracy or confidence of seed j's Retrain in seed i's
     bins. The difference of i and j is measured in the bins of i, like a method's from Retrain. The
-    variance of its mean over n seeds, those whose bin is not empty, is its mean square over n. NaN
-    for n < 2.
+    variance of its mean over the n seeds whose bin is not empty is its mean square divided by n.
+    NaN for n < 2.
     """
     seeds = np.arange(len(profiles))
     own = profiles[seeds, seeds]  # (S, bins), for S seeds
@@ -106,12 +106,12 @@ def difference_sd(profiles: Floats) -> NDArray[np.float64]:
 
 
 def within_seed_std(values: NDArray[np.float64]) -> float:
-    """Return the standard deviation over teachers from values (teachers, seeds), within seeds."""
+    """Return the standard deviation over the teachers of a seed, from values (teachers, seeds)."""
     return float(np.sqrt(values.var(axis=0, ddof=1).mean()))
 
 
 def within_seed_correlation(values: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """Return the correlation of two arrays (teachers, seeds) within seeds; NaN if undefined."""
+    """Return the correlation of two arrays (teachers, seeds) after subtracting each seed's mean."""
     one, other = (both - both.mean(axis=0) for both in (values, others))
     norm = np.sqrt((one**2).sum() * (other**2).sum())
     return float((one * other).sum() / norm) if norm > ROUNDING else float("nan")

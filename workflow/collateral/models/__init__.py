@@ -10,5 +10,6 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
-# Families of models by the prefix of their names: the file that builds them, and their metadata.
+# Families of models by the prefix of their names: the module that builds them, and the module that
+# lists their names and metadata.
 FAMILIES = {"timm/": ("_timm", "_timm_metadata")}

@@ -15,9 +15,9 @@ from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier, eval_mode
 from collateral.plugins.find import MODEL, PluginError
 
-BODY = "body.inner."
+BODY = "body.inner."  # prefix of the names of all other weights of a wrapped model
 HEAD = "head."  # prefix of the names of the head's weights
-ROUNDING = 1e-4  # tolerance of recomputed logits, as a share of the largest logit
+ROUNDING = 1e-4  # tolerance of recomputed logits, as a fraction of the largest logit
 
 Embed = Callable[[Any, Tensor], Tensor]  # function (model without head, images) -> features
 
@@ -26,7 +26,7 @@ class Body(nn.Module):
     """The body of a Classifier: a model whose head was replaced by an identity."""
 
     def __init__(self, inner: nn.Module, embed: Embed) -> None:
-        """Store a model whose head was replaced by an identity."""
+        """Store the model `inner` and the function that computes its features."""
         super().__init__()
         self.inner = inner
         self.embed = embed

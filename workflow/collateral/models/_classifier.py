@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
 
-Names = Callable[[str], str]
+Names = Callable[[str], str]  # function from one name of a weight to another
 
 
 def keep_name(name: str) -> str:
@@ -39,7 +39,7 @@ class Classifier(nn.Module):
         self.own_names = own_names  # the inverse mapping
         # Functions from names of weights in public files to names in this class, by repository.
         self.layouts: Mapping[str, Names] = {}
-        # Possible reasons for missing weights, by a part of their names.
+        # Likely reason why a file lacks weights, by a substring of the names of these weights.
         self.missing: Mapping[str, str] = {}
         # Not in the state dict: it contains learned weights only, and no constants of the data set.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from collateral.contract.work import count_cores
 
-SHARE = 0.75  # share of the machine's free memory that all simultaneous jobs may use
-MACHINE = Path("/proc/meminfo")
-CONTAINER = Path("/sys/fs/cgroup/memory.max")
+SHARE = 0.75  # fraction of the machine's free memory that all simultaneous jobs may use
+MACHINE = Path("/proc/meminfo")  # free memory of the machine
+CONTAINER = Path("/sys/fs/cgroup/memory.max")  # memory limit of the container
 
 
 @cache

@@ -17,7 +17,7 @@ from collateral.plugins.find import MODEL
 
 Shape = tuple[int, int, int]  # height, width, number of channels
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of stored values per output channel
-UNKNOWN = "resnet56"  # model whose metadata are assumed for models of plug-ins
+UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
 WORK = "MULTIPLY_ADDS"  # name of the constant in a plug-in's file: multiply-adds per image
 # Multiply-adds per layer output of ResNet-56, assumed for timm's models.
 MULTIPLY_ADDS_PER_ACTIVATION = 240
@@ -30,7 +30,7 @@ class Layer:
 
     weights: int  # number of weights per output channel
     channels: int  # number of output channels
-    # Number of other stored values per channel: a bias, or the values of a normalisation layer.
+    # Number of other stored values per output channel: BIAS, LAYER_NORM or BATCH_NORM.
     kept: int
     places: int = 1  # number of output pixels
 

@@ -24,12 +24,13 @@ from collateral.models._classifier import Classifier
 from collateral.models._memory import find_free_memory
 
 WIDTHS = (16, 32, 64)
-# Activations that a block stores for its backward pass: two convolutions and the layers after them.
+# Number of tensors that a block stores for its backward pass: two convolutions and the layers after
+# them.
 KEPT = 4
 # Memory of a training step, relative to the activations of the first stage: all stages need 1.75,
 # and the backward pass needs as much again.
 STEP = 3.5
-# Names of weights in public implementations, as regular expressions, with our names.
+# Our name of each weight, by a regular expression for its name in public implementations.
 SHARED = {
     r"^conv1\.": "body.0.",
     r"^bn1\.": "body.1.",
@@ -83,7 +84,7 @@ class Stage(nn.Sequential):
         for number, block in enumerate(self, 1):
             x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(trim_memory)  # this part runs in the backward pass
+                x.register_hook(trim_memory)  # It is called in the backward pass.
         return x
 
 

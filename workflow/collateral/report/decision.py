@@ -10,7 +10,7 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Source
-from collateral.findings.checks import red_gates
+from collateral.findings.checks import has_nothing_to_forget, red_gates
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
     COLLAPSED,
@@ -53,7 +53,7 @@ class Score:
     """One method in one cell: its verdict, its damage with the 95 % interval, its gap and time."""
 
     verdict: str
-    title: str  # the verdict as shown to readers; "cannot tell" includes the number of seeds needed
+    title: str  # the verdict as readers see it, with a note
     sentence: str  # sentence that states the numbers behind the verdict
     damage: float | None
     low: float | None
@@ -62,6 +62,7 @@ class Score:
     share: float | None  # time of the method, as a share of Retrain's time
     # Number of seeds that would probably be enough to replace "cannot tell".
     needed: float | None = None
+    is_of_base: bool = False  # whether the harm is a loss that the base model has too
 
     @property
     def is_hurt(self) -> bool:
@@ -86,6 +87,8 @@ class CellColumn:
     nothing: float | None  # average gap of the base model, that is, of doing nothing
     retraining: float | None  # average gap between Retrain and a retraining with another seed
     red: list[str]  # names of failed checks; if there are any, no verdict is given
+    # Whether the base model's UA is within the margin of Retrain's.
+    has_nothing_to_forget: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,6 +245,7 @@ def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> 
         _known(cell.number(run, "avg_gap")),
         _known(cell.number(run, "rte_share")),
         _known(cell.number(run, "seeds_needed")),
+        found is not None and found.is_of_base,
     )
 
 
@@ -255,6 +259,7 @@ def _column(cell: CellTable) -> CellColumn:
         _known(cell.number(ORIGINAL, "avg_gap")),
         _known(cell.number(cell.reference, "floor", at="avg_gap")),
         [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],
+        has_nothing_to_forget(cell),
     )
 
 

@@ -35,7 +35,8 @@ VERDICTS = {
     "within the margin: MIA is below Retrain's.",
     HURT_ALL: "Near loss and damage are above zero; far loss is above zero and above the margin.",
     HURT: "Near loss and damage are above zero.",
-    HURT_FAR: "Far loss is above zero and above the margin.",
+    HURT_FAR: "Far loss is above zero and above the margin. “The base model too”: the model before "
+    "unlearning has the same loss within the margin, so unlearning did not cause it.",
     LIKE: "Equivalent to Retrain on UA, MIA, near loss, far loss and damage.",
     UNLIKE: "UA, MIA, a loss or damage differs from Retrain's.",
     UNDECIDED: "Neither a difference from Retrain nor equivalence is found: more seeds may decide.",

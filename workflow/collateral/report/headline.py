@@ -14,14 +14,18 @@ from collateral.findings.verdict import (
     UNDECIDED,
     UNFORGOTTEN,
 )
-from collateral.report.decision import USABLE, Decision, MethodRow, format_points
+from collateral.report.decision import USABLE, Decision, MethodRow, Score, format_points
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+# What a harmful method does, by its verdict.
 HARMS = {
-    "hurts the neighbours": (HURT, HURT_ALL),
-    "hurts everyone": (HURT_FAR,),
-    "collapses": (COLLAPSED,),
+    HURT: "hurts the neighbours",
+    HURT_ALL: "hurts the neighbours",
+    HURT_FAR: "hurts everyone",
+    COLLAPSED: "collapses",
 }
+# What a method does whose loss far from the forget set is the base model's.
+AS_BASE = "loses accuracy everywhere, as the base model does,"
 ERROR = "If no method differed from Retrain, the chance of any finding would be at most 5 %."
 MOST_NAMED = 3  # maximum number of methods named in a sentence; of more, it gives their number
 MOST_LISTED = 3  # maximum number of cells whose gaps are listed; of more, the mean is given
@@ -50,10 +54,13 @@ def _beats_nothing(row: MethodRow, decision: Decision) -> bool:
 
 
 def headline(decision: Decision) -> str:
-    """Return which method to use and which methods hurt somebody, in two sentences."""
+    """Return which method to use, which ones do harm, and where there is nothing to forget."""
     if not decision.has_verdicts:
         return _no_verdict(decision)
-    return f"{_recommendation(decision)} {_harm(decision)}"
+    count = sum(cell.has_nothing_to_forget for cell in decision.cells)
+    where = _in_tests(count, len(decision.cells))
+    warning = f" UA shows nothing to forget {where}." if count else ""
+    return f"{_recommendation(decision)} {_harm(decision)}{warning}"
 
 
 def _no_verdict(decision: Decision) -> str:
@@ -99,10 +106,10 @@ def _why_none(decision: Decision) -> str:
 
 
 def _harm(decision: Decision) -> str:
-    """Name the methods that hurt somebody, those that hurt in most cells first."""
+    """Name the methods that do harm, those that do it in most cells first."""
     parts = []
-    for verb, verdicts in HARMS.items():
-        for place, (names, where) in enumerate(_by_count(decision, verdicts)):
+    for verb in (*dict.fromkeys(HARMS.values()), AS_BASE):
+        for place, (names, where) in enumerate(_by_count(decision, verb)):
             action = f" {verb if len(names) == 1 else _plural(verb)}" if place == 0 else ""
             parts.append(f"{_join(names)}{action} {where}")
     if parts:
@@ -119,14 +126,20 @@ def _is_undecided(decision: Decision) -> bool:
     )
 
 
-def _by_count(decision: Decision, verdicts: Sequence[str]) -> list[tuple[list[str], str]]:
-    """Return the labels of the methods with these verdicts and the tests, most tests first."""
+def _by_count(decision: Decision, harm: str) -> list[tuple[list[str], str]]:
+    """Return the labels of the methods that do this harm, and in how many tests; most first."""
     num_cells = len(decision.cells)
-    counts = {row.label: row.count(*verdicts) for row in decision.methods}
+    counts = {row.label: [*map(_find_harm, row.scores)].count(harm) for row in decision.methods}
     return [
         ([label for label, n in counts.items() if n == count], _in_tests(count, num_cells))
         for count in sorted({n for n in counts.values() if n}, reverse=True)
     ]
+
+
+def _find_harm(score: Score | None) -> str:
+    if score is None:
+        return ""
+    return AS_BASE if score.is_of_base else HARMS.get(score.verdict, "")
 
 
 def _plural(verb: str) -> str:

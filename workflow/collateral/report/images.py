@@ -54,7 +54,8 @@ class Example:
     origin: str  # subset of the example: retained, test or forgotten
     nearest: int | None = None  # position of the nearest forgotten example in the sheet
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
-    predicted: str = ""  # most frequent prediction of the unlearned models, if wrong
+    # Most frequent prediction of the unlearned models and its number of seeds, if it is wrong.
+    predicted: str = ""
     file: str = ""  # path of the image, if examples are files
     # Most likely classes: one text for Retrain and one for the unlearned model.
     likely: tuple[str, ...] = ()
@@ -80,6 +81,7 @@ class Gallery:
     forgotten: Strip | None = None
     hurt: list[Strip] | None = None  # strips of damaged examples; None if there are no pictures
     nobody: tuple[str, ...] = ()  # labels of the methods that damage no example among the pictures
+    seed: int = 0  # seed of the models whose most likely classes are listed
 
     @property
     def sentence(self) -> str:
@@ -119,7 +121,7 @@ class RunOutputs:
 
     run: str
     confidence: NDArray[np.float64]  # (K,), mean over seeds
-    prediction: NDArray[np.int64]  # (K,), most frequent prediction over seeds
+    predictions: NDArray[np.int64]  # (seeds, K)
     probability: NDArray[np.float64]  # (K, C), class probabilities of the first seed
 
 
@@ -186,7 +188,8 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     forgotten = Strip("", SETS["forget"], "Forgotten", [_example(shown, k, labels) for k in first])
     named = {strip.run for strip in hurt}
     nobody = tuple(cell.labels[one.run] for one in methods if one.run not in named)
-    return replace(_on_one_sheet(pictures, forgotten, hurt), left_out=left_out, nobody=nobody)
+    gallery = _on_one_sheet(pictures, forgotten, hurt)
+    return replace(gallery, left_out=left_out, nobody=nobody, seed=cell.seeds[0])
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
@@ -235,9 +238,9 @@ def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutp
     sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
     confidence = [_select_shown(shown, train.confidence, test.confidence) for train, test in sets]
     prediction = [_select_shown(shown, train.prediction, test.prediction) for train, test in sets]
-    modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]
     logits = _select_shown(shown, *(one.logits for one in sets[0]))
-    return RunOutputs(run, np.mean(confidence, axis=0), np.array(modes), softmax(logits, axis=1))
+    predictions = np.array(prediction).astype(np.int64)
+    return RunOutputs(run, np.mean(confidence, axis=0), predictions, softmax(logits, axis=1))
 
 
 def _select_shown(
@@ -267,16 +270,23 @@ def _hurt(
     shown: Neighbours, k: int, labels: Labels, retrain: RunOutputs, method: RunOutputs
 ) -> Example:
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
-    seen = labels.class_names[method.prediction[k]]
     example = _example(shown, k, labels)
     nearest = -1 if shown.shown_nearest is None else int(shown.shown_nearest[k])
     return replace(
         example,
         nearest=nearest if nearest >= 0 else None,
         change=f"{before} → {after} %",
-        predicted="" if seen == example.name else seen,
+        predicted=_most_predicted(method.predictions[:, k], labels, example.name),
         likely=tuple(_likely(answers.probability[k], labels) for answers in (retrain, method)),
     )
+
+
+def _most_predicted(predictions: NDArray[np.int64], labels: Labels, true: str) -> str:
+    """Return the most frequent class over seeds, with their number; empty if it is the true one."""
+    counts = np.bincount(predictions)
+    name, num_seeds = labels.class_names[counts.argmax()], len(predictions)
+    seeds = f" in {counts.max()} of {num_seeds} seeds" if num_seeds > 1 else ""
+    return "" if name == true else f"{name}{seeds}"
 
 
 def _likely(probability: NDArray[np.float64], labels: Labels) -> str:

@@ -10,7 +10,6 @@ from urllib.parse import quote
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.report.decision import Decision
-from collateral.report.headline import certainty, describe_setting, find_best, headline
 from collateral.report.page import template
 from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
@@ -29,27 +28,6 @@ class Page:
     name: str
     decision: Decision
     problems: list[str]
-
-    @property
-    def headline(self) -> str:
-        """The finding in one or two sentences."""
-        return headline(self.decision)
-
-    @property
-    def certainty(self) -> str:
-        """How sure the finding is."""
-        return certainty(self.decision)
-
-    @property
-    def setting(self) -> str:
-        """Data, model, seeds and reference in one sentence."""
-        return describe_setting(self.decision)
-
-    @property
-    def best(self) -> str:
-        """The run that the headline recommends; empty if there is none."""
-        found = find_best(self.decision)
-        return found.run if found else ""
 
     @property
     def file(self) -> str:

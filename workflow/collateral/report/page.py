@@ -70,16 +70,6 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class GateGroup:
-    """The gates of one check that have the same colour."""
-
-    name: str
-    colour: str
-    gates: list[Gate]
-    of: int  # number of cells in which the check was made
-
-
-@dataclass(frozen=True)
 class CellPart:
     """The page's content for one cell."""
 
@@ -127,26 +117,6 @@ class BenchmarkPart:
     decision: Decision
 
     @property
-    def headline(self) -> str:
-        """The finding in one or two sentences."""
-        return headline(self.decision)
-
-    @property
-    def explanation(self) -> str:
-        """The numbers behind the headline."""
-        return explanation(self.decision)
-
-    @property
-    def certainty(self) -> str:
-        """How sure the finding is."""
-        return certainty(self.decision)
-
-    @property
-    def setting(self) -> str:
-        """Data, model, seeds and reference in one sentence."""
-        return describe_setting(self.decision)
-
-    @property
     def key(self) -> str:
         """How to read the decision table."""
         parts = (
@@ -156,28 +126,9 @@ class BenchmarkPart:
         return " ".join(part for part in parts if part)
 
     @property
-    def best(self) -> str:
-        """The run that the headline recommends; empty if there is none."""
-        found = find_best(self.decision)
-        return found.run if found else ""
-
-    @property
     def hurt(self) -> HurtPictures | None:
         """The pictures beside the decision table; None if there are none."""
         return collect_hurt(self.cells, self.decision)
-
-    def gates_of(self, colour: str) -> list[Gate]:
-        """Return the gates of one colour."""
-        return [gate for gate in self.gates if gate.colour == colour]
-
-    def groups_of(self, colour: str) -> list[GateGroup]:
-        """Return the gates of one colour, grouped by check."""
-        names = dict.fromkeys(gate.name for gate in self.gates_of(colour))
-        return [
-            GateGroup(name, colour, [g for g in self.gates_of(colour) if g.name == name], of)
-            for name in names
-            for of in [sum(gate.name == name for gate in self.gates)]
-        ]
 
     @property
     def conventions(self) -> dict[str, str]:
@@ -267,7 +218,7 @@ def render(benchmark: BenchmarkPart) -> str:
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
     """Return the summary of a benchmark for the index page."""
     return {
-        "headline": benchmark.headline,
+        "headline": headline(benchmark.decision),
         "decision": benchmark.decision.as_json(),
         "problems": [str(problem) for problem in benchmark.problems],
     }
@@ -299,6 +250,11 @@ def template(name: str) -> Template:
         "share": format_share,
         "chip_colour": chip_colour,
         "split_terms": split_terms,
+        "headline": headline,
+        "explanation": explanation,
+        "certainty": certainty,
+        "describe_setting": describe_setting,
+        "find_best": find_best,
         "csv": to_csv,
         "pack": pack,
     }

@@ -11,10 +11,9 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model
 from collateral.models._metadata import Shape
-from collateral.training.devices import choose_device
+from collateral.training.devices import choose_device, make_deterministic
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import BATCH_SIZE, infer
-from collateral.training.numerics import make_deterministic
 from collateral.training.optimizers import descend, make_optimizer
 
 LOG = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
     The measurement uses one thread or one GPU, and images of noise in float32.
     """
     torch.set_num_threads(1)
-    make_deterministic()  # The deterministic settings of jobs are used here as well.
+    make_deterministic()  # Jobs use these settings, too.
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
@@ -64,7 +63,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
 
 
 def _seconds(action: Callable[[], None], device: torch.device) -> float:
-    """Return the mean duration of an action over enough repetitions."""
+    """Return the mean duration of an action, repeated until SECONDS have passed."""
     action()  # The first call is slower and is not measured.
     # On a CPU, the CPU time of this process is measured, so that other jobs have little influence.
     clock = time.process_time if device.type == "cpu" else time.perf_counter

@@ -21,8 +21,8 @@ from torch import Tensor
 from collateral.results.files import atomic
 
 LOG = logging.getLogger(__name__)
-HASH_BYTES = 32
-INTERVAL_SECONDS = 60.0
+HASH_BYTES = 32  # length of the hash at the beginning of a checkpoint file
+INTERVAL_SECONDS = 60.0  # default time between two checkpoints
 # Warning signals that SLURM sends before it kills a job.
 WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 
@@ -30,7 +30,7 @@ WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 def open_checkpoints(
     folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
 ) -> "Checkpoints":
-    """Return the checkpoints of a job that the same code wrote for the same record."""
+    """Return the checkpoints of the job with this record; those of other records are not loaded."""
     identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
     if interval_seconds is None:
         given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)
@@ -44,7 +44,7 @@ class Checkpoints:
     def __init__(
         self, folder: Path, identity: str, interval_seconds: float = INTERVAL_SECONDS
     ) -> None:
-        """Store checkpoints in `folder`; another `identity` means another job's checkpoint."""
+        """Store checkpoints in `folder`; only checkpoints with this `identity` can be loaded."""
         self._folder = folder
         self._identity = identity
         self.interval_seconds = interval_seconds
@@ -58,7 +58,7 @@ class Checkpoints:
             temporary.write_bytes(hashlib.sha256(body).digest() + body)
 
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return the saved state, or None; delete a damaged file and a file of another job."""
+        """Return the saved state or None; a file that is damaged or of another job is deleted."""
         path = self._path(name)
         if not path.exists():
             return None
@@ -152,6 +152,7 @@ def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """Undo `_take_tensors`."""
     if not isinstance(value, dict):
         return value
     if "tensor" in value:

@@ -28,8 +28,8 @@ class Images:
     """Images of a data set and their augmentation; each batch is padded when it is made."""
 
     pixels: Tensor  # uint8 (N, H, W, C), on the device, or on the host if they do not fit
-    padding: int
-    flip: bool
+    padding: int  # number of black pixels that are added at each side before a random crop
+    flip: bool  # whether augmentation mirrors half of the images
 
     def fetch(self, rows: Tensor) -> Tensor:
         """Return some images as uint8, on the device of `rows`."""
@@ -106,7 +106,7 @@ class Examples:
         return self.images.augmented(self.rows, generator)
 
     def viewed(self, generator: torch.Generator) -> Examples:
-        """Return examples whose images are augmented once by this call."""
+        """Return the same examples with images that were augmented once, by this call."""
         # Images are augmented in chunks, because augmentation needs a padded copy of them.
         parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
         pixels = torch.cat(parts)
@@ -175,5 +175,5 @@ def _examples(
 
 
 def fits(size: int, device: torch.device) -> bool:
-    """Return whether this number of bytes is at most half of the free memory of a GPU."""
+    """Return whether data of this size take at most half of the free memory of a GPU."""
     return device.type != "cuda" or size <= torch.cuda.mem_get_info(device)[0] / 2

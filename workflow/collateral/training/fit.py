@@ -11,9 +11,9 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from collateral.contract.params import TrainingParams
+from collateral.training.devices import compile_forward
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
     Steps,
     cosine_rate,
@@ -29,7 +29,7 @@ class Best:
     """Keeps the weights of the epoch with the best accuracy on `examples`."""
 
     def __init__(self, model: nn.Module, examples: Examples) -> None:
-        """Start without a best epoch; examples are evaluated later."""
+        """Start without a best epoch; `evaluate` is called after each epoch."""
         self._model = model
         self._examples = examples
         self.score = -1.0
@@ -97,7 +97,7 @@ def _warming(
 def _held_out(
     examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> tuple[Examples, Examples | None]:
-    """Return the training examples, and the held-out examples that select the epoch."""
+    """Return the training examples, and those that select the best epoch; None: no selection."""
     if params.checkpoint == "last":
         return examples, None
     if params.checkpoint == "best_test":

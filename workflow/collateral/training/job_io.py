@@ -25,10 +25,9 @@ from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify, write_record
 from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
 from collateral.results.split import Split
-from collateral.training.devices import choose_device
+from collateral.training.devices import choose_device, describe_numerics, make_deterministic
 from collateral.training.examples import Examples, Task, test_examples, train_examples
 from collateral.training.inference import compute_outputs
-from collateral.training.numerics import describe_numerics, make_deterministic
 from collateral.training.run import Run
 
 COLLAPSE_MARGIN = 0.05  # largest distance of a collapsed model's train accuracy from guessing
@@ -36,7 +35,7 @@ COLLAPSE_MARGIN = 0.05  # largest distance of a collapsed model's train accuracy
 
 @dataclass(frozen=True)
 class Session:
-    """The data set on the device."""
+    """The data set of a job on its device; builds and loads models, and writes records."""
 
     device: torch.device
     data: Dataset
@@ -133,7 +132,7 @@ def write_model(path: Path, model: nn.Module) -> None:
 
 
 def find_status(outputs: ModelOutputs, labels: Labels) -> str:
-    """Return "diverged" for undefined outputs, "collapsed" for guessing, else "ok"."""
+    """Return "diverged" if outputs are not finite, "collapsed" if the model guesses, else "ok"."""
     if not np.isfinite(outputs.train.confidence).all():
         return "diverged"
     accuracy = (outputs.train.prediction == labels.train).mean()
@@ -148,7 +147,7 @@ def write_cost(
     root: Path,
     by_epoch: Sequence[float] = (),
 ) -> None:
-    """Write the cost of this process so far; the record must have been written before."""
+    """Write time and memory of this process so far; the record must have been written before."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = measure_cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
@@ -157,7 +156,7 @@ def write_cost(
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write a safetensors file with normal permissions; `save_file` makes it private."""
+    """Write a safetensors file that others can read, unlike files of safetensors' `save_file`."""
     with atomic(path) as temporary:
         temporary.write_bytes(save(tensors))
 

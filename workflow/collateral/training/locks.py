@@ -23,7 +23,7 @@ _sockets: list[socket.socket] = []  # Open sockets, because closing a socket wou
 def claim(names: Sequence[str], *, slots: int = 1, poll_seconds: float = 1.0) -> int:
     """Lock the first of `names` that is free and return its index; wait if none is free.
 
-    With several `slots`, lock only one of them, so that as many jobs have the same name.
+    If `slots` is above 1, lock only one slot of the name, so that this number of jobs can share it.
     """
     is_waiting = False
     while (place := _lock_first(names, slots)) is None:
@@ -39,7 +39,8 @@ def claim(names: Sequence[str], *, slots: int = 1, poll_seconds: float = 1.0) ->
 def _lock_first(names: Sequence[str], slots: int) -> int | None:
     """Lock the first free name and return its index; None if none is free.
 
-    Jobs that share fill one GPU before the next, so that a job that waits for a whole GPU gets one.
+    Jobs that share GPUs fill one GPU before the next one, so that other GPUs stay free for jobs
+    that need a whole GPU.
     """
     taken = (
         any(map(_lock, _slots(name)[:slots])) if slots > 1 else _lock_all(name) for name in names

@@ -31,7 +31,7 @@ def make_optimizer(
 
 
 def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
-    """Set train mode, precision, and batch norm (frozen or not); return an optimiser."""
+    """Set train mode, precision and, if frozen, eval mode of batch norm; return an optimiser."""
     model.train()
     set_precision(model, params.precision, next(model.parameters()).device)
     if params.batchnorm == "frozen":
@@ -57,7 +57,7 @@ def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
 
 
 def cosine_rate(epoch: int, epochs: int) -> float:
-    """Return the factor of the learning rate in this epoch; it is zero after the last epoch."""
+    """Return the factor of the learning rate in this epoch: 1 in epoch 0, falling towards 0."""
     return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
 
 

@@ -27,7 +27,8 @@ def run_relearning(
 ) -> list[float]:
     """Train on half of the forget set; return the accuracy on the other half after each step.
 
-    The model is changed in place. With one example, the other half is empty, its accuracy NaN.
+    The model is changed in place. If D_f has only one example, the other half is empty and all
+    accuracies are NaN.
     """
     learnt, measured = split_in_half(forget, generator)
     optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
@@ -77,7 +78,8 @@ def run_linear_probe(
 ) -> list[float]:
     """Fit a head on features of retained examples; return its accuracy on each measured set.
 
-    NaN without examples of a retained class, and for a model whose features are not finite.
+    All accuracies are NaN if a feature is not finite or if `retain` has fewer than two classes; the
+    accuracy on an empty set is NaN.
     """
     features, labels = _compute_features(model, retain)
     if not np.isfinite(features).all() or len(np.unique(labels)) < 2:
@@ -101,9 +103,10 @@ def run_resurfacing(
     params: Resurface,
     generator: torch.Generator,
 ) -> Tensor:
-    """Fine-tune on retained examples; return accuracies on each set, (sets, steps + 1).
+    """Fine-tune on retained examples; return the accuracies on each measured set.
 
-    The model is changed in place. The first column is before fine-tuning.
+    The result has one row per set and one column per number in `params.steps`, after a first column
+    for the model before fine-tuning. The model is changed in place.
     """
     optimizer = SGD(
         model.parameters(), params.lr, params.momentum, weight_decay=params.weight_decay, fused=True

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from collateral.contract.rows import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
-from collateral.training.numerics import device_name
+from collateral.training.devices import device_name
 
 LOG = logging.getLogger(__name__)
 # A tracker maps a model to numbers for the history and to tensors to store.
@@ -31,7 +31,7 @@ class Stateful(Protocol):
 
 
 class Run:
-    """Services for a method besides the data; `generator` is its only source of random numbers."""
+    """Everything a method gets besides model and data; `generator` is its only random source."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class Run:
         return saved["epochs_done"], saved["stopped"]
 
     def _take_over(self, devices: list[str]) -> None:
-        """Append the present device to the devices in a loaded checkpoint."""
+        """Take over the devices of a checkpoint; append the present device if it is another one."""
         here = self.devices[-1]
         if devices[-1] != here:
             LOG.warning("begun on %s: the record will say so", devices[-1])

@@ -42,9 +42,9 @@ class Prepared:
     def save(
         self, folder: Path, device: torch.device, root: Path, record: Mapping[str, Any]
     ) -> None:
-        """Write the result of `prepare` and a record to a folder that several jobs can share.
+        """Write the result of `prepare` and a record to a folder.
 
-        These jobs are trials, sweeps and runs.
+        Trials of tuning, runs of sweeps and runs of all seeds can load it from there.
         """
         tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
         write_tensors(tensors, self.tensors)
@@ -64,7 +64,7 @@ class Prepared:
         )
 
     def add_to(self, run: Run) -> None:
-        """Add the numbers, seconds and history of the first phase to a run."""
+        """Add the numbers, seconds and history of `prepare` to the run of `unlearn`."""
         run.reported = {**self.reported, **run.reported}
         for phase, seconds in self.seconds.items():
             run.clock.seconds[phase] += seconds
@@ -120,9 +120,9 @@ class Method:
         tracker: Tracker | None = None,
         skip: str = "",
     ) -> tuple[nn.Module, Run]:
-        """Run the second phase; `inputs` are further arguments of `unlearn`.
+        """Run the second phase; `inputs` are further arguments of the method's `unlearn`.
 
-        With `skip`, a reason, the method does not run.
+        If `skip` gives a reason, the method is skipped for this reason.
         """
         run = self._new_run("unlearn", checkpoints, tracker)
         model = self.load_base()

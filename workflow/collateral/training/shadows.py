@@ -1,4 +1,4 @@
-"""Shadow models: draw their training sets, and compute margins of a model's predictions."""
+"""Shadow models: draw their training sets, unlearn from them, and compute margins."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from collateral.training.run_method import Method
 def draw_membership(num_examples: int, count: int, share: float) -> NDArray[np.bool_]:
     """Draw the training sets of `count` models as a mask, (models, examples).
 
-    Every example is in the training sets of exactly `share` of the models, as in the experiments of
-    LiRA, so that the number of models with and without an example is the same for all examples.
+    Every example is in the training sets of exactly the fraction `share` of the models, as in the
+    experiments of LiRA, so that all examples have the same number of models trained with them.
     """
     rng = np.random.default_rng(derive_seed("shadows", num_examples, count))
     places = rng.random((count, num_examples)).argsort(axis=0)
@@ -49,16 +49,19 @@ class UnlearnedShadow:
     """A shadow model after unlearning."""
 
     margin: torch.Tensor  # (N,), margins of all train examples
-    seconds: dict[str, float]
+    seconds: dict[str, float]  # seconds by phase
     skipped: str  # reason why the method could not run; empty if it ran
-    devices: list[str]
+    devices: list[str]  # names of the devices on which the method ran
     is_untouched: bool = False  # whether its training set contains no example of the forget set
 
 
 def unlearn_shadow(
     method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
 ) -> UnlearnedShadow | None:
-    """Run both phases of a method, or load a finished result; None without forget examples."""
+    """Unlearn the forget set of `method.task` from a shadow model, or load the finished result.
+
+    Return None if the forget set is empty: the shadow model was trained on none of its examples.
+    """
     if not len(method.task.forget):
         return None
     if saved := checkpoints.load(DONE):
@@ -83,7 +86,7 @@ def skip_shadow(shadow: ShadowMargins) -> UnlearnedShadow:
 
 
 def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
-    """Stack the margins of all shadow models; NaN if the method was skipped."""
+    """Stack the margins of all shadow models; `after` is NaN where the method was skipped."""
     after = np.stack([one.margin.numpy() for one in found])
     after[[bool(one.skipped) for one in found]] = np.nan
     return Exposure(

@@ -46,7 +46,7 @@ def describe_file(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
 
 
 def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the names that `rename` replaced, by new name, for the record."""
+    """Return the old name of each weight that `rename` renames, by its new name, for the record."""
     new = rename_all(read_weights(path), rename) if rename else {}
     changed = {name: old for old, name in new.items() if old != name}
     return {NAMES_IN_FILE: changed} if changed else {}
@@ -132,7 +132,10 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
 
 
 def _translate(model: Classifier, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the layout that matches most names of the model, and the translated names."""
+    """Return the name of the public layout that fits best, and the new name of each weight.
+
+    A layout fits best if its translation gives the most names that the model has.
+    """
     own = model.state_dict()
 
     def translate(layout: Names) -> dict[str, str]:

@@ -35,7 +35,7 @@ TRAINING = (
     *("teacher", "train", "tune", "unlearn"),
 )
 NUM_FILES = 3  # standard input, output and error
-SAVING_SECONDS = 30
+SAVING_SECONDS = 30  # time that jobs have to save a checkpoint when the run ends
 STDIN = 0
 DIE_WITH_PARENT = 1  # value of PR_SET_PDEATHSIG in linux/prctl.h
 
@@ -198,6 +198,7 @@ def _run(job: Job, server: int) -> int:
 
 
 def _dies_with(parent: int) -> bool:
+    """Let the kernel kill this process when its parent dies; return False if that fails."""
     is_set = ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL) == 0
     return is_set and os.getppid() == parent  # The parent process may have died before this call.
 

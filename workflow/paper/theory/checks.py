@@ -1,7 +1,7 @@
 """Checks of P1 to P4: the errors of every identity, rate and limit, one row of checks.csv each.
 
-Identities are compared side by side; rates by the slope in a log-log plot; limits of means by
-Student's t.
+Both sides of an identity are compared; a rate of convergence is the slope in a log-log plot; limits
+of means are tested by Student's t.
 """
 
 from typing import NamedTuple
@@ -27,9 +27,8 @@ TOLERANCES = {
     "P4.3 residual by the cosine": 1e-12,
     "P4.3 bound on the deviation": 1e-12,
 }
-NUM_POINTS = np.array(
-    [200, 2_000, 20_000]
-)  # numbers of training points, for the convergence rate of the remainder of Proposition 1
+# Numbers of training points for which the convergence rate of Proposition 1 is measured.
+NUM_POINTS = np.array([200, 2_000, 20_000])
 # Weight decays for which the convergence rate of Proposition 3 is measured.
 LAMBDAS = 10.0 ** -np.arange(2, 11)
 

@@ -55,7 +55,7 @@ QUERIES = 10_000
 
 
 def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
-    """Run gradient ascent (Proposition 1) as in figure 2, left; of the mean loss: eta = lr / n."""
+    """Run gradient ascent (Proposition 1) as in figure 2, left, on the mean loss: eta = lr / n."""
     n, d, lr, T = ASCENT
     X, eta = rng.standard_normal((runs, n, d)), lr / n
     x_f, x_q = X[:, 0], X[:, 1:]
@@ -91,7 +91,7 @@ def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Arr
 
 
 def _scalings(x_f: Array, setting: Setting) -> dict[str, Estimate]:
-    """Return, by step size, the growth of x_f's residual, and the largest run's share."""
+    """Return, for each step size, how the residual of x_f grows, and the largest run's fraction."""
     n, d, lr, T = setting
     findings = {}
     choices = {"lr": lr, "lr / mean |x|^2": lr / d, "lr / n": lr / n}

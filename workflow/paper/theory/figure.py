@@ -86,7 +86,7 @@ def _draw_means(ax: Axes, points: pd.DataFrame, panel: str, colour: str) -> None
 
 
 def draw_retain_residual(axes: Sequence[Axes], points: pd.DataFrame) -> None:
-    """Draw the residual after retain fine-tuning, and the distance to the limit by lambda."""
+    """Draw the logit error of retain fine-tuning (left), and its convergence as lambda falls."""
     _draw_residual(axes[0], points)
     _draw_rate(axes[1], points)
 

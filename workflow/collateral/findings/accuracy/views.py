@@ -1,4 +1,4 @@
-"""Plot of the affected classes: each run's accuracies minus those of the reference."""
+"""Plot of each run's accuracies on the affected classes, minus those of the reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ NOISE_CAPTION = " Grey: where 95 % of differences between retrainings lie."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the bar plot of the affected classes, if there are runs."""
+    """Yield the bar plot of accuracies on the affected classes, if there are runs to draw."""
     if not find_looks(cell) or set(RATES).isdisjoint(cell.metrics(cell.reference)):
         return
     panel, reference = _panel(cell), cell.reference_label

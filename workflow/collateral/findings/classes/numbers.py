@@ -1,4 +1,4 @@
-"""Loss of accuracy of every other class, its similarity to the deleted classes, and the slope."""
+"""Accuracy that the remaining classes lose, and its slope over similarity to deleted classes."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from collateral.results.split import Split
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield similarities, drops and slopes; no rows unless whole classes are deleted."""
+    """Yield class similarities, accuracy drops and slopes, if whole classes are deleted."""
     others = other_classes(cell.labels, cell.split)
     if not others:
         return
@@ -41,7 +41,7 @@ def _accuracies(cell: CellResults, result: Result) -> NDArray[np.float64]:
 
 
 def _measure_drops(cell: CellResults, result: Result) -> dict[str, float]:
-    """Return Retrain's accuracy minus the run's for each class, by name."""
+    """Return Retrain's accuracy minus the run's on each class's test examples, by class name."""
     retrained = cell.retrain(result.seed)
     drops = _accuracies(cell, retrained) - _accuracies(cell, result)
     is_lost = result.is_diverged or retrained.is_diverged
@@ -52,11 +52,11 @@ def _measure_drops(cell: CellResults, result: Result) -> dict[str, float]:
 
 
 def _measure_noise(cell: CellResults) -> dict[str, float]:
-    """Return the standard deviation of each class's drop between retrainings, by name."""
+    """Return the standard deviation of each class's accuracy drop between retrainings, by name."""
     sound = [_accuracies(cell, r) for r in cell.retrained() if not r.is_diverged]
     noise = {}
     for c, name in enumerate(cell.labels.class_names):
-        # A class has the same examples in every seed, so all rows of `profiles` are equal.
+        # All seeds have the same test examples of a class, so all rows of `profiles` are equal.
         rates = np.reshape([rates[c] for rates in sound], (1, -1, 1))
         profiles = np.broadcast_to(rates, (len(sound), len(sound), 1))
         noise[name] = float(difference_sd(profiles)[0])

@@ -1,4 +1,4 @@
-"""Table and plot of the accuracy that other classes lose if whole classes are deleted."""
+"""Table and plot of the accuracy that the remaining classes lose if whole classes are deleted."""
 
 import math
 from collections.abc import Iterator
@@ -36,30 +36,31 @@ PLOT_CAPTION = (
 )
 MOST_COLUMNS = 4  # maximum number of panels in a row
 MOST_NAMES = 12  # maximum number of classes named in a panel: those with the largest loss or gain
-# Axis limit in points; intervals are cut there, because no difference exceeds 100 points.
+# Limit of the y axis in points; intervals are cut there: no difference exceeds 100 points.
 MOST = 105.0
-NOISE_WIDTH = 0.02  # half the width of the grey bar behind a class, as a share of the axis length
+NOISE_WIDTH = 0.02  # half the width of the grey bar behind a class, as a fraction of the x axis
 FIT = Look(DARK, dash="dashed", is_control=True)
 
 
 @dataclass(frozen=True)
 class Points:
-    """The other classes sorted by similarity; means over seeds, in points except similarity."""
+    """The remaining classes, sorted by similarity; means over seeds, accuracy drops in points."""
 
     names: list[str]
     similarity: NDArray[np.float64]
     drop: NDArray[np.float64]
     error: NDArray[np.float64]  # half-width of the 95 % interval; NaN with one seed
-    noise: NDArray[np.float64]  # 95 % of the differences between retrainings are smaller than this
+    # 95 % of the differences between two retrainings are smaller than this.
+    noise: NDArray[np.float64]
 
 
 def find_other_classes(cell: CellTable) -> list[str]:
-    """Return the names of the other classes; empty if no whole class is deleted."""
+    """Return the names of the classes that were not deleted; empty if no whole class is deleted."""
     return cell.indices(cell.reference, "class_similarity")
 
 
 def find_points(cell: CellTable, run: str) -> Points:
-    """Return the classes that have both a similarity and an accuracy drop (neither is NaN)."""
+    """Return the classes whose similarity and accuracy drop are both defined (not NaN)."""
     names, factor = find_other_classes(cell), find_metric("class_drop").factor
     reach = factor * t_quantile(len(cell.seeds))
     drops = [factor * cell.values(run, "class_drop", at=name) for name in names]
@@ -77,7 +78,7 @@ def find_points(cell: CellTable, run: str) -> Points:
 
 
 def shorten_names(names: list[str]) -> list[str]:
-    """Remove the common prefix of all names: digit_3 and digit_8 become 3 and 8."""
+    """Remove the prefix that all names share: digit_3 and digit_8 become 3 and 8."""
     parts = [name.rpartition("_") for name in names]
     is_shared = len({head for head, _, _ in parts}) == 1
     return [tail for _, _, tail in parts] if is_shared else names
@@ -107,7 +108,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _make_columns(cell: CellTable) -> list[Column]:
-    """Return the columns of similarity, of the loss of every run, and of the noise."""
+    """Return the columns: the similarity, the accuracy drop of every run, and the noise floor."""
     return [
         Column("class_similarity", heading="Similarity", spread=lambda values: math.nan),
         *(
@@ -127,7 +128,7 @@ def _show_chance(row: TableRow) -> Field:
 
 
 def _show_slope(cell: CellTable, run: str) -> Field:
-    """Return the field of a run's slope and interval; it has no number to sort by."""
+    """Return the table entry of a run's slope and its interval; it has no number to sort by."""
     field = Column("class_slope", ends="").field(TableRow(cell, run, "Slope"))
     return Field(field.value, source=field.source, also=field.also)
 
@@ -143,7 +144,7 @@ def _make_records(cell: CellTable) -> Iterator[dict[str, Any]]:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield one panel per method and control, if whole classes are deleted."""
+    """Yield a plot with one panel per method and control, if whole classes are deleted."""
     runs = list(find_looks(cell))
     if not runs or not find_other_classes(cell):
         return
@@ -177,7 +178,7 @@ def _panel(cell: CellTable, run: str, title: str) -> Panel:
 
 
 def _classes(cell: CellTable, run: str, points: Points) -> Series:
-    """Return one point per class; the classes with the largest changes are named."""
+    """Return one point per class; the classes with the largest accuracy changes are named."""
     named = set(np.argsort(-abs(points.drop), kind="stable")[:MOST_NAMES].tolist())
     texts = shorten_names(points.names)
     return Series(
@@ -206,7 +207,7 @@ def _fit(cell: CellTable, run: str, points: Points) -> Iterator[Series]:
 
 
 def _noise_bars(panel: Panel, points: Points) -> list[Band]:
-    """Return one grey bar per class: the noise between classes is not defined."""
+    """Return one grey bar per class: the range of 95 % of the differences between retrainings."""
     left, right = fit_x(panel)
     half = NOISE_WIDTH * (right - left)
     return [

@@ -1,4 +1,4 @@
-"""Seconds and memory from cost.json of runs, tuning and support sizes, compared with Retrain."""
+"""Seconds and memory of runs, tuning and support sizes (from cost.json), compared with Retrain."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the numbers of a cost.json; NaN for numbers that were not measured."""
+    """Yield the numbers of one cost.json file; NaN for numbers that were not measured."""
     totals = {
         "rte": "total_seconds",
         "peak_rss_mb": "peak_rss_mb",
@@ -50,7 +50,7 @@ def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return the device of a run, with CPU threads and low precision; empty if it is not known."""
+    """Return the device of a run, with CPU threads and with its precision if it is not float32."""
     if "weights" in record:  # weights from the user have no device
         return "" if cost.get("total_seconds") is None else f"as {STATED}"
     kind = str(cost.get("device", ""))
@@ -61,7 +61,7 @@ def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 
 def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
-    """Yield each run's share of Retrain's time, and the number of deletions until it saves time."""
+    """Yield each run's fraction of Retrain's time, and the deletions from which it saves time."""
     by_run: dict[str, list[Result]] = {}
     for result in cell.all_results():
         by_run.setdefault(result.run, []).append(result)
@@ -79,7 +79,7 @@ def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
 
 
 def _tuning_seconds(cell: CellResults, method: str) -> float:
-    """Return the seconds of tuning and of its teacher; NaN on another device than Retrain's."""
+    """Return the seconds of tuning and of its teacher; NaN if Retrain ran on another device."""
     costs = [cell.tuning_cost(method), *cell.teacher_costs(method)]
     # Tuning records do not name the GPU model, so devices are compared without records.
     retrain_devices = {name_device(result.cost(), {}) for result in cell.retrained()}
@@ -88,7 +88,7 @@ def _tuning_seconds(cell: CellResults, method: str) -> float:
 
 
 def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
-    """Return the number of deletions after which the saved time equals tuning's; NaN if never."""
+    """Return the number of deletions that save as much time as tuning took; NaN if none does."""
     return tuning / (retrain - seconds) if seconds < retrain else math.nan
 
 

@@ -1,4 +1,4 @@
-"""Table of the time and memory of every run, and of the deletions until a method saves time."""
+"""Table of every run's time and memory, and of the number of deletions until it saves time."""
 
 import math
 from collections.abc import Iterator
@@ -103,7 +103,7 @@ def _show_share(row: TableRow) -> Field:
 
 
 def _show_paying(row: TableRow) -> Field:
-    """Return the number of deletions after which a method takes less total time than Retrain."""
+    """Return the table entry: the number of deletions from which a method takes less total time."""
     share = row.cell.number(row.run, "rte_share")
     if row.cell.kinds[row.run] != "method" or math.isnan(share):
         return Field(EMPTY)
@@ -121,7 +121,7 @@ def _phase_columns(cell: CellTable, run: str) -> list[Column]:
 
 
 def _phase_grid(phases: list[tuple[TableRow, list[Column]]]) -> list[Grid]:
-    """Return a grid with the seconds of each run's phases as text; None if no run has phases."""
+    """Return a grid with the seconds of each run's phases as text; no grid if no run has phases."""
     lines = [Line(row.label, [_show_phases(row, columns)]) for row, columns in phases if columns]
     return [Grid("Run", ["Phases (s)"], [lines], is_prose=True)] if lines else []
 

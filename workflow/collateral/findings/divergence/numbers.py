@@ -25,7 +25,7 @@ KEYS: list[Key] = [(m, name, at) for m in METRICS for name, parts in PARTS.items
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
-    """Yield the means of every run that is not in a sweep: on each subset, near and far."""
+    """Yield mean divergences and agreement of all runs outside sweeps, by subset, near and far."""
     retrained = list(cell.retrained())
     followers = [*retrained[1:], retrained[0]]
     for reference, follower in zip(retrained, followers, strict=True):
@@ -39,7 +39,7 @@ def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
 def _measure(
     cell: CellResults, reference: Result, other: Result, read_reference: Callable[[], ModelOutputs]
 ) -> Iterator[Row]:
-    """Yield the means of one run; undefined if one of the two models diverged."""
+    """Yield the means of `other` compared with `reference`; NaN if one of the two runs diverged."""
     found: dict[Key, float] = {}
     if not (reference.is_diverged or other.is_diverged or other is reference):
         is_near = {name: near[cell.row(reference.seed)] for name, near in cell.near.items()}
@@ -58,7 +58,7 @@ def _read_outputs(result: Result) -> ModelOutputs:
 def _compare(
     cell: CellResults, retrained: ModelOutputs, own: ModelOutputs
 ) -> dict[str, dict[str, Floats]]:
-    """Return divergences and agreement of every example, by metric and subset."""
+    """Return divergences and agreement of two models on every example, by metric and subset."""
     pairs = ((retrained.train, own.train), (retrained.test, own.test))
     by_example = [
         (*divergences(a.logits, b.logits), a.prediction == b.prediction) for a, b in pairs

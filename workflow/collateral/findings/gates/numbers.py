@@ -1,4 +1,4 @@
-"""Numbers for the sanity checks: from the split, the records, the outputs and copies of images."""
+"""Numbers for the sanity checks: of the split, of Retrain's training, of copied images."""
 
 import math
 from collections.abc import Iterator
@@ -20,6 +20,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield from _describe_retrain(cell)
     for metric, value in count_copies(cell).items():
         yield Row(cell.reference, metric, value)
+    column = cell.labels.test_columns.get(cell.split.chosen.get("column", ""))
+    if column is not None:
+        is_same = np.isin(column.astype(str), [str(value) for value in cell.split.chosen["is"]])
+        yield Row(cell.reference, "forgotten_in_test", float(is_same.sum()))
 
 
 def _describe_retrain(cell: CellResults) -> Iterator[Row]:
@@ -62,7 +66,7 @@ def smallest_batch(cell: CellResults, retrained: Result) -> int:
 
 
 def confidence_distance(base: Result | None, retrained: Result) -> float:
-    """Return the mean |difference| of the confidences of base and Retrain; NaN if undefined."""
+    """Return the mean |confidence of the base model - confidence of Retrain|; NaN if undefined."""
     if base is None or base.is_diverged or retrained.is_diverged:
         return math.nan
     sets = ((base.train, retrained.train), (base.test, retrained.test))
@@ -70,7 +74,7 @@ def confidence_distance(base: Result | None, retrained: Result) -> float:
 
 
 def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
-    """Return Retrain's accuracy minus the base's on test examples of unaffected classes."""
+    """Return Retrain's accuracy minus the base model's on test examples of unaffected classes."""
     is_unaffected = ~np.isin(cell.labels.test, cell.split.affected)
     if base.is_diverged or retrained.is_diverged:
         return math.nan
@@ -80,7 +84,7 @@ def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
 
 
 def count_copies(cell: CellResults) -> dict[str, float]:
-    """Return the numbers of forgotten images with a copy; NaN if copies were not searched."""
+    """Return the numbers of forgotten images with a retained copy; NaN if none was searched."""
     found, size = cell.neighbours.copies, cell.neighbours.image_size
     side = math.nan if size is None else float(min(size))
     if found is None:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
 
 SUBSETS = ("retain", "test")
-MISSING = ("", "nan", "<NA>")  # texts of a missing value; missing values form no group
-# Measures that are rates, which one example changes by 1 / (number of examples).
+# Texts of a missing value; examples with a missing value are in no group.
+MISSING = ("", "nan", "<NA>")
+# Measures that are rates: one more wrong example changes them by 1 / (number of examples).
 RATES = ("group_error", "group_missed", "group_alarm")
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _find_places(cell: CellResults) -> Iterator[Place]:
-    """Yield four parts of each group: near, far, of the class `positive`, of other classes."""
+    """Yield four parts of each group: near and far examples, positives, and negatives."""
     labels, retain = cell.labels, cell.split.retain
     columns = {
         "retain": {name: column[retain] for name, column in labels.columns.items()},
@@ -88,9 +89,9 @@ def _find_places(cell: CellResults) -> Iterator[Place]:
 
 
 def find_positive(cell: CellResults) -> list[int]:
-    """Return the index of the class `positive`, if the config has one.
+    """Return the index of the config's class `positive` as a list; empty if the config has none.
 
-    A number is an index, unless a class has that name.
+    A number is the name of a class if a class has that name, and otherwise an index.
     """
     names = cell.labels.class_names
     try:
@@ -123,7 +124,7 @@ def _make_rows(result: Result, places: Sequence[Place], values: Floats) -> Itera
 
 
 def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, Floats]]:
-    """Return by subset the numbers of each example whose means are the measures."""
+    """Return, by subset and measure, one number per example; a measure is the mean of a group."""
     labels, both = cell.sets(cell.labels.train, cell.labels.test), (result.train, result.test)
     predictions = cell.sets(*(outputs.prediction for outputs in both))
     confidences = cell.sets(*(_find_confidence(outputs.logits) for outputs in both))
@@ -146,7 +147,7 @@ def _find_confidence(logits: NDArray[np.float16]) -> Floats:
 
 
 def _binned_errors(result: Result, place: Place, by_example: dict[str, Floats]) -> Iterator[Row]:
-    """Yield the binned calibration errors of a group that is large enough."""
+    """Yield the binned calibration errors of a group with enough examples."""
     if len(place.members) < calibration.LEAST_EXAMPLES:
         return
     is_correct = by_example["group_error"][place.members] == 0
@@ -162,7 +163,7 @@ def _test_gaps(run: str, places: Sequence[Place], gaps: Floats) -> Iterator[Row]
         sizes = np.array([len(places[i].members) for i in chosen])
         mean = np.array([mean_of_defined(values) for values in gaps[chosen]])
         _, variance, count = moments(gaps[chosen])
-        # If all seeds are equal, the variance is set as if one seed differed by one example.
+        # If all seeds have equal gaps, the variance is set as if one seed differed by one example.
         least = 1 / sizes**2 / count if measure in RATES else 0.0
         contrast = Contrast(mean, np.sqrt(np.maximum(variance, least) / count), count - 1)
         low, high = contrast.interval(holm_levels(contrast.p))

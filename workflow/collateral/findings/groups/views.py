@@ -1,4 +1,4 @@
-"""Tables and sentence: which groups lose against Retrain, near the forget set and far from it."""
+"""Tables and sentence: which groups lose accuracy against Retrain, near the forget set and far."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
-    """Yield the subsets and parts that have a tested group."""
+    """Yield the subsets and parts (near, far) in which at least one group is tested."""
     for subset in SUBSETS:
         tested = _find_groups(cell, measure, subset)
         for part in (NEAR, FAR) if measure in ("group_error", "group_confidence") else ("",):
@@ -79,7 +79,7 @@ def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
 def _find_groups(
     cell: CellTable, measure: str, subset: str, *, is_tested: bool = True
 ) -> dict[str, int]:
-    """Return the number of examples of each group that is tested, or too small, by place."""
+    """Return the tested groups, or those too small for a test, with their numbers of examples."""
     count = MEASURES[measure][2]
     found = {
         at: int(cell.number(cell.reference, count, subset, at))
@@ -91,7 +91,7 @@ def _find_groups(
 def _make_grid(
     cell: CellTable, measure: str, subset: str, part: str
 ) -> tuple[Grid, list[dict[str, object]]]:
-    """Return one row per group, with its size, Retrain's value and the gap of every run."""
+    """Return the grid of a part, with one row per group, and its records for the CSV file."""
     places = [at for at in _find_groups(cell, measure, subset) if at.endswith(part)]
     rows = [TableRow(cell, cell.reference, at.removesuffix(f" {part}"), at) for at in places]
     gaps = [
@@ -116,7 +116,7 @@ def _make_grid(
 
 
 def _show_gap(run: str, metric: tuple[str, str], row: TableRow) -> Field:
-    """Return the field of a gap; † if its interval includes zero, or if it has none."""
+    """Return the table entry of a gap; with † if its interval includes zero or is undefined."""
     name, subset = metric
     value, low, high = (
         row.cell.number(run, f"{name}{ending}", subset, row.at) for ending in ("", "_low", "_high")
@@ -160,7 +160,7 @@ def words(cell: CellTable) -> str:
 
 
 def _find_lost(cell: CellTable, run: str) -> list[str]:
-    """Return the groups whose loss by a run is beyond chance, with the loss."""
+    """Return, as texts, the groups that lose accuracy beyond chance by a run, with their losses."""
     metric, found = find_metric("group_error_gap"), []
     for subset, text in SUBSETS.items():
         for at in _find_groups(cell, "group_error", subset):

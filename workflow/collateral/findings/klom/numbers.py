@@ -29,7 +29,7 @@ def _measure(
     results: Sequence[Result],
     read_retrained: Callable[[], tuple[BySet, BySet]],
 ) -> Iterator[Row]:
-    """Yield the means of one run by part."""
+    """Yield the mean KLOM of one run on each subset, and on its near and far examples."""
     metric, (retrained, found) = "klom_retrain", read_retrained()
     if run != cell.reference:
         own = _margins_by_set(cell, results)
@@ -40,7 +40,7 @@ def _measure(
 
 
 def _measure_retrain(cell: CellResults) -> tuple[BySet, BySet]:
-    """Return Retrain's margins and its KLOM against itself, by subset."""
+    """Return Retrain's margins, and each example's KLOM of Retrain against Retrain, by subset."""
     retrained = _margins_by_set(cell, cell.retrained())
     return retrained, {name: klom(of_set, of_set) for name, of_set in retrained.items()}
 

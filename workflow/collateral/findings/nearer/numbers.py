@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of every run, if the control `original` gives the base's outputs."""
+    """Yield the numbers of every run, if the control `original` (the base model) is a run."""
     if ORIGINAL not in cell.runs:
         return
     yield Row(cell.reference, "nearer_examples", float(len(_compared_examples(cell))))
@@ -41,7 +41,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
-    """Yield relative MMD of every run, and the bandwidth; the run of Retrain is the next seed's."""
+    """Yield bandwidth and relative MMD by seed; Retrain's is that of the next seed's Retrain."""
     for retrained, following in zip(cell.retrained(), _shift(cell.retrained()), strict=True):
         seed = retrained.seed
         reference, base = (
@@ -57,7 +57,7 @@ def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
 
 
 def _shift(retrained: list[Result]) -> list[Result]:
-    """Return at each seed the Retrain of the next seed."""
+    """Return for each seed the Retrain of the next seed; for the last seed, that of the first."""
     return [*retrained[1:], retrained[0]]
 
 

@@ -64,7 +64,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence with the methods on each side; empty without numbers."""
+    """Return a sentence: which methods are nearer to Retrain, and which to the base model."""
     count = cell.number(cell.reference, "nearer_examples")
     if math.isnan(count):
         return ""
@@ -85,7 +85,7 @@ def _low(cell: CellTable, run: str) -> float:
 
 
 def _side(cell: CellTable, run: str) -> str:
-    """Return the model whose outputs are nearer, if the interval excludes zero."""
+    """Return `retrain` or `base`, whichever is nearer; `unknown` if the interval includes zero."""
     if _low(cell, run) > 0:
         return "retrain"
     return "base" if cell.number(run, "nearer_high") < 0 else "unknown"

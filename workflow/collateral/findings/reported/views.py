@@ -19,7 +19,7 @@ ESTIMATE = "A teacher's accuracy on the forget set is an estimate of Retrain's U
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one row per run and reported number, if any run reports one."""
+    """Yield a table with one row per run and reported number, if any run reports a number."""
     found = [
         (row, Column(name)) for row in all_rows(cell) for name in _find_reported(cell, row.run)
     ]

@@ -15,7 +15,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:
-    """Yield each method's number of wins and its ranks by each gap; no rows for a single cell."""
+    """Yield each method's wins and ranks by each average gap, if there are several cells."""
     if len(table.cells) < 2:
         return
     methods = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
@@ -32,8 +32,8 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
 def _collect_gaps(
     cells: Sequence[CellTable], methods: Sequence[str], gap: str
 ) -> NDArray[np.float64]:
-    """Return the gap of every method (columns) in every cell (rows); NaN if it is not ranked."""
-    # Gaps are rounded, so that gaps that differ by rounding errors only are equal.
+    """Return gaps (cells, methods); NaN where a method is not ranked."""
+    # Gaps are rounded, so that gaps that differ only by floating-point errors are equal.
     return np.array([[_ranked_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
 
 

@@ -42,8 +42,8 @@ NOISE_HEADINGS = (
     *("Teachers", "Teacher UA", "by teacher", "UA", "by teacher", "by seed", "r"),
     "Teacher's epochs",
 )
-NOISE_METRICS = ("teacher_ua", "teacher_epochs", "ua")  # metrics that the columns of the table need
-# Metrics of each kind of plot. A reported metric that does not change over the sweep is left out.
+NOISE_METRICS = ("teacher_ua", "teacher_epochs", "ua")  # metrics from which the table is computed
+# Metrics of each kind of plot. Reported metrics are left out if none changes over the sweep.
 KINDS = {
     "standard": TERMS["avg_gap"],
     "affected": TERMS["avg_gap_affected"],
@@ -82,7 +82,7 @@ class TeacherNoise:
 
 
 def find_teacher_noise(cell: CellTable) -> list[TeacherNoise]:
-    """Return one entry per sweep of teacher seeds with at least two complete teachers."""
+    """Return the sweeps of teacher seeds with at least two teachers without missing values."""
     found = [_read_noise(cell, sweep) for sweep in cell.plan.sweeps if sweep.key == TEACHER_SEED]
     return [noise for noise in found if len(noise.teacher) > 1]
 
@@ -107,7 +107,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
-    """Return the columns of a sweep's table: both gaps, and metrics that the method reports."""
+    """Return the layout of a sweep's table: gaps, their terms, and reported metrics."""
     reported = {metric for run in sweep.values for metric in cell.metrics(run)}
     return Comparison(
         f"sweep-{sweep.name}",
@@ -156,7 +156,7 @@ def _make_noise_fields(record: dict[str, Any], noise: TeacherNoise) -> list[Fiel
 
 
 def _find_sources(name: str, noise: TeacherNoise) -> dict[str, Any]:
-    """Return the sources of a field: the runs of all teachers, or the method's own run."""
+    """Return the source links of a table entry: runs of all teachers, or the method's own run."""
     metric = next((known for known in NOISE_METRICS if name.startswith(known)), "")
     runs = [noise.sweep.own] if name.endswith("by_seed") else list(noise.sweep.values)
     if not metric:
@@ -255,7 +255,7 @@ def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
 
 
 def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
-    """Return the metrics to draw by kind of plot; empty for fewer than two numeric values."""
+    """Return the metrics of each kind of plot; empty if the sweep has fewer than two numbers."""
     if len(sweep.numbers) < 2:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
@@ -270,6 +270,6 @@ def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
 
 
 def _known(cell: CellTable, sweep: Sweep, metric: str) -> NDArray[np.float64]:
-    """Return the values (runs, seeds) of the runs whose values are all defined."""
+    """Return a metric's values (runs, seeds), without runs that have an undefined value."""
     values = [cell.values(run, metric) for run in sweep.numbers]
     return np.array([of_run for of_run in values if not np.isnan(of_run).any()])

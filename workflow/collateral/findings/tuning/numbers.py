@@ -14,7 +14,7 @@ from collateral.results.layout import is_sweep
 TrialRow = Mapping[str, str]  # one row of trials.csv
 COMPARED = TERMS["avg_gap"]
 TEACHER_UA = "teacher_ua"
-# Fields of a trial that selection rules use, besides the teacher's UA.
+# Columns of trials.csv that selection rules use, besides the teacher's UA.
 RULE_FIELDS = ("ua", "ra", "ra_affected", "num_affected")
 
 
@@ -32,7 +32,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def find_teacher_ua(cell: CellResults) -> float:
-    """Return the UA of LTD's teacher for the first seed, or of another run's teacher; else NaN."""
+    """Return the UA of LTD's teacher in the first seed, else of another run's teacher, else NaN."""
     runs = [result for result in cell.results() if result.seed == cell.seeds[0]]
     reported = {result.run: result.record.get("extra", {}) for result in runs}
     known = {
@@ -44,7 +44,7 @@ def find_teacher_ua(cell: CellResults) -> float:
 
 
 def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
-    """Return gaps and numbers of one method's trials; `retrained` has Retrain's metrics."""
+    """Return gaps of the chosen, default and nearest trial; `retrained` has Retrain's metrics."""
     gaps = [trial_gap(trial, retrained) for trial in trials]
     candidates = [i for i, trial in enumerate(trials) if _is_candidate(trial)]
     chosen = next(i for i, trial in enumerate(trials) if trial["is_chosen"] == "True")
@@ -90,7 +90,7 @@ def _is_candidate(trial: TrialRow) -> bool:
 
 
 def _read_trial(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
-    """Return the fields of a trial that selection rules use, as floats."""
+    """Return the columns of a trial that selection rules use, as floats."""
     # Trials of an older cache have no `num_affected`.
     fields = {name: float(trial.get(name) or math.nan) for name in RULE_FIELDS}
     return {**fields, TEACHER_UA: float(trial[TEACHER_UA] or teacher_ua)}

@@ -73,7 +73,7 @@ def _describe_trial(row: TableRow, column: Column) -> str:
 
 
 def _make_column(metric: str) -> Column:
-    """Return the column of a metric; for a number of a trial, it shows the trial's parameters."""
+    """Return the column of a metric; if the metric is a trial's number, it shows its parameters."""
     column = Column(metric)
 
     def show_trial(row: TableRow) -> Field:
@@ -86,7 +86,7 @@ COLUMNS = [_make_column(metric) for metric in METRICS]
 
 
 def _fields_across(row: TableRow) -> list[Field]:
-    """Return the fields of one row of the table over cells, with the cell in their sources."""
+    """Return a row's entries in the table over cells; their source links name the row's cell."""
     fields = [column.field(row) for column in COLUMNS]
     return [
         replace(field, source=field.source and replace(field.source, cell=row.cell.name))

@@ -100,13 +100,13 @@ def pooled_tpr(ratios: Floats, is_in: Mask) -> float:
 
 
 def _tpr_row(run: str, metric: str, part: Part, found: Attack) -> Iterator[Row]:
-    """Yield the TPR of a part, except for a bin, which has too few examples."""
+    """Yield the TPR on a part of the training set; none on a bin, which has too few examples."""
     if not isinstance(part[1], int):
         yield Row(run, metric, found.tpr, set=part[0], at=part[1])
 
 
 def _mean_rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[Row]:
-    """Yield the mean over models, and its 95 % interval clipped to [0, 1]."""
+    """Yield the mean AUC over shadow models, and its 95 % interval clipped to [0, 1]."""
     known = by_model[~np.isnan(by_model)]
     low, high = np.clip(interval(known), 0, 1) if len(known) > 1 else (math.nan, math.nan)
     ends = {"": known.mean() if len(known) else math.nan, "_low": low, "_high": high}
@@ -117,7 +117,7 @@ def _mean_rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[
 def compare_rows(
     metric: str, part: Part, by_run: Mapping[str, Floats], null: float
 ) -> Iterator[Row]:
-    """Yield each run's mean over models and its interval, tested against the value `null`.
+    """Yield each run's mean over shadow models, and its interval from a test against `null`.
 
     Intervals of several runs are adjusted by Holm, except in a bin.
     """

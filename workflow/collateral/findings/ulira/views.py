@@ -84,7 +84,7 @@ def find_exposed(cell: CellTable) -> list[str]:
 
 
 def find_attacked(cell: CellTable) -> list[str]:
-    """Return the methods whose shadow models have an AUC in at least one part."""
+    """Return the methods that have an AUC on forgotten, near or far examples."""
     return [
         run
         for run in find_exposed(cell)
@@ -113,7 +113,7 @@ def _make_columns(cell: CellTable) -> Iterator[Column]:
 
 
 def _show_change(column: Column, row: TableRow) -> Field:
-    """Return the field of a change, marked unless its interval excludes zero."""
+    """Return the table entry of a change; with † if its interval includes zero or is undefined."""
     low, high = column.interval(row)
     return replace(column.field(row), is_chance=not (low > 0 or high < 0))
 
@@ -131,7 +131,7 @@ def _has_rate(cell: CellTable) -> bool:
 
 
 def _make_records(row: TableRow, metrics: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield one record per metric, set and part, including bins."""
+    """Yield one record per metric, subset and part of the subset, including bins."""
     for metric in metrics:
         for name in ("forget", "retain"):
             for at in row.cell.indices(row.run, metric, name):
@@ -190,7 +190,7 @@ def _describe_forgotten(cell: CellTable, rows: list[TableRow]) -> str:
 
 
 def _with_interval(column: Column, rows: list[TableRow]) -> list[TableRow]:
-    """Return the rows whose interval is defined."""
+    """Return the rows whose interval of this column is defined."""
     return [row for row in rows if math.isfinite(column.interval(row)[0])]
 
 

@@ -24,6 +24,7 @@ from collateral.findings.verdict import (
 )
 from collateral.metrics.equivalence import is_beyond
 from collateral.metrics.statistics import mean_of_defined
+from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable
 
 # Names of the two kinds of test; the names of a test's metrics begin with them.
@@ -48,8 +49,11 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    title: str  # the verdict as shown to readers; "cannot tell" includes the number of seeds
+    # The verdict as readers see it: "cannot tell" with the number of seeds, "hurt everyone" with a
+    # note if the base model has the same loss.
+    title: str
     sentence: str
+    is_of_base: bool = False  # whether the harm is a loss that the base model has too
 
 
 def find_verdict(cell: CellTable, run: str) -> str:
@@ -61,10 +65,14 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
     """Yield the verdict on every method, in the order of the config; none if a check is red."""
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
+            is_of_base = verdict == HURT_FAR and all(
+                _is_loss_of_base(cell, run, at) for at in _find_far_losses(cell, run)
+            )
             count = len(cell.seeds)
-            seeds = f" ({count} seed{'s' * (count != 1)})" if verdict == UNDECIDED else ""
+            note = f" ({count} seed{'s' * (count != 1)})" if verdict == UNDECIDED else ""
+            title = f"{verdict}{' (the base model too)' if is_of_base else note}"
             sentence = _name_look(cell, run) + SENTENCES[verdict](cell, run)
-            yield MethodVerdict(run, cell.labels[run], verdict, f"{verdict}{seeds}", sentence)
+            yield MethodVerdict(run, cell.labels[run], verdict, title, sentence, is_of_base)
 
 
 def _name_look(cell: CellTable, run: str) -> str:
@@ -91,6 +99,12 @@ def _find_far_losses(cell: CellTable, run: str) -> list[str]:
         if _is_found(cell, run, at)
         and is_beyond(cell.number(run, DIFFERENCE, at=at), cell.number(run, "margin", at=at))
     ]
+
+
+def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
+    """Tell whether the base model has the loss too: a run's loss is no larger beyond the margin."""
+    own, base = (cell.number(one, DIFFERENCE, at=at) for one in (run, ORIGINAL))
+    return base > 0 and not is_beyond(own - base, cell.number(run, "margin", at=at))
 
 
 def _is_found(cell: CellTable, run: str, at: str) -> bool:
@@ -140,7 +154,7 @@ def _hurt(cell: CellTable, run: str) -> str:
     p = _p(max(cell.number(run, f"{DIFFERENCE}_p", at=at) for at in ("near", "damage")))
     return (
         f"The nearest retained examples lose {near} points against Retrain, which is {damage} "
-        f"points more than all others ({p})."
+        f"points more than all others ({p}){_compare_with_base(cell, run, 'near')}."
     )
 
 
@@ -152,9 +166,18 @@ def _hurt_far(cell: CellTable, run: str) -> str:
     places = {"far": "retained", "far_test": "test"}
     parts = [
         f"{_with_interval(cell, run, at)} points on {places[at]} examples ({_p_of(cell, run, at)})"
+        f"{_compare_with_base(cell, run, at)}"
         for at in _find_far_losses(cell, run)
     ]
     return f"Loss against Retrain far from the forget set: {', '.join(parts)}."
+
+
+def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
+    """Return how much of a loss the base model has too; empty if it has none, or is not known."""
+    base = cell.number(ORIGINAL, DIFFERENCE, at=at)
+    if _is_loss_of_base(cell, run, at):
+        return f"; the base model loses {_signed(base)} too, so unlearning did not cause it"
+    return f"; the base model loses {_signed(base)} of it too" if base > 0 else ""
 
 
 def _like(cell: CellTable, run: str) -> str:

@@ -14,14 +14,13 @@ import numpy as np
 
 from collateral.contract.metrics import format_exact_percent
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.contract.verdicts import ALPHA
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.series import describe_seeds, find_look
 from collateral.findings.checks import red_gates
 from collateral.findings.columns import number_source
 from collateral.findings.gap import FORGETTING
 from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict import COLLAPSED, DAMAGED, LIKE, VERDICTS
+from collateral.findings.verdict import COLLAPSED, DAMAGED, LIKE, UNDECIDED, VERDICTS
 from collateral.findings.verdict.sentences import (
     DIFFERENCE,
     EQUIVALENCE,
@@ -58,7 +57,12 @@ FORBIDDEN = (
 TOO_FEW = "Verdicts of one seed: only a collapse can be told."
 MORE_SEEDS = (
     "Probably {count} seeds would decide {labels}: `seeds: [{seeds}]` in the config; finished runs "
-    "stay."
+    "stay. With `looks: [{now}, {count}]` beside it, both decisions share the error of 5 %; "
+    "without it, deciding again raises the error."
+)
+NEXT_LOOK = (
+    "The next look, with {count} seeds, decides again about {labels}: `seeds: [{seeds}]` in the "
+    "config; finished runs stay."
 )
 NO_LOOKS = (
     "Deciding again after adding seeds raises the error above 5 %, unless the config declares "
@@ -115,39 +119,43 @@ def _make_caption(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
         return TOO_FEW
     is_known = not np.isnan(cell.values(cell.reference, "base_ua")).all()
     caption = CAPTION.format(title=cell.title, n=len(cell.seeds))
+    looks, proposal = _name_looks(cell), propose_seeds(cell, verdicts)
     return join_sentences(
-        caption, "" if is_known else NO_BASE, propose_seeds(cell, verdicts), _name_looks(cell)
+        caption, "" if is_known else NO_BASE, looks, proposal or ("" if looks else NO_LOOKS)
     )
 
 
 def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
-    """Return a sentence with the config's line of seeds that would probably decide; or empty."""
-    needed = {v.label: cell.number(v.run, "seeds_needed") for v in verdicts}
+    """Return the config line with the seeds of the next look, or that would probably decide."""
+    undecided = {v.label: v.run for v in verdicts if v.verdict == UNDECIDED}
+    needed = {label: cell.number(run, "seeds_needed") for label, run in undecided.items()}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
-    if not known or (count := _choose_count(cell, max(known.values()))) is None:
+    looks = _find_looks(cell)
+    if looks:
+        text, labels = NEXT_LOOK, [*undecided]
+        count = next((look for look in looks if look > len(cell.seeds)), 0)
+    else:
+        text, labels, count = MORE_SEEDS, [*known], max(known.values(), default=0)
+    if not labels or not count:
         return ""
     new = (seed for seed in range(count + len(cell.seeds)) if seed not in cell.seeds)
     seeds = [*cell.seeds, *islice(new, count - len(cell.seeds))]
     listed = ", ".join(map(str, seeds if count <= MOST_LISTED else [*seeds[:3], "...", seeds[-1]]))
-    return MORE_SEEDS.format(count=count, labels=", ".join(known), seeds=listed)
+    return text.format(count=count, labels=", ".join(labels), seeds=listed, now=len(cell.seeds))
 
 
-def _choose_count(cell: CellTable, needed: int) -> int | None:
-    """Return the number of seeds to propose: that of the next look, or the number needed."""
-    looks = [int(at) for at in cell.indices(cell.reference, "look_level")]
-    if len(looks) < 2:
-        return needed
-    return next((look for look in looks if look > len(cell.seeds)), None)
+def _find_looks(cell: CellTable) -> dict[int, float]:
+    """Return the level of each declared look, by its number of seeds; empty without `looks`."""
+    counts = cell.indices(cell.reference, "look_level")
+    levels = {int(at): cell.number(cell.reference, "look_level", at=at) for at in counts}
+    return levels if len(levels) > 1 else {}
 
 
 def _name_looks(cell: CellTable) -> str:
-    """Return the declared looks with their levels; without any, a warning about adding seeds."""
-    looks = cell.indices(cell.reference, "look_level")
-    levels = {at: cell.number(cell.reference, "look_level", at=at) for at in looks}
-    if all(level == ALPHA for level in levels.values()):
-        return NO_LOOKS
-    parts = [f"{at} seeds at {format_exact_percent(level)}" for at, level in levels.items()]
-    return LOOKS.format(looks=", ".join(parts))
+    """Return a sentence with the declared looks and their levels; empty without any."""
+    levels = _find_looks(cell).items()
+    parts = [f"{count} seeds at {format_exact_percent(level)}" for count, level in levels]
+    return LOOKS.format(looks=", ".join(parts)) if parts else ""
 
 
 def list_runs(cell: CellTable) -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _teacher_line(cell: CellTable) -> list[Line]:
-    """Return the row of the local teacher, with its UA alone; no row without a teacher."""
+    """Return a row with the UA of the local teacher; no row if there is no teacher."""
     value, metric = cell.number(cell.reference, "estimated_ua"), find_metric("estimated_ua")
     if math.isnan(value):
         return []

@@ -7,12 +7,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.params import StudentParams
-from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.methods._shared.training import start_with_warm_pass
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Maps augmented images of b forget examples and their indices (b,) to soft labels (b, C).
+# Function from augmented images of b forget examples and their indices in the forget set, (b,), to
+# their soft labels, (b, C).
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -24,8 +25,10 @@ def distill(
     run: Run,
     online: OnlineTargets | None = None,
 ) -> nn.Module:
-    """Train `model` in place on soft labels of the forget set: fixed `soft` (n_f, C), or `online`.
+    """Train `model` in place on labels of retained examples and soft labels of forget examples.
 
+    `soft` (n_f, C) contains one soft label per forget example. If `online` is given, it computes
+    other soft labels from the augmented images of every batch, and these are used instead.
     Loss of a step: [sum of CE over retained + beta * sum of soft CE over forgotten] / batch size.
     """
     soft = soft.to(run.device)
@@ -47,7 +50,7 @@ def distill(
 
 
 def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
-    """Return the soft targets (n_f + n_r, C) of forget examples, followed by retained examples.
+    """Return the training targets of all forget, then of all retained examples, (n_f + n_r, C).
 
     Cross-entropy is linear in the target: a soft label times beta gives the example the weight
     beta.
@@ -57,7 +60,7 @@ def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
 
 
 def keep_top(soft: Tensor, top: int | str) -> Tensor:
-    """Keep the `top` largest entries of every row and scale them to sum to 1; "all" keeps all."""
+    """Keep the `top` largest entries of every row, scaled to sum to 1; "all" changes nothing."""
     if top == "all":
         return soft
     values, classes = _largest(soft, int(top))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-# The first gradient imports torch's compiler; it is imported here, before a method is timed.
+# The first gradient would import torch's compiler; these imports do so before a method is timed.
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
@@ -45,7 +45,7 @@ def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
 
 
 def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None = None) -> Tensor:
-    """Return the gradient of a weighted sum of the examples' losses; weights default to 1."""
+    """Return the gradient of the sum over all examples of factor times loss; default factor: 1."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)

@@ -8,22 +8,22 @@ from torch import Tensor
 
 # Number of similarities in memory at a time; they take 64 MB as float32.
 CHUNK_ENTRIES = 2**24
-CHUNK_KEYS = 2**18
+CHUNK_KEYS = 2**18  # number of keys that are compared with the queries at a time
 
-# Function from m to the indices of the m nearest keys of each centre, yielded in chunks (q, m) of q
-# centres; -1 means that no key was found.
+# A search is a function of a number m. It yields the indices (q, m) of the m nearest keys of each
+# centre, for chunks of q centres; the index is -1 if the search found fewer than m keys.
 Search = Callable[[int], Iterable[Tensor]]
 
 
 def similarity(features: Tensor, forget: Tensor) -> Tensor:
-    """Return the cosine of each row with the sum of the rows of `forget`; 0 for zero vectors."""
+    """Return the cosine of each row of `features` with the sum of `forget`; 0 for zero vectors."""
     direction = forget.sum(0, dtype=torch.float64)
     direction = (direction / _length(direction)).to(features.dtype)
     return (features @ direction / _length(features)).clamp(-1, 1)
 
 
 def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
-    """Return the cosine of each row with its nearest centre; 0 for zero vectors."""
+    """Return the cosine of each row of `features` with its nearest centre; 0 for zero vectors."""
     units = centres / _length(centres)[:, None]
     chunks = features.split(max(1, CHUNK_ENTRIES // len(units)))
     nearest_ones = torch.cat([(some @ units.T).amax(1) for some in chunks])
@@ -31,7 +31,7 @@ def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
 
 
 def select(scores: Tensor, size: int, which: str, generator: torch.Generator) -> Tensor:
-    """Return `size` indices, ascending: `closest` or `farthest` by score, or `random` ones."""
+    """Return the sorted indices of the `size` highest (`closest`), lowest or `random` scores."""
     size = min(size, len(scores))
     if which == "random":
         chosen = torch.randperm(len(scores), generator=generator)[:size]
@@ -44,7 +44,8 @@ def select(scores: Tensor, size: int, which: str, generator: torch.Generator) ->
 def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
     """Yield the indices (q, k) of the k nearest keys by cosine, for chunks of the queries.
 
-    The search is exact, nearest first; chunks of queries and keys bound the memory.
+    The search is exact, and the nearest key comes first. Chunks of queries and of keys bound the
+    memory.
     """
     lengths = _length(keys)
     k = min(k, len(keys))
@@ -67,9 +68,10 @@ def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
 def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
     """Return, for each key, the smallest support size at which the key belongs to the support.
 
-    A centre adds neighbours in proportion to its share: its m-th neighbour enters at the support
-    size m / share. A key enters with the first of its centres; its depth is infinite if it is not
-    among the `most` nearest keys of any centre. Depths up to most / max(shares) are exact.
+    `shares` contains the fraction of the support that each centre adds: the m-th neighbour of a
+    centre enters at the support size m / share. A key that is a neighbour of several centres enters
+    at the smallest of these sizes. Its depth is infinite if it is not among the `most` nearest keys
+    of any centre. Depths up to most / max(shares) are exact.
     """
     depth = torch.full((num_keys,), torch.inf, dtype=torch.float64)
     first = 0
@@ -86,7 +88,8 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
     """Return the depths of all keys; they are exact for the `size` keys of smallest depth."""
     largest = shares.max().item()
-    # The search starts with twice the largest share, because centres have neighbours in common.
+    # Centres have neighbours in common. Therefore the first search finds twice as many neighbours
+    # per centre as the largest centre would add alone.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)

@@ -41,7 +41,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def select_examples(task: Task, share: float, generator: torch.Generator) -> Examples:
-    """Return the forget set and a share of the retained set; labels mark the forget examples."""
+    """Return the forget set and a fraction of the retained set; the label is True for D_f only."""
     order = torch.randperm(len(task.retain), generator=generator)
     drawn = task.retain.select(order[: int(share * len(order))])
     examples = task.forget.joined(drawn)

@@ -9,7 +9,7 @@ from collateral.contract.work import PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
-    """Parameters of the direction of the step; its length is not included."""
+    """Parameters of the direction of the step, without `alpha`, the length of the step."""
 
     label: ClassVar[str] = "IU"
     paper: ClassVar[str] = "https://arxiv.org/abs/1703.04730"

@@ -1,7 +1,7 @@
 """L1-sparse: fine-tune on the retained examples with an l1 penalty on all weights.
 
-After OPTML-Group/Unlearn-Sparse. Deviation: if all epochs are plain, that code keeps gamma
-constant, and here there is no penalty.
+After OPTML-Group/Unlearn-Sparse. Deviation: if `plain_epochs` includes all epochs, that
+code keeps gamma constant, and here there is no penalty.
 """
 
 import torch
@@ -27,7 +27,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def penalty(epoch: int, params: Params) -> float:
-    """Return the weight of the l1 penalty in an epoch, counted from 0."""
+    """Return the weight of the l1 penalty in this epoch; epochs are counted from 0."""
     penalised = params.epochs - params.plain_epochs
     if epoch >= penalised:
         return 0.0

@@ -9,7 +9,7 @@ from torch.nn.functional import normalize
 
 # Kaufman and Rousseeuw (1990): a silhouette score above this value means "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
-STARTS = 10
+STARTS = 10  # number of random initialisations of k-means, of which the best result is used
 MOST_CLUSTERS = 10  # largest number of clusters that `auto` tries
 SAMPLE = 2000  # largest number of examples for which a silhouette score is computed
 
@@ -52,6 +52,6 @@ def _silhouette(units: Tensor, cluster: Tensor, seed: int) -> float:
 
 
 def _in_order(cluster: Tensor) -> Tensor:
-    """Number the clusters by the first example of each."""
+    """Renumber the clusters in the order in which their first examples appear."""
     numbers = {old: new for new, old in enumerate(dict.fromkeys(cluster.tolist()))}
     return torch.tensor([numbers[old] for old in cluster.tolist()])

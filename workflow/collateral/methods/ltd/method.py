@@ -7,22 +7,23 @@ from torch import Tensor, nn
 
 from collateral.contract.conventions import derive_seed
 from collateral.methods._shared.distillation import distill
-from collateral.methods.ltd.assignments import (
-    TeacherAssignment,
-    assign_teachers,
-    online_targets,
-    prefix_weights,
-)
 from collateral.methods.ltd.params import Params, Prepare
 from collateral.methods.ltd.support import choose_support
-from collateral.methods.ltd.teacher import new_teacher, train_teacher
+from collateral.methods.ltd.teachers import (
+    TeacherAssignment,
+    assign_teachers,
+    new_teacher,
+    online_targets,
+    prefix_weights,
+    train_teacher,
+)
 from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarities and soft labels, and the teachers' weights if needed."""
+    """Return support, similarities, soft labels and, for augmented targets, teachers' weights."""
     prepared = choose_support(model, task, params, run)
     if params.teacher_seed is not None:
         run.generator.manual_seed(derive_seed("teacher", params.teacher_seed, run.random_seed()))
@@ -66,7 +67,7 @@ def _report_teachers(
 
 
 def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:
-    """Report numbers for the tables; only here, LTD reads the labels of the forget set."""
+    """Report numbers for the tables; LTD reads labels of the forget set only in this function."""
     support = prepared["support"]
     is_right = prepared["soft_labels"].argmax(1) == task.forget.labels.cpu()
     run.report(

@@ -20,7 +20,7 @@ from collateral.contract.params import (
 from collateral.contract.work import Sizes, Work, inference_work, training_work
 from collateral.plugins.find import MODEL
 
-# Support size and number of clusters assumed in the estimate of work, if they are not known.
+# Support size and number of clusters that the estimate of work assumes if the config sets none.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
 
 
@@ -141,7 +141,7 @@ class Prepare(MethodParams):
         return value
 
     def required_retained(self) -> dict[str, int]:
-        """Return the minimum number of retained examples: k, or k_each if it is given."""
+        """Return how many retained examples `k` requires, or `k_each` if it is given."""
         if self.min_similarity is not None:
             return {}
         required = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}

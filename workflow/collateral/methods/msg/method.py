@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from collateral.contract.conventions import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
-from collateral.methods._shared.steps import step_with_gradient_hook
+from collateral.methods._shared.training import step_with_gradient_hook
 from collateral.methods.msg.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import cosine_rate, set_learning_rate, start_training

@@ -16,13 +16,14 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from collateral.methods._shared.gradients import trainable
-from collateral.methods._shared.steps import clip
+from collateral.methods._shared.training import clip
 from collateral.methods.munba.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
-FALLBACK = 0.1  # weight of the forget gradient if there is no bisector, as in the public code
+# Weight of the forget gradient u if there is no bisector, as in the public code; that of r is 1.
+FALLBACK = 0.1
 # Minimum of 1 + cosine of the two gradients; below it, float32 cannot represent their bisector.
 OPPOSED = 1e-6
 
@@ -57,7 +58,7 @@ def forgetting_loss(model: nn.Module, x: Tensor, y: Tensor, params: Params, run:
 def step_by_bargain(
     weights: Sequence[Tensor], optimizer: Optimizer, losses: tuple[Tensor, Tensor], most: float
 ) -> None:
-    """Take a step along the bisector of both gradients, with norm at most `most`."""
+    """Take a step along the bisector of both gradients, clipped to a norm of at most `most`."""
     optimizer.zero_grad(set_to_none=True)
     r, u = (torch.autograd.grad(loss, weights, materialize_grads=True) for loss in losses)
     a_r, a_u = bargaining_weights(r, u)
@@ -70,7 +71,7 @@ def step_by_bargain(
 
 
 def bargaining_weights(r: Sequence[Tensor], u: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the weights of both gradients; 1 and FALLBACK if they have no bisector."""
+    """Return the weights of r and u in the step; if there is no bisector, they are 1 and 0.1."""
     rr, uu = (torch.stack([part.square().sum() for part in side]).sum() for side in (r, u))
     ru = torch.stack([(a * b).sum() for a, b in zip(r, u, strict=True)]).sum()
     lengths = rr.sqrt() * uu.sqrt()

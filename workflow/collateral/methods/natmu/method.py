@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.conventions import num_batches
-from collateral.methods._shared.batches import mix_batches
+from collateral.methods._shared.training import mix_batches
 from collateral.methods.natmu.params import Params, Prepare
 from collateral.training.examples import Task
 from collateral.training.inference import infer
@@ -15,7 +15,7 @@ from collateral.training.optimizers import cosine_rate, descend, set_learning_ra
 from collateral.training.run import Run
 
 NONE = -1  # index that stands for "no retained image"
-WHITE = 255
+WHITE = 255  # largest value of a pixel
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -65,9 +65,11 @@ def index_by_class(task: Task, generator: torch.Generator) -> list[list[int]]:
 
 
 def partners(ranking: Tensor, unused: Sequence[list[int]], count: int) -> Tensor:
-    """Return one retained image for each of the `count` best-ranked classes, (n, count).
+    """Return the indices of `count` retained images for each forget image, (n, count).
 
-    An image is used once: it is removed from `unused`. NONE if too few classes have images left.
+    They are one image of each of the first `count` classes in the forget image's ranking that have
+    unused images. A chosen image is removed from `unused`. Indices are NONE if too few classes have
+    images left.
     """
     found = []
     for ranked in ranking.tolist():

@@ -47,7 +47,7 @@ class Prepare(MethodParams):
         return self
 
     def required_retained(self) -> dict[str, int]:
-        """Return the minimum numbers of retained examples: k and, if given, the candidates."""
+        """Return how many retained examples `k` requires and, if it is given, `candidates`."""
         required = {"k": self.k, "candidates": self.candidates}
         return {key: count for key, count in required.items() if count is not None}
 

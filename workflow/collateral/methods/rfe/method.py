@@ -1,7 +1,8 @@
 """RFE: constrained gradient ascent on the forget set, then repair of adjacent retained examples.
 
-It follows the authors' two stages; torchunlearn has another algorithm of that name. Public code
-does not state an augmentation; without it, the losses after stage 1 are computed only once.
+It follows the two stages of the authors' code; the RFE of torchunlearn is another algorithm. The
+authors' code states no augmentation. Images are not augmented here, so that the losses after stage
+1 have to be computed only once.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +27,7 @@ RIDGE = 1e-8  # value added to the diagonal of the Gram matrix, as in the public
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the indices of the adjacent examples, and the base model's mean loss on the others."""
+    """Return the indices of adjacent retained examples, and the base model's loss on the others."""
     with run.phase("embedding"):
         (retain, logits), (forget, _) = (infer(model, part) for part in (task.retain, task.forget))
     size = params.adjacent(len(task.retain))
@@ -92,7 +93,7 @@ class Stages:
         self._state = {name: tensor.to(self._run.device) for name, tensor in state.items()}
 
     def climb(self) -> Tensor:
-        """Train one epoch of stage 1 on pairs of batches: remote and forget examples."""
+        """Train one epoch of stage 1; a step uses a batch of remote and one of forget examples."""
         params = self._params
         forget = self._forget.cycle(params.ascent_batch, self._run.generator, augment=False)
         for x, y in self._batches(self._remote, params.batch_size):

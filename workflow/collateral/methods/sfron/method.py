@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.methods._shared.gradients import by_parameter, trainable
-from collateral.methods._shared.steps import clip, step_with_gradient_hook
+from collateral.methods._shared.training import clip, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
 from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, Task

@@ -38,7 +38,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
 def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
-    """Return `model`, updated in place; no training example is used."""
+    """Return `model`, whose weights were multiplied in place by the result of `factors`."""
     chosen, weights = 0, trainable(model)
     for name, weight in weights.items():
         forget, everyone = prepared[f"forget.{name}"], prepared[f"all.{name}"]
@@ -50,7 +50,7 @@ def unlearn(
 
 
 def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
-    """Return the dampening factor of each weight; 1 if the weight is not selected."""
+    """Return the dampening factor of each weight; 1 if its forget importance is too small."""
     damped = (params.dampening * everyone / forget).clamp(max=1)
     # The division is defined, because selected weights have a positive importance.
     return torch.where(forget > params.alpha * everyone, damped, torch.ones_like(damped))

@@ -26,7 +26,7 @@ from collateral.findings.columns import (
     rows_with_next_seed,
 )
 from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict.sentences import find_verdict
+from collateral.findings.verdict import VERDICTS
 from collateral.metrics.statistics import interval_half_width, mean, t_quantile
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series, fit_rates
 from collateral.plots.style import DARK, RETRAIN, Look
@@ -121,9 +121,10 @@ def _show_instead(row: TableRow) -> Field:
 
 def _show_verdict(row: TableRow) -> Field:
     """Return the table entry of the verdict; a dash for a control, or if a check is red."""
-    verdict = "" if red_gates(row.cell) else find_verdict(row.cell, row.run)
-    source = number_source(row.run, "verdict", at=verdict)
-    return Field(verdict, source=source) if verdict else Field(EMPTY)
+    words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
+    if not words or red_gates(row.cell):
+        return Field(EMPTY)
+    return Field(words[0], source=number_source(row.run, "verdict", at=words[0]))
 
 
 def find_instead(cell: CellTable, run: str) -> str:

@@ -326,8 +326,11 @@ def _forget_errors(
     given = {key: value for key, value in forget.items() if key != "kind"}
     messages, params = _validate(module.Params, given, where)
     yield from messages
-    if params is not None and classes is not None and hasattr(module, "problems"):
-        for key, problem in module.problems(params, classes):
+    if params is not None and classes is not None and hasattr(module, "find_classes"):
+        try:
+            module.find_classes(params, classes)
+        except ValueError as error:
+            key, _, problem = str(error).partition(": ")
             yield f"{format_key((*where, key))}: {problem}"
 
 

@@ -17,8 +17,13 @@ from collateral.contract.messages import unknown_name
 from collateral.contract.params import Seed
 from collateral.data._readers.examples import split
 from collateral.data._readers.test_set import draw_examples
-from collateral.data._readers.torchvision_files import RootOptions, read_parts
-from collateral.data._readers.torchvision_sets import EMNIST, SETS, SetFacts
+from collateral.data._readers.torchvision_sets import (
+    EMNIST,
+    SETS,
+    RootOptions,
+    SetFacts,
+    read_parts,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -209,9 +209,10 @@ def _lost(benchmark: Benchmark) -> Iterator[str]:
 
 def list_presented(benchmark: Benchmark) -> Iterator[str]:
     """Yield the files of metrics, tables, figures and pages."""
+    folder = paths.BENCHMARK.format(benchmark=benchmark.name)
     for cell in benchmark.cells:
-        yield from (path.format(benchmark=benchmark.name, cell=cell) for path in paths.OF_CELLS)
-    yield from (path.format(benchmark=benchmark.name) for path in paths.OF_BENCHMARKS)
+        yield from (f"{folder}/{cell}/{name}" for name in layout.CELL_NUMBERS)
+    yield from (f"{folder}/{name}" for name in layout.PRESENTED)
 
 
 @dataclass

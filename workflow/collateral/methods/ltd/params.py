@@ -191,14 +191,8 @@ class Params(StudentParams, Prepare):
     """
 
     published: ClassVar[Published] = {
-        "paper": {
-            "epochs": 20,
-            "lr": Between(1e-6, 1e-3),
-            "optimizer": "adamw",
-            "beta": 2,
-            "top": 3,
-        }
-        | {"support": "closest", "k": 1000, "teacher": "resnet8", "threshold": 0.99},
+        "paper": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2}
+        | {"top": 3, "support": "closest", "k": 1000, "teacher": "resnet8", "threshold": 0.99},
         "paper, SVHN": {"epochs": 10, "lr": 1e-4, "beta": 3, "k": [4500, 1200]}
         | {"teacher_lr": 0.005, "teacher_schedule": "cosine"},
         "paper's code": {**PAPER_CODE, "weight_decay": 1e-6, "beta": 2, "top": 3, "k": 1000}

@@ -67,7 +67,8 @@ class Scene:
     def evaluate(self, model: nn.Module) -> None:
         """Write the outputs of a model, and compute all its metrics."""
         self.write(model, RUN)
-        cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=ATTACKS)
+        runs = {"seeds": [0], "base_seeds": [0], "methods": [RUN], "attacks": ATTACKS}
+        cell = CellResults(folder=self.folder, cell=CELL, **runs)
         for finding in (accuracy, membership):
             list(finding.of_run(cell, cell.result(RUN, 0)))
         list(locality.numbers(cell))

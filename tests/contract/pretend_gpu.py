@@ -54,7 +54,7 @@ OPEN_ENDED = (  # and all that begin so
     "reflection_pad",
     "upsample_",
 )
-# These, and all that begin so, launch no kernel: they allocate memory, or change only a tensor's view.
+# These, and all that begin so, launch no kernel: they allocate memory, or change a tensor's view.
 NO_KERNEL = ("empty", "new_empty", "detach", "as_strided", "_fused_sdp_choice")
 
 

@@ -4,7 +4,6 @@ A claim of the paper on the class couch is tested on couch, if the benchmark has
 on every cell in which the same share of one class is forgotten.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -42,9 +41,6 @@ class Found(NamedTuple):
     text: str
 
 
-Test = Callable[..., Found]  # function from the results of one case to an outcome
-
-
 @dataclass(frozen=True)
 class Claim:
     """A claim of the paper: a row of claims.toml."""
@@ -53,7 +49,7 @@ class Claim:
     sentence: str
     source: str  # tables and figures of the paper that make the claim
     cells: str  # key of SCOPES that selects the cells of the claim
-    tests: tuple[Test, ...]
+    tests: tuple[str, ...]  # expressions that must hold; evaluate.py evaluates them
 
 
 @dataclass(frozen=True)
@@ -78,19 +74,6 @@ def join(found: Iterable[Found]) -> Found:
     return Found(all_hold([part.holds for part in parts]), "; ".join(part.text for part in parts))
 
 
-def attempt(test: Test, *arguments: object) -> Found:
-    """Run a test; if results are missing, the outcome is None and the text names them."""
-    try:
-        return test(*arguments)
-    except Missing as missing:
-        return Found(None, str(missing))
-
-
-def run_all(tests: Iterable[Test], *arguments: object) -> Found:
-    """Run all tests on the same results, and combine their outcomes."""
-    return join(attempt(test, *arguments) for test in tests)
-
-
 @dataclass(frozen=True)
 class Theory:
     """Numbers of the experiments on the theory, and whether its identities hold."""
@@ -98,13 +81,6 @@ class Theory:
     # Numbers, by panel of the figure and name of the finding.
     findings: dict[tuple[str, str], float]
     checks: dict[str, bool]  # whether each identity holds, by its name
-
-    def number(self, panel: str, finding: str) -> float:
-        """Return a number of an experiment; raise Missing if it is not there."""
-        found = self.findings.get((panel, finding), math.nan)
-        if math.isnan(found):
-            raise Missing(f"no “{finding}” of {panel}")
-        return found
 
 
 Results = BenchmarkTable | Theory

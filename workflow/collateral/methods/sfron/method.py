@@ -64,7 +64,8 @@ def importance(
 ) -> Tensor:
     """Return the squared gradient of a batch's mean loss, averaged over batches, (P,)."""
     gradients = batch_gradients(model, examples.batches(size, generator, augment=False))
-    return sum(gradient.square() for gradient in gradients) / count_batches(examples, size)
+    total = sum((gradient.square() for gradient in gradients), start=torch.zeros(()))
+    return total / count_batches(examples, size)
 
 
 def weighted_mean(losses: Tensor, power: float) -> Tensor:

@@ -7,7 +7,7 @@ touches (contract/work.py); rates of models that were not measured are scaled by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -169,12 +169,7 @@ class Sum:
 
     def __add__(self, other: Sum) -> Sum:
         """Return the sum of two costs."""
-        return Sum(
-            self.jobs + other.jobs,
-            self.gpu_seconds + other.gpu_seconds,
-            self.cpu_seconds + other.cpu_seconds,
-            self.bytes + other.bytes,
-        )
+        return Sum(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass

@@ -14,7 +14,7 @@ from collateral.plan.fingerprint import files_hash, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
 from collateral.plugins.find import FINDING, params_class
-from collateral.results.plan import About, BenchmarkPlan, CellPlan, Sweep
+from collateral.results.plan import About, BenchmarkPlan, CellPlan
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
 # Options of a data set with paths or names of the user, which plan.json leaves out.
@@ -89,11 +89,7 @@ def templates_hash(folder: Path = TEMPLATES) -> str:
 
 
 def _cell_plan(cell: Cell) -> CellPlan:
-    sweeps = (
-        Sweep(name, sweep.method.label, sweep.key, sweep.method.name, sweep.values, sweep.labels)
-        for name, sweep in cell.sweeps.items()
-    )
     paced = tuple(name for name in cell.tracked if cell.runs[name].is_paced)
     trials = {name: cell.runs[name].trials for name in cell.tuned}
     candidates = {name: len(method.trials()) for name, method in cell.tuned.items()}
-    return CellPlan(tuple(sweeps), trials, paced, candidates)
+    return CellPlan(cell.sweeps, trials, paced, candidates)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,34 +90,45 @@ class Result:
         verify(self.folder / layout.OUTPUTS, self.root)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CellResults:
-    """All runs of a forget set; files are read on first use."""
+    """All runs of a forget set; files are read on first use.
 
-    folder: Path  # folder of the benchmark
-    name: str
-    seeds: tuple[int, ...]
-    base_seeds: tuple[int, ...]  # seed of the base model for each seed, in the order of the seeds
-    kinds: dict[str, str]  # kind of each run (method or control), without the reference
-    tuned: tuple[str, ...] = ()  # names of the methods that were tuned
-    tracked: tuple[str, ...] = ()  # names of the runs that were evaluated after every epoch
-    # Name of the LTD run, if the config has a grid of support sizes.
-    support_sized: tuple[str, ...] = ()
-    exposed: tuple[str, ...] = ()  # names of the methods that were also run on all shadow models
-    attacks: tuple[str, ...] = ()  # names of the membership attacks in the config
-    probed: tuple[str, ...] = ()  # names of the probes in the config
-    margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
-    # Numbers of seeds after which the config asks for an analysis, including the last one.
-    looks: tuple[int, ...] = ()
-    groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
-    positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
-    # Names of the cells of all rounds, if this cell is the last round.
-    rounds: tuple[str, ...] = ()
-    reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
+    The fields are also the options of the stage `metrics`, with their help texts.
+    """
+
+    folder: Annotated[Path, "folder of the benchmark"]
+    cell: Annotated[str, "name of the cell"]
+    seeds: Annotated[Sequence[int], "seeds of the runs"]
+    base_seeds: Annotated[Sequence[int], "seed of the base model of each seed"]
+    methods: Annotated[Sequence[str], "names of the runs of methods"] = ()
+    controls: Annotated[Sequence[str], "names of the runs of controls"] = ()
+    tuned: Annotated[Sequence[str], "methods that were tuned"] = ()
+    tracked: Annotated[Sequence[str], "runs evaluated after every epoch"] = ()
+    support_sized: Annotated[Sequence[str], "LTD run with several support sizes"] = ()
+    exposed: Annotated[Sequence[str], "methods run on all shadow models"] = ()
+    attacks: Annotated[Sequence[str], "names of the membership attacks"] = ()
+    probed: Annotated[Sequence[str], "names of the probes"] = ()
+    margins: Annotated[Sequence[str], "stated margins in points, as ua=5"] = ()
+    looks: Annotated[Sequence[int], "numbers of seeds after which verdicts are made"] = ()
+    groups: Annotated[Sequence[str], "columns whose values are groups of examples"] = ()
+    positive: Annotated[Sequence[str], "class whose false negatives are counted"] = ()
+    rounds: Annotated[Sequence[str], "cells of all rounds, if this cell is the last"] = ()
+    reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN
     # Metrics of earlier findings: values by seed, for each run, metric, set and index.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
-        default_factory=lambda: defaultdict(dict)
+        default_factory=lambda: defaultdict(dict), init=False
     )
+
+    @property
+    def name(self) -> str:
+        """Name of the cell."""
+        return self.cell
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """Kind of each run (method or control), without the reference."""
+        return dict.fromkeys(self.methods, "method") | dict.fromkeys(self.controls, "control")
 
     @property
     def has_retrain(self) -> bool:
@@ -148,9 +159,7 @@ class CellResults:
     @cached_property
     def by_round(self) -> list[CellResults]:
         """Results of every round, in the cell of the last one."""
-        return [
-            replace(self, name=name, rounds=(), _known=defaultdict(dict)) for name in self.rounds
-        ]
+        return [replace(self, cell=name, rounds=()) for name in self.rounds]
 
     def check(self) -> None:
         """Raise if a file is from another cell, seed or run."""
@@ -301,7 +310,7 @@ class CellResults:
 
     def worst_status(self, run: str, seed: int | None) -> str:
         """Return the status of a run; without a seed, the worst status of all seeds."""
-        seeds: Sequence[int] = self.seeds if seed is None else [seed]
+        seeds = self.seeds if seed is None else [seed]
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
 
     def kind_of(self, run: str) -> str:

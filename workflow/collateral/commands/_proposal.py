@@ -19,7 +19,7 @@ from collateral.config.yaml import parse
 from collateral.contract.work import count_cores
 from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
 from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
-from collateral.data._readers.test_set import SplitOptions
+from collateral.data._readers.test_set import FolderOptions
 from collateral.data.forget import files, where
 from collateral.plan.estimate import SHIPPED, Rates, estimate
 
@@ -100,18 +100,18 @@ class InitRequest:
         return (self.folder / TRAIN).is_dir() and any(parts)
 
     @property
-    def source(self) -> SplitOptions:
+    def source(self) -> FolderOptions:
         """Options of the image folder; images to forget are never drawn into the test set."""
+        named = {"path": self.folder, "table": self.table, "test_path": self.test}
         if self.has_own_test or self.test:
-            return SplitOptions(self.folder, self.table, self.test, self.test_share)
+            return FolderOptions(**named, test_share=self.test_share)
         stay = self.forget_where
-        return SplitOptions(
-            self.folder,
-            self.table,
+        return FolderOptions(
+            **named,
             test_share=self.test_share or TEST_SHARE,
             test_by=stay.column if stay else None,
             train_list=self.forget,
-            train_where=((stay.column, stay.is_),) if stay else (),
+            train_where={stay.column: stay.is_} if stay else None,
         )
 
 
@@ -160,7 +160,8 @@ class Proposal:
         """Return the proposed config as a dictionary."""
         request, training = self.request, {"batch_size": self.batch_size, "augment": False}
         shared = {**training, "epochs": 5}
-        data = {"name": "folder", "path": str(request.folder), "size": self.size, **self._options()}
+        options = request.source.model_dump(mode="json", exclude_defaults=True)
+        data = {"name": "folder", "path": options.pop("path"), "size": self.size, **options}
         statistics = {"mean": [*request.mean], "std": [*request.std]}
         data |= {key: values for key, values in statistics.items() if values}
         weights = {"weights": request.weights} if request.weights else {}
@@ -183,16 +184,6 @@ class Proposal:
         }
         plugins = {"plugins": [*map(str, request.plugins)]} if request.plugins else {}
         return {**plugins, "benchmarks": {self.name: benchmark}}
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options of the data set for its table of metadata and its test set."""
-        source = self.request.source
-        named = {key: getattr(source, key) for key in ("table", "test_path", "train_list")}
-        options: dict[str, Any] = {key: str(path) for key, path in named.items() if path}
-        options |= {"test_share": source.test_share} if source.test_share else {}
-        options |= {"test_by": source.test_by} if source.test_by else {}
-        stay = {column: [*values] for column, values in source.train_where}
-        return options | ({"train_where": stay} if stay else {})
 
     def _forget_config(self) -> dict[str, Any]:
         """Return the forget set's config: listed files, values in the table, or part of a class."""

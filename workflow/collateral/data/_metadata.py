@@ -81,6 +81,20 @@ def hash_user_files(name: str, options: DataOptions) -> str:
     return str(module.state(options)) if hasattr(module, "state") else ""
 
 
+def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, str] | None:
+    """Return the parameter of a forget set that does not fit the data set, and the reason."""
+    path: Path | None = getattr(params, "path", None)
+    if path and not path.expanduser().exists():
+        return None  # another check names missing files
+    try:
+        kind.count(size, params)
+    except ValueError as error:
+        key, _, problem = str(error).partition(": ")
+        names = [field.alias or name for name, field in type(params).model_fields.items()]
+        return (key, problem) if key in names else None  # else it is an error of the data set
+    return None
+
+
 def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:
     """Return the metadata columns of the selected train examples."""
     if not hasattr(module, "columns"):

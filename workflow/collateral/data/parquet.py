@@ -16,7 +16,7 @@ from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.parquet import ParquetFiles, find_files, list_files
-from collateral.data._readers.test_set import ImageFileOptions, SplitOptions
+from collateral.data._readers.test_set import ImageFileOptions
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -63,7 +63,7 @@ def load(options: Options) -> Dataset:
 
 
 def _find_files(options: Options) -> ParquetFiles:
-    return find_files(SplitOptions.select(options), options.image, options.label)
+    return find_files(options, options.image, options.label)
 
 
 def _check_all_there(examples: Examples) -> None:

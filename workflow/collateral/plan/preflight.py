@@ -13,7 +13,7 @@ from typing import Any
 
 from collateral.config.errors import ConfigError
 from collateral.contract.messages import looked_for, quoted, unknown_name
-from collateral.data._metadata import find_problem
+from collateral.data._metadata import find_forget_error, find_problem
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
 from collateral.plan.diff import record_differences
@@ -229,15 +229,15 @@ def _size_errors(job: CellJob) -> Iterator[str]:
 def _forget_errors(job: CellJob) -> Iterator[str]:
     """Yield classes or values of a forget set that do not exist in the data set."""
     kind: Any = FORGET.load(job.cell.forget.kind)
-    if not hasattr(kind, "unfit") or Path(job.path(paths.SPLIT)).exists():
+    if Path(job.path(paths.SPLIT)).exists():
         return
     try:
         size = find_workload(job.benchmark).size
     except SizeUnknownError:
         return  # the check of the data, or the job that reads the data, reports this error
     params = kind.Params.model_validate(dict(job.cell.forget.params))
-    for key, problem in kind.unfit(size, params):
-        yield f"{_forget_key(job, key)}: {problem}"
+    if found := find_forget_error(kind, size, params):
+        yield f"{_forget_key(job, found[0])}: {found[1]}"
 
 
 def _forget_key(job: CellJob, key: str = "") -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from collateral.contract.conventions import FILE, Columns
 from collateral.contract.messages import error_in_one_line, looked_for, printable, unknown_name
 from collateral.data._readers.examples import Examples
-from collateral.data._readers.test_set import SplitOptions, draw_test_set
+from collateral.data._readers.test_set import ImageFileOptions, draw_test_set
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ParquetFiles:
     train: tuple[Path, ...]
     test: tuple[Path, ...]  # test files; empty if the test set is drawn from the train files
     unused: tuple[Path, ...]  # files of neither set
-    split: SplitOptions
+    split: ImageFileOptions
     wanted_image: str | None  # column of images that the config names
     wanted_label: str | None  # column of labels that the config names
 
@@ -144,7 +144,7 @@ def list_files(folder: Path) -> list[Path]:
     return sorted(path for path in found if is_shown[path] and path.is_file())
 
 
-def find_files(split: SplitOptions, image: str | None, label: str | None) -> ParquetFiles:
+def find_files(split: ImageFileOptions, image: str | None, label: str | None) -> ParquetFiles:
     """Divide the parquet files into train and test files; an error is one line."""
     split.check_test_share("test_by", "train_where")
     folder, test_share = split.path.expanduser(), split.test_share

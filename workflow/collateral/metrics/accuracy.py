@@ -31,12 +31,12 @@ def accuracies(
 
 
 def accuracy(prediction: Ints, label: Ints) -> float:
-    """Return the share of correct predictions in [0, 1]; NaN without examples."""
+    """Return the fraction of correct predictions; NaN without examples."""
     return float(np.mean(prediction == label)) if len(label) else float("nan")
 
 
 def disagreement(prediction: Ints, other: Ints) -> float:
-    """Return the share of examples for which two models predict different classes."""
+    """Return the fraction of examples for which two models predict different classes."""
     return float(np.mean(prediction != other)) if len(prediction) else float("nan")
 
 

@@ -104,7 +104,7 @@ def slope(sums: Floats) -> Floats:
 
 
 def rank_correlation(sums: Floats) -> Floats:
-    """Return Spearman's rank correlation, within groups the partial one, from sums (..., 10)."""
+    """Return Spearman's rank correlation (partial, if there are groups), from sums (..., 10)."""
     return _ratio(sums[..., 5], sums[..., 0])
 
 

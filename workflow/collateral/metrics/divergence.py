@@ -66,7 +66,7 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
 
 
 def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
-    """Return ZRF: 1 minus the mean divergence of two models' probabilities, one untrained."""
+    """Return ZRF: 1 minus the mean JS divergence of a model's outputs from an untrained model's."""
     p, q = (softmax(rows.astype(np.float64), axis=1) for rows in (logits, untrained_logits))
     return float(1 - jensen_shannon(p, q).mean())
 
@@ -117,7 +117,7 @@ def mean_pairwise_kl(histograms: Sequence[AnyFloats] | AnyFloats, count: int) ->
 
 
 def argmax_accuracy(probability: AnyFloats, label: NDArray[np.int64]) -> float:
-    """Return the share of rows whose largest entry is at the label; NaN if a row is not finite."""
+    """Return the fraction of rows with the largest entry at the label; NaN if one is not finite."""
     is_finite = np.isfinite(probability).all()
     return float(np.mean(probability.argmax(axis=1) == label)) if is_finite else float("nan")
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:
     """Return log p - log(1 - p) of the true class: its logit minus log-sum-exp of other logits.
 
-    Stored probabilities of the true class would not do: above 17, float32 rounds them to 1.
+    Logits are used, because float32 rounds the probability to 1 for margins above 17.
     """
     others = logits.astype(np.float32)
     true = np.take_along_axis(others, label[:, None], axis=1)[:, 0]

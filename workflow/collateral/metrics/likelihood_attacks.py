@@ -33,9 +33,10 @@ def rmia_scores(confidence: Floats, out: Sequence[Floats]) -> Floats:
 
 
 def find_placements(members: Floats, non_members: Floats) -> Placements:
-    """Return the fraction of non-members scored below each member, and of members above each other.
+    """Return, for each member, the fraction of non-members with a lower score, and vice versa.
 
-    Ties count as one half. The mean of either array is the AUC (DeLong et al., 1988).
+    That is, for each non-member, the fraction of members with a higher score. Ties count as one
+    half. The mean of either array is the AUC (DeLong et al., 1988).
     """
     num_members, num_others = len(members), len(non_members)
     if not num_members or not num_others:

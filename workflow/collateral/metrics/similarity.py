@@ -23,7 +23,7 @@ def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
 def similarity_by_class(
     features: Floats, forget: Floats, label: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """Return the similarity of the rows to each class of forgotten examples, (classes, N).
+    """Return the similarity of each row to the forgotten examples of each class, (classes, N).
 
     `label` has the class of each row of `forget`."""
     return np.stack([similarity(features, forget[label == c]) for c in np.unique(label)])

@@ -106,7 +106,7 @@ def _show_share(row: TableRow) -> Field:
 
 
 def _show_paying(row: TableRow) -> Field:
-    """Return the table entry: the number of deletions from which a method takes less total time."""
+    """Return the entry: from how many deletions on a method takes less total time than Retrain."""
     share = row.cell.number(row.run, "rte_share")
     if row.cell.kinds[row.run] != "method" or math.isnan(share):
         return Field(EMPTY)

@@ -58,7 +58,7 @@ def _read_confidences(cell: CellResults, result: Result, non_members: NDArray[np
 def _score(
     cell: CellResults, result: Result, non_members: NDArray[np.int64], out: Mapping[int, Pair]
 ) -> Pair | None:
-    """Return RMIA scores with Retrains of other seeds as OUT models; None if a model is missing."""
+    """Return RMIA scores; None if the run diverged, or if no other seed has a Retrain."""
     others = [pair for seed, pair in out.items() if seed != result.seed]
     if result.is_diverged or not others:
         return None

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.conventions import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings.columns import Column, TableRow, build_grid
 from collateral.findings.metric_index import find_metric
+from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.results.table import BenchmarkTable, CellTable
 
@@ -123,7 +123,7 @@ def _mean_lines(cells: Sequence[CellTable]) -> list[Line]:
     return [Line(rule, _mean_fields(found, regrets[PAPER])) for rule, found in regrets.items()]
 
 
-def _mean_fields(regrets: NDArray[np.float64], papers: NDArray[np.float64]) -> list[Field]:
+def _mean_fields(regrets: Floats, papers: Floats) -> list[Field]:
     metric, count = find_metric("rule_regret"), int(np.count_nonzero(~np.isnan(regrets)))
     more = regrets - papers
     return [

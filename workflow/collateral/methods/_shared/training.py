@@ -66,7 +66,7 @@ def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[
 
 
 def scale_gradients(weights: Mapping[str, Tensor], factors: Mapping[str, Tensor]) -> None:
-    """Multiply gradients in place by factors, (shape of the weight), given by parameter name."""
+    """Multiply the gradient of each weight in place by the factors of the same name."""
     for name, factor in factors.items():
         gradient = weights[name].grad
         assert gradient is not None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_metrics, fill_caption
+from collateral.findings._shared.captions import describe_metrics, fill_caption, list_seeds
 from collateral.findings._shared.series import (
     average_seeds,
     count_examples,
@@ -268,17 +268,13 @@ def _describe_auto(supports: Supports) -> str:
     )
     if short := [step.seed for step in steps if step.top_is_short]:
         text += (
-            f" In {_list_seeds(short)} another bin loses more than twice as much as the most "
+            f" In {list_seeds(short)} another bin loses more than twice as much as the most "
             "similar one, which is taken alone, because it always is."
         )
     if weak := [step.seed for step in steps if step.drop[-1] < MIN_DROP]:
-        seeds = _list_seeds(weak)
+        seeds = list_seeds(weak)
         text += f" In {seeds} no rate of the series costs it 5 points; the last was taken."
     return text
-
-
-def _list_seeds(seeds: Sequence[int]) -> str:
-    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
 
 
 def _describe_one_class(supports: Supports) -> str:

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 from measure import Row, in_turns, ratio, run
+from plain.data import INFO, PADDING, PlainTask, random_pixels
 from plain.evaluation import base_looks, evaluate
-from plain.task import PlainTask
-from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral

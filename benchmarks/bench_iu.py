@@ -11,9 +11,8 @@ from functools import partial
 
 import torch
 from measure import Row, in_turns, ratio, run
-from plain.images import loader
-from plain.influence import recursion
-from randoms import INFO, plain_images, random_examples
+from plain.data import INFO, loader, plain_images, random_examples
+from plain.methods import recursion
 from torch import nn
 
 from collateral.methods._shared.gradients import per_sample_gradients

@@ -11,7 +11,7 @@ from generators.tables import table
 DATA = Path(__file__).parents[1] / "data" / "calibration"
 CASES = ["posing", "shifted", "midpoint"]
 TEST = ["scale", "pairing", "variance"]
-USED = ("angle", "unpaired", "typical")  # the test that verdicts use
+USED = ["angle", "unpaired", "typical"]  # the test that verdicts use
 # Largest error of a test that keeps 5 %, with two Monte-Carlo errors of 10,000 draws.
 MOST_ERROR = 0.05 + 2 * (0.05 * 0.95 / 10_000) ** 0.5
 LOOKS = {"weighted": "1, 1 and 3 %"}

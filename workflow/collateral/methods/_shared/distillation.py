@@ -59,6 +59,12 @@ def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
     return torch.cat([params.beta * keep_top(soft, params.top), hard])
 
 
+def divergence(logits: Tensor, expected: Tensor, temperature: float) -> Tensor:
+    """Return KL(teacher, student) of both models' logits at a temperature, averaged over images."""
+    found = (logits / temperature).log_softmax(1)
+    return F.kl_div(found, (expected / temperature).softmax(1), reduction="batchmean")
+
+
 def keep_top(soft: Tensor, top: int | str) -> Tensor:
     """Keep the `top` largest entries of every row, scaled to sum to 1; "all" changes nothing."""
     if top == "all":

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.methods._shared.gradients import by_parameter, trainable
+from collateral.methods._shared.gradients import batch_gradients, by_parameter, trainable
 from collateral.methods._shared.training import clip, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
-from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import (
     cosine_rate,
@@ -64,13 +63,8 @@ def importance(
     model: nn.Module, examples: Examples, size: int, generator: torch.Generator
 ) -> Tensor:
     """Return the squared gradient of a batch's mean loss, averaged over batches, (P,)."""
-    weights = list(trainable(model).values())
-    total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
-    with eval_mode(model), torch.enable_grad():
-        for x, y in examples.batches(size, generator, augment=False):
-            loss = F.cross_entropy(model(x), y)
-            parts = torch.autograd.grad(loss, weights, materialize_grads=True)
-            total += torch.cat([part.flatten() for part in parts]).square()
+    gradients = batch_gradients(model, examples.batches(size, generator, augment=False))
+    total = sum((gradient.square() for gradient in gradients), start=torch.zeros(()))
     return total / count_batches(examples, size)
 
 

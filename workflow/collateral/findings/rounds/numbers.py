@@ -112,7 +112,7 @@ class Stream:
             yield Row(run, "retrain_by_failure", float(min(failed, default=math.nan)))
 
     def request_rows(self) -> Iterator[Row]:
-        """Yield the size of each request, and the base model's accuracy on them minus Retrain's."""
+        """Yield the size of each request, and the base model's accuracy minus Retrain's on them."""
         cell = self.cell
         for q, request in enumerate(self.requests):
             yield Row(cell.reference, "request_examples", float(len(request)), set=name_request(q))
@@ -169,7 +169,7 @@ def name_request(place: int) -> str:
 
 
 def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
-    """Return the accuracies of a round that make up the distance, by seed."""
+    """Return a run's accuracies on all requests so far, retained and test examples, by seed."""
     split, labels = cell.split, cell.labels
     requests = np.concatenate([split.earlier, split.forget])
     found: dict[str, list[float]] = {name: [] for name in TERMS}

@@ -132,7 +132,7 @@ class Supports:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of gradient ascent in one seed, and the support size that `k: auto` derives."""
+    """One step of gradient ascent in one seed, and the support size that follows for `k: auto`."""
 
     seed: int
     rate: float
@@ -163,7 +163,7 @@ class Step:
 
 
 def find_supports(cell: CellTable) -> Supports | None:
-    """Return the teachers of a cell; None if no support sizes were compared."""
+    """Return the support sizes of a cell's LTD run; None if none were compared."""
     for run in sorted(cell.labels):
         if sizes := cell.indices(run, "support_teacher_ua"):
             return Supports(cell, run, tuple(int(size) for size in sizes))
@@ -253,7 +253,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_auto(supports: Supports) -> str:
-    """Return sentences on the size that `k: auto` chooses, its learning rate and similarity."""
+    """Return sentences on the size of `k: auto`, the step's learning rate and the bins taken."""
     steps = supports.steps
     rates = format_range([step.rate for step in steps], "support_step_rate")
     losses = format_range([float(step.drop[-1]) for step in steps], "support_drop")

@@ -154,7 +154,7 @@ class AgainstRetrain:
         return Samples(rates, self.retrained, self.base_ua, self.steps, self.stated)
 
     def is_collapsed(self, run: str) -> bool:
-        """Tell whether a seed diverged or collapsed, or TA is below half of Retrain's."""
+        """Tell whether a seed diverged or collapsed, or mean TA is below half of Retrain's."""
         ta, retrained = (mean_of_defined(self.values(r, "ta")) for r in (run, RETRAIN))
         is_broken = any(result.record["status"] in BROKEN for result in self.results(run))
         return is_broken or ta < LEAST_SHARE * retrained

@@ -43,7 +43,11 @@ MOST_SEEDS = 100  # maximum number of seeds that is proposed
 
 @dataclass(frozen=True)
 class Samples:
-    """Rates by seed: UA, MIA, errors near, far and on far test examples, near minus far error."""
+    """Rates of all methods, of Retrain and of the base model, by seed.
+
+    The measures are UA, MIA, the errors on near retained, far retained and far test examples, and
+    the damage: the error on near minus that on far retained examples.
+    """
 
     runs: Floats  # (..., methods, measures, seeds); NaN where undefined
     retrained: Floats  # (..., measures, seeds)
@@ -80,7 +84,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Tested:
-    """Results of the tests, arrays (..., methods, tests); only equivalence has no midpoint test."""
+    """Results of the tests as arrays (..., methods, tests); equivalence has no midpoint test."""
 
     mean: Floats  # mean difference from Retrain
     # Ends of the confidence interval, at the level that Holm's method gives to the test.
@@ -161,7 +165,7 @@ def _scaled_steps(runs: Floats, reference: Floats, steps: Floats) -> Floats:
 
 
 def _p_values(contrast: Contrast) -> Floats:
-    """Return two-sided p-values of all measures and the one-sided p-value of the midpoint."""
+    """Return two-sided p-values of all measures and the one-sided one of the midpoint test."""
     return np.where(IS_MIDPOINT, contrast.p_above, contrast.p)
 
 
@@ -272,7 +276,7 @@ def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
 
 
 def _with_seeds(contrast: Contrast, num_seeds: int, count: int) -> Contrast:
-    """Return the contrast to expect with `count` seeds of the same means and deviations."""
+    """Return the contrast expected with `count` seeds, if means and deviations do not change."""
     error = contrast.error * np.sqrt(num_seeds / count)
     return Contrast(contrast.mean, error, contrast.freedom * (count - 1) / (num_seeds - 1))
 

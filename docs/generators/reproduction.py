@@ -13,14 +13,8 @@ from generators.tables import table
 from paper.findings.printed import views as printed
 
 DATA = Path(__file__).parents[1] / "data"
-METRICS = {
-    "ua": "UA",
-    "mia": "MIA",
-    "ra_affected": "RA affected",
-    "avg_gap": "Avg. Gap",
-    "avg_gap_affected": "affected",
-}
-PRINTED = ("ua", "ra", "ta", "mia", "avg_gap", "ra_affected", "ta_affected", "avg_gap_affected")
+NAMES = ("cifar-small", "cifar-more", "svhn-part")
+METRICS = ("ua", "ra", "ta", "mia", "avg_gap", "ra_affected", "ta_affected", "avg_gap_affected")
 # Rows of the table of the paper's base model, with the value that the config sets.
 RUNS = {
     RETRAIN: "Retrain (paper)",
@@ -34,8 +28,9 @@ RUNS = {
 
 
 def result_tables() -> dict[str, str]:
-    """Return the tables of the page by mark."""
-    compared = {name: _compared(_read(name)) for name in ("cifar-small", "cifar-more", "svhn-part")}
+    """Return the tables of the page by mark: the paper's base model, and each cell in small."""
+    cells = ((name, cell) for name in NAMES for cell in _read(name).cells)
+    compared = {f"{name} {cell.name}": _compared(cell) for name, cell in cells}
     return {"printed": _printed(_read("paper-public-base").cells[0]), **compared}
 
 
@@ -45,18 +40,17 @@ def _read(name: str) -> BenchmarkTable:
     return read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
 
 
-def _compared(benchmark: BenchmarkTable) -> str:
-    """Return Retrain's means, and the other runs' deviations from them, in all cells."""
-    cells = benchmark.cells
-    heads = (f"{cell.name}: UA" if m == "ua" else h for cell in cells for m, h in METRICS.items())
-    reference, *others = cells[0].labels
-    rows = [[text for cell in cells for text in _row(cell, run)] for run in (reference, *others)]
-    labels = [_label(cells[0], run) for run in (reference, *others)]
-    body = [[label, *row] for label, row in zip(labels, rows, strict=True)]
-    if len(cells[0].seeds) > 1:
-        floors = [_floor(cell, metric) for cell in cells for metric in METRICS]
-        body.append(["*Retrain, other seeds*", *floors])
-    return table(["", *heads], body)
+def _compared(cell: CellTable) -> str:
+    """Return Retrain's means, and the other runs' deviations from them."""
+    rows = [[_label(cell, run), *_row(cell, run)] for run in cell.labels]
+    if len(cell.seeds) > 1:
+        rows.append(["*Retrain, other seeds*", *(_floor(cell, metric) for metric in METRICS)])
+    return table([cell.title, *_heads()], rows)
+
+
+def _heads() -> list[str]:
+    """Return the headings without units."""
+    return [find_metric(metric).label for metric in METRICS]
 
 
 def _label(cell: CellTable, run: str) -> str:
@@ -88,9 +82,8 @@ def _printed(cell: CellTable) -> str:
     """Return our number and the paper's of every run."""
     (found,) = printed.tables(cell)
     records = {(record["run"], record["metric"]): record for record in found.records}
-    heads = [find_metric(metric).heading for metric in PRINTED]
-    rows = ([label, *(_both(records[run, m]) for m in PRINTED)] for run, label in RUNS.items())
-    return table([cell.title, *heads], rows)
+    rows = ([label, *(_both(records[run, m]) for m in METRICS)] for run, label in RUNS.items())
+    return table([cell.title, *_heads()], rows)
 
 
 def _both(record: dict[str, float]) -> str:

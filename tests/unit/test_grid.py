@@ -8,7 +8,7 @@ from small_grid import CLASSES, FRACTIONS, grid
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.plan.grid import build_grid
-from collateral.plan.report_plan import plan_of
+from collateral.plan.report_plan import make_plan
 
 
 def runs(cell="digit_3-50", **changes):
@@ -360,5 +360,7 @@ def test_supports_of_every_size_are_tried_in_all_cells_or_in_those_named():
 
 def test_the_width_of_figures_is_in_the_plan_of_every_benchmark():
     raw = config()
-    assert plan_of(build_grid(load(raw))["b"]).figure_width == 5.5
-    assert plan_of(build_grid(load({**raw, "figures": {"width": 6.75}}))["b"]).figure_width == 6.75
+    assert make_plan(build_grid(load(raw))["b"]).figure_width == 5.5
+    assert (
+        make_plan(build_grid(load({**raw, "figures": {"width": 6.75}}))["b"]).figure_width == 6.75
+    )

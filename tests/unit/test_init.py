@@ -15,7 +15,7 @@ from collateral.data._readers.image_folder import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
-from collateral.plan.report_plan import plan_of
+from collateral.plan.report_plan import make_plan
 from collateral.plugins.find import params_class
 
 
@@ -242,7 +242,7 @@ def test_who_insists_on_a_share_reads_in_the_config_and_by_a_gate_that_ta_is_voi
     assert "# Your model may have been trained on them: TA and MIA cannot be trusted" in text
     config = read(tmp_path / "pictures.yaml")
     assert config.benchmarks["pictures"].data["test_share"] == 0.3
-    assert plan_of(build_grid(config)["pictures"]).test_drawn is True
+    assert make_plan(build_grid(config)["pictures"]).test_drawn is True
 
 
 @pytest.mark.parametrize(

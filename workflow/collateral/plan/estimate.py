@@ -66,12 +66,9 @@ class Rates:
 
     def seconds(self, work: Work, shape: Shape) -> float:
         """Return the seconds that the work takes on images of this shape."""
-        trained = sum(
-            n / self.find_rate(model, shape).training for model, n in work.trained.items()
-        )
-        return trained + sum(
-            n / self.find_rate(model, shape).looking for model, n in work.seen.items()
-        )
+        rates = {model: self.find_rate(model, shape) for model in work.models}
+        trained = sum(images / rates[model].training for model, images in work.trained.items())
+        return trained + sum(images / rates[model].looking for model, images in work.seen.items())
 
     def find_rate(self, model: str, shape: Shape) -> Rate:
         """Return the rate of a model: measured, or scaled by its number of multiply-adds."""

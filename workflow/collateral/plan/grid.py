@@ -107,14 +107,9 @@ class Cell:
         own = [run for run in self.runs if not layout.is_sweep(run)]
         self.probed = [layout.RETRAIN, *own, *self.given] if benchmark.probe else []
         # Methods that unlearn from every shadow model; sweeps are excluded.
-        self.exposed = [
-            run
-            for run in self.runs.values()
-            if benchmark.shadows
-            and benchmark.shadows.attack
-            and run.method.kind == "method"
-            and not run.vary
-        ]
+        is_attacked = benchmark.shadows is not None and benchmark.shadows.attack
+        methods = [run for run in self.runs.values() if run.method.kind == METHOD.what]
+        self.exposed = [run for run in methods if is_attacked and not run.vary]
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:

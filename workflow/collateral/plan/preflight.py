@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from collateral.plan.jobs.split import SplitJob
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL
-from collateral.results.files import InvalidResultError
 
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
@@ -173,7 +172,7 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
         return
     try:
         columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
-    except (InvalidResultError, SizeUnknownError, ValueError, zipfile.BadZipFile):
+    except ValueError:
         return  # the check of the data, or the job that reads the data, reports this error
     for index, name in enumerate(benchmark.config.groups):
         key = f"benchmarks.{benchmark.name}.groups[{index}]"
@@ -184,29 +183,19 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
 
 
-def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[bytes]]:
-    """Return the metadata columns in labels.npz, values as bytes; empty if it will be made again.
-
-    The file is read without numpy, because importing numpy takes long.
-    """
-    job, found = DataJob(benchmark), dict[str, list[bytes]]()
+def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
+    """Return the metadata columns in labels.npz by name; empty if it will be made again."""
+    job = DataJob(benchmark)
     path = Path(job.path(paths.LABELS))
     if not path.exists() or record_differences(job, path.parent):
-        return found
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            column = name.removeprefix("test_").removeprefix("column_").removesuffix(".npy")
-            if name.startswith(("column_", "test_column_")):
-                found[column] = found.get(column, []) + _split_values(archive.read(name))
+        return {}
+    # Imported by name, because numpy takes long to import, and few configs have `groups`.
+    labels = import_module("collateral.results.dataset").Labels.load(path)
+    found: dict[str, list[Any]] = {}
+    for columns in (labels.columns, labels.test_columns):
+        for name, values in columns.items():
+            found.setdefault(name, []).extend(values)
     return found
-
-
-def _split_values(array: bytes) -> list[bytes]:
-    """Return the bytes of each value of a .npy file of one dimension."""
-    header, values = array.split(b"\n", 1)
-    count = int(header.split(b"'shape': (")[1].split(b",")[0])
-    size = len(values) // max(count, 1)
-    return [values[start : start + size].rstrip(b"\0") for start in range(0, len(values), size)]
 
 
 def _file_errors(job: CellJob) -> Iterator[str]:

@@ -21,17 +21,12 @@ TEMPLATES = Path(collateral.__file__).parent / "report"
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 # Label, full name, citation and purpose in the first line of a method's docstring.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
-# The files of findings that a stage imports by name.
-PARTS = {
-    "metrics": ["numbers"],
-    "gather": ["numbers"],
-    "tables": ["views"],
-    "figures": ["views"],
-    "report": ["views"],
-}
+# The file of every finding that a stage imports by name.
+PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
+PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
 
-def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
+def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
     """Return the content of plan.json for a benchmark."""
     return BenchmarkPlan(
         labels=benchmark.labels(),
@@ -73,14 +68,14 @@ def _test_drawn(benchmark: Benchmark) -> bool | None:
 
 def plan_hash(benchmark: Benchmark) -> str:
     """Return a hash of plan.json; the file is rewritten when the hash changes."""
-    content = json.dumps(asdict(plan_of(benchmark)))
+    content = json.dumps(asdict(make_plan(benchmark)))
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def presenting_code(stage: str) -> str:
     """Return the fingerprint of a stage and of the findings that it imports."""
     findings = [FINDING.module(name) for name in FINDING.names()]
-    return stage_code(stage, *findings, *(m for part in PARTS[stage] for m in FINDING.parts(part)))
+    return stage_code(stage, *findings, *FINDING.parts(PARTS[stage]))
 
 
 def templates_hash(folder: Path = TEMPLATES) -> str:

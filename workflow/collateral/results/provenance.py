@@ -52,13 +52,10 @@ def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
     if content.pop(SEAL) != _seal(content):
         raise InvalidResultError(path, OTHER_SEAL)
     place = content.pop(PLACE)
-    if not (_ends_with(path, place) if root is None else _relative(path, root) == place):
+    is_below = path.resolve().as_posix().endswith(f"/{place}")
+    if not (is_below if root is None else _relative(path, root) == place):
         raise InvalidResultError(path, f"its place is {Path(root or '', place)}")
     return content
-
-
-def _ends_with(path: Path, place: str) -> bool:
-    return path.resolve().as_posix().endswith(f"/{place}")
 
 
 def write_record(

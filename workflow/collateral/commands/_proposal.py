@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from collateral.config.names import slug
 from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
 from collateral.contract.work import count_cores
-from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
+from collateral.data._readers.decoding import ImageHeader, read_image_header, take_evenly
 from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
 from collateral.data._readers.test_set import FolderOptions
 from collateral.data.forget import files, where
@@ -209,11 +210,16 @@ def propose(request: InitRequest) -> Proposal:
     return last
 
 
+@cache
+def read_headers(tree: FolderIndex) -> dict[str, ImageHeader | str]:
+    """Return the headers of a sample of image files by path; the reason for an unreadable file."""
+    files = take_evenly(tree.train, NUM_HEADERS)
+    return {file.path: read_image_header(tree.folder / file.path) for file in files}
+
+
 def find_typical_size(tree: FolderIndex) -> tuple[int, int]:
     """Return the median width and height of a sample of the image files."""
-    headers = read_image_headers(
-        [tree.folder / file.path for file in take_evenly(tree.train, NUM_HEADERS)]
-    )
+    headers = [one for one in read_headers(tree).values() if isinstance(one, ImageHeader)]
     if not headers:
         raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
     return int(median(one.width for one in headers)), int(median(one.height for one in headers))
@@ -226,13 +232,6 @@ def _index_folder(request: InitRequest) -> FolderIndex:
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
-
-
-def find_unreadable(tree: FolderIndex) -> dict[str, str]:
-    """Return the files of a sample that cannot be read, each with the reason."""
-    some = take_evenly([*zip(tree.train, tree.locations, strict=False)], NUM_HEADERS)
-    found = {file.path: read_image_header(path) for file, path in some}
-    return {path: problem for path, problem in found.items() if isinstance(problem, str)}
 
 
 def _num_forget(request: InitRequest, tree: FolderIndex) -> int:

@@ -33,10 +33,8 @@ from collateral.results.address import RESULTS, FoundRun, check_has_model, find_
 from collateral.results.files import InvalidResultError, read_json, write_json
 from collateral.results.provenance import hash_files, verify
 
-PAGE, RECORD, CRATE, RECORDS = (
-    *("evidence.html", "evidence.json", "ro-crate-metadata.json"),
-    "records",
-)
+PAGE, RECORD, RECORDS = "evidence.html", "evidence.json", "records"
+CRATE = "ro-crate-metadata.json"
 NAMESPACE = "collateral-evidence"  # namespace of the SSH signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 SIGNATURE = f"{RECORD}.sig"

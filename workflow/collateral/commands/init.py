@@ -10,9 +10,9 @@ from collateral.commands._proposal import (
     InitRequest,
     Proposal,
     find_typical_size,
-    find_unreadable,
     format_yaml,
     propose,
+    read_headers,
 )
 from collateral.config.names import slug
 from collateral.config.weights import SEED
@@ -117,8 +117,9 @@ def _describe_ignored(found: Proposal) -> Iterator[str]:
         if names:
             more = ", ..." if len(names) > 1 else ""
             yield f"left out: {len(names):,} {what} ({names[0]}{more})"
-    for file, why in find_unreadable(found.tree).items():
-        yield f"cannot be read: {file}: {why}"
+    for file, header in read_headers(found.tree).items():
+        if isinstance(header, str):
+            yield f"cannot be read: {file}: {header}"
 
 
 def _describe_table(found: Proposal) -> Iterator[str]:

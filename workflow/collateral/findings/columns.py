@@ -173,7 +173,7 @@ def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[Tab
 
 
 def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[TableRow]]:
-    """Return a group of methods, and one of controls and of Retrain against its next seed."""
+    """Return two groups: methods; controls and Retrain, compared with Retrain of the next seed."""
     methods, asides = rows_by_kind(cell, ("method", "control"))
     if len(cell.seeds) > 1:
         asides.append(TableRow(cell, cell.reference, label, is_aside=True))

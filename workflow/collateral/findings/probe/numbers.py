@@ -1,25 +1,21 @@
 """The numbers of all probes of every run by seed, without sweeps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.probes import PARTS
 from collateral.contract.rows import At, Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.findings.near import FAR, NEAR
 from collateral.metrics import divergence
 from collateral.metrics.features import cka_by_part
 from collateral.metrics.statistics import Floats, shift_seeds
 from collateral.results.outputs import MANY_CLASSES, compress_logits, expand_logits
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -188,9 +188,9 @@ def _find_reversal(cell: CellTable, run: str, count: int) -> str:
 
 
 def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int) -> float:
-    """Return half the interval of a reversal.
+    """Return half the width of the 95 % interval of a reversal.
 
-    It is at least the interval of equal seeds of which one differs by one example.
+    It is at least that of seeds that are equal but for one example in one seed.
     """
     sizes = [cell.number(cell.reference, "request_examples", f"request-{q}") for q in range(1, r)]
     n = int(np.count_nonzero(~np.isnan(values)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_metrics, fill_caption
+from collateral.findings._shared.captions import describe_metrics, fill_caption, list_seeds
 from collateral.findings._shared.series import (
     average_seeds,
     count_examples,
@@ -132,7 +132,7 @@ class Supports:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of gradient ascent in one seed, and the support size that `k: auto` derives."""
+    """One step of gradient ascent in one seed, and the support size that follows for `k: auto`."""
 
     seed: int
     rate: float
@@ -163,7 +163,7 @@ class Step:
 
 
 def find_supports(cell: CellTable) -> Supports | None:
-    """Return the teachers of a cell; None if no support sizes were compared."""
+    """Return the support sizes of a cell's LTD run; None if none were compared."""
     for run in sorted(cell.labels):
         if sizes := cell.indices(run, "support_teacher_ua"):
             return Supports(cell, run, tuple(int(size) for size in sizes))
@@ -253,7 +253,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_auto(supports: Supports) -> str:
-    """Return sentences on the size that `k: auto` chooses, its learning rate and similarity."""
+    """Return sentences on the size of `k: auto`, the step's learning rate and the bins taken."""
     steps = supports.steps
     rates = format_range([step.rate for step in steps], "support_step_rate")
     losses = format_range([float(step.drop[-1]) for step in steps], "support_drop")
@@ -268,17 +268,13 @@ def _describe_auto(supports: Supports) -> str:
     )
     if short := [step.seed for step in steps if step.top_is_short]:
         text += (
-            f" In {_list_seeds(short)} another bin loses more than twice as much as the most "
+            f" In {list_seeds(short)} another bin loses more than twice as much as the most "
             "similar one, which is taken alone, because it always is."
         )
     if weak := [step.seed for step in steps if step.drop[-1] < MIN_DROP]:
-        seeds = _list_seeds(weak)
+        seeds = list_seeds(weak)
         text += f" In {seeds} no rate of the series costs it 5 points; the last was taken."
     return text
-
-
-def _list_seeds(seeds: Sequence[int]) -> str:
-    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
 
 
 def _describe_one_class(supports: Supports) -> str:

@@ -124,7 +124,7 @@ class Paths:
 
     @property
     def ranked(self) -> list[RunPath]:
-        """Paths of the methods that are not paced, and that failed in no seed."""
+        """Paths of the ranked methods: not paced (see `RunPath`), and no seed failed."""
         methods = [run for run in self.by_run if self.cell.kinds[run] == "method"]
         sound = [self.by_run[run] for run in methods if not self.cell.failure_summary(run)]
         return [path for path in sound if not path.is_paced]
@@ -158,7 +158,7 @@ class Paths:
         return not path.gap[-1] <= max(FAR_FROM_MEDIAN * usual, FAR_FROM_BASE * path.gap[0])
 
     def limits(self, part: str, *least: float) -> Limits:
-        """Return axis limits that include all epochs of all runs but the far ones, and the base."""
+        """Return axis limits that include the base model and all epochs of the runs not far."""
         parts = {run: getattr(path, part) for run, path in self.by_run.items()}
         whole = [values for run, values in parts.items() if run not in self.far_runs]
         shown = np.concatenate([*whole, *(values[:1] for values in parts.values()), least])

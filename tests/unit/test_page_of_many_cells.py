@@ -71,7 +71,7 @@ def test_all_cells_are_there_with_all_their_charts(page):
 def test_the_top_is_a_matrix_with_counts_of_verdicts(page):
     top, _, _ = page.partition('<section class="cell')
     assert '<table class="matrix">' in top
-    assert top.count('<tr data-cell="') == len(NAMES)
+    assert top.count('<tr data-classes="') == len(NAMES)
     assert re.search(rf'<span class="chip \w+">{len(NAMES)} [^<]+</span>', top)
 
 

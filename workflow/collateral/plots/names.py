@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from collateral.plots.plot import Panel, Series, fit_x, fit_y
 
@@ -65,8 +66,21 @@ def find_name_places(
         return []
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=fit_x(panel), ylim=fit_y(panel))
+    set_scales(axes, panel)
     return place_names(axes, panel, letters)
+
+
+def set_scales(axes: Axes, panel: Panel) -> None:
+    """Set the scales and the limits of both axes."""
+    x, y = ("log" if axis.scale == "log" else "linear" for axis in (panel.x, panel.y))
+    axes.set(xscale=x, xlim=fit_x(panel))
+    axes.set(yscale=y, ylim=fit_y(panel))
+    if panel.y.scale == "sqrt":
+        axes.set_yscale("function", functions=(_root, np.square))
+
+
+def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sqrt(np.maximum(values, 0))
 
 
 def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, float], str]]:

@@ -262,7 +262,7 @@ def _explain_no_leader(cell: CellTable) -> str:
 
 def _describe_rest(cell: CellTable, is_share_unnamed: bool) -> str:
     """Return a sentence on the gap of the base model, and one on budgets without a leader."""
-    unnamed = " A share that is not named brings nothing nearer." if is_share_unnamed else ""
+    unnamed = " A larger share that is not named brings no method nearer." * is_share_unnamed
     return f"{unnamed} Doing nothing has {find_metric('avg_gap').text(idle_gap(cell))} points."
 
 

@@ -317,7 +317,7 @@ def _error_panel(paths: DrawnPaths) -> Panel:
     noise = POINTS * noise_floor_by_sd(paths.cell, "damage", DAMAGED)
     start = paths.start("error"), paths.start("damage")
     marks = [
-        _mark("Original", "o", *start, 36.0, is_hollow=True),
+        _mark("Original", "o", *start, 36.0, is_hollow=True, run=ORIGINAL),
         _mark("Retrain", "P", 0.0, 0.0, 49.0),
     ]
     lines = [line for run in paths.by_run for line in _path(paths, run, "error", "damage")]

@@ -24,7 +24,7 @@ from measure import Row, run
 
 from collateral import cli
 from collateral.results import provenance
-from collateral.warm import ADDRESS, OFF
+from collateral.warm.client import ADDRESS, OFF
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(sys.executable).parent

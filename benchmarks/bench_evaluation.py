@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 from measure import Row, in_turns, ratio, run
+from plain.data import INFO, PADDING, PlainTask, random_pixels
 from plain.evaluation import base_looks, evaluate
-from plain.task import PlainTask
-from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
@@ -68,7 +67,8 @@ class Scene:
     def evaluate(self, model: nn.Module) -> None:
         """Write the outputs of a model, and compute all its metrics."""
         self.write(model, RUN)
-        cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=ATTACKS)
+        runs = {"seeds": [0], "base_seeds": [0], "methods": [RUN], "attacks": ATTACKS}
+        cell = CellResults(folder=self.folder, cell=CELL, **runs)
         for finding in (accuracy, membership):
             list(finding.of_run(cell, cell.result(RUN, 0)))
         list(locality.numbers(cell))

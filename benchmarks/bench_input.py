@@ -14,8 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from measure import Row, in_turns, ratio, run
-from plain.images import loader
-from randoms import BATCH_SIZE, plain_images, random_examples
+from plain.data import BATCH_SIZE, loader, plain_images, random_examples
 
 from collateral.results.arrays import map_array
 from collateral.training.examples import Examples

@@ -11,14 +11,12 @@ from functools import partial
 
 import torch
 from measure import Row, in_turns, ratio, run
-from plain.images import loader
-from plain.influence import recursion
-from randoms import INFO, plain_images, random_examples
+from plain.data import INFO, loader, plain_images, random_examples
+from plain.methods import recursion
 from torch import nn
 
 from collateral.methods._shared.gradients import per_sample_gradients
-from collateral.methods.iu.fisher import run_woodfisher
-from collateral.methods.iu.method import prepare, unlearn
+from collateral.methods.iu.method import prepare, run_woodfisher, unlearn
 from collateral.methods.iu.params import Params
 from collateral.methods.iu.products import BATCH_SIZE, _backward
 from collateral.models._build import build_model

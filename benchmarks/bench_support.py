@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from collateral.methods._shared.nearest import Search, nearest, similarity_to_nearest
-from collateral.methods.ltd.centres import Neighbourhood, use_every_example
+from collateral.methods.ltd.support import Neighbourhood, use_every_example
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000

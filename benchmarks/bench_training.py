@@ -18,9 +18,8 @@ from os import cpu_count
 
 import torch
 from measure import Row, Seconds, cpu_ratio, in_turns, ratio, run, timed
-from plain.images import loader
-from plain.training import train_epoch
-from randoms import BATCH_SIZE, INFO, plain_images, random_examples
+from plain.data import BATCH_SIZE, INFO, loader, plain_images, random_examples
+from plain.methods import train_epoch
 from torch.nn import functional as F
 from torch.optim import SGD
 

@@ -88,8 +88,8 @@ def write_population(benchmark: Path, out: Path) -> None:
 def _cell_rows(benchmark: Path, name: str, frame: pd.DataFrame) -> Iterator[tuple[object, ...]]:
     plain = frame[(frame["seed"] != "") & (frame["set"] == "") & (frame["at"] == "")]
     seeds = tuple(sorted(plain["seed"].astype(int).unique()))
-    runs = dict.fromkeys(("original", *METHODS), "method")
-    cell = CellResults(benchmark, name, seeds, seeds, runs)
+    runs = ("original", *METHODS)
+    cell = CellResults(folder=benchmark, cell=name, seeds=seeds, base_seeds=seeds, methods=runs)
     value = pd.to_numeric(plain.set_index(["run", "seed", "metric"])["value"])
     retain, test = (Binned(cell, part) for part in BINNED)
     num_forgotten = len(cell.split.forget)

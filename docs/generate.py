@@ -13,7 +13,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from generators import config, defaults, findings, plugins, rule_graph
+from generators import (
+    config,
+    defaults,
+    findings,
+    plugins,
+    reproduction,
+    rule_graph,
+    statistics,
+)
 from generators.tables import fill_marks
 from generators.troubleshooting import fill_messages
 
@@ -41,6 +49,8 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "methods": plugins.methods(),
     },
     "models": lambda: {"sizes": plugins.sizes_of_models(), "models": plugins.models()},
+    "reproduction": reproduction.result_tables,
+    "statistics": statistics.calibration_tables,
 }
 
 
@@ -56,7 +66,9 @@ def marked_page(name: str) -> str:
 
 def claims_page(page: Path) -> str:
     """Return a page with new tables of the paper's claims, from the results in docs/data."""
-    return fill_page(page.read_text(encoding="utf-8"), DOCS / "data")
+    is_marked = page.stem in MARKED
+    text = marked_page(page.stem) if is_marked else page.read_text(encoding="utf-8")
+    return fill_page(text, DOCS / "data")
 
 
 def pages_with_claims() -> list[Path]:

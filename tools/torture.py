@@ -21,10 +21,13 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
-from timed_files import has_times
-
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(sys.executable).parent
+# Result files that differ between equal runs: files with times, and files with hashes of them.
+TIMED = {"cost.json", "costs.csv", "costs.json", "report.html", "glance.json"}
+# First letters of the names of tables and figures with times.
+TIMED_STARTS = ("costs.", "main.", "sweep-", "trajectory.", "verdict.")
+HASHED = ("tables", "figures")  # folders whose record has the hashes of all their files
 COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
 
 
@@ -88,6 +91,12 @@ class Project:
             for path in sorted(folder.rglob("*"))
             if path.is_file() and _is_always_alike(path.relative_to(folder))
         }
+
+
+def has_times(path: Path) -> bool:
+    """Tell whether a result file contains times or hashes of such files, by its path."""
+    is_record = path.name == "record.json" and path.parent.name in HASHED
+    return is_record or path.name in TIMED or path.name.startswith(TIMED_STARTS)
 
 
 def _is_always_alike(path: Path) -> bool:

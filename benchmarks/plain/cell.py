@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 import torch
+from plain.data import PlainTask
+from plain.evaluation import accuracies, attack_scores, base_looks, evaluate
+from plain.methods import METHODS
 from safetensors.torch import load_file
 from torch import nn
 
@@ -22,9 +25,6 @@ from collateral.models._build import build_model
 from collateral.plan.grid import build_grid
 from collateral.results.dataset import Dataset
 from collateral.results.split import Split
-from plain.evaluation import accuracies, attack_scores, base_looks, evaluate
-from plain.methods import METHODS
-from plain.task import PlainTask
 
 
 def tuned(spec: MethodSpec, base: nn.Module, task: PlainTask) -> MethodParams:

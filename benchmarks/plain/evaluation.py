@@ -1,17 +1,17 @@
 """Metrics of a model, each with its own passes: accuracies, membership attacks, locality."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from plain.data import PlainTask
 from sklearn.svm import SVC
-from torch import nn
-
-from plain.task import PlainTask
-from plain.training import Batches, accuracy
+from torch import Tensor, nn
 
 Floats = NDArray[np.float64]
+Batches = Iterable[tuple[Tensor, Tensor]]
 NUM_BINS = 10
 
 
@@ -21,6 +21,17 @@ class Looked:
 
     features: Floats  # (n, D)
     probabilities: Floats  # (n, C)
+
+
+@torch.no_grad()
+def accuracy(model: nn.Module, batches: Batches) -> float:
+    """Return the fraction of examples that the model classifies correctly."""
+    model.eval()
+    correct = count = 0
+    for x, y in batches:
+        correct += (model(x).argmax(1) == y).sum().item()
+        count += len(y)
+    return correct / count if count else float("nan")
 
 
 def accuracies(model: nn.Module, task: PlainTask) -> dict[str, float]:

@@ -5,10 +5,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from plain.attack import attack
+from plain.data import EVALUATION_BATCH, PlainTask
+from plain.evaluation import Batches, features
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import SGD, AdamW, Optimizer
 from torch.utils.data import ConcatDataset, DataLoader, Dataset
 
+from collateral.contract.params import TrainedParams
 from collateral.methods.amun.params import Params as AmunParams
 from collateral.methods.ft.params import Params as FtParams
 from collateral.methods.ga.params import Params as GaParams
@@ -18,11 +23,6 @@ from collateral.methods.neighbor.params import Params as NeighborParams
 from collateral.methods.rl.params import Params as RlParams
 from collateral.methods.salun.params import Params as SalunParams
 from collateral.models._build import build_model
-from plain import influence
-from plain.attack import attack
-from plain.evaluation import features
-from plain.task import PlainTask
-from plain.training import optimizer_of, train_epoch
 
 Targets = Callable[[Tensor, Tensor], Tensor]  # images and indices of D_f -> targets (b, C)
 
@@ -51,6 +51,33 @@ def shuffled(parts: Sequence[Dataset], size: int) -> DataLoader:
 def retained(task: PlainTask) -> Relabelled:
     """Return the retained examples with their own labels."""
     return Relabelled(task, task.retain, task.data.labels.train[task.retain].tolist())
+
+
+def optimizer_of(model: nn.Module, params: TrainedParams) -> Optimizer:
+    """Return torch's own optimiser for a method's parameters."""
+    if params.optimizer == "adamw":
+        return AdamW(model.parameters(), lr=params.lr, weight_decay=params.weight_decay)
+    return SGD(
+        model.parameters(),
+        lr=params.lr,
+        momentum=params.momentum,
+        weight_decay=params.weight_decay,
+    )
+
+
+def train_epoch(model: nn.Module, batches: Batches, optimizer: Optimizer) -> float:
+    """Take one step per batch; return the accuracy of the training steps."""
+    model.train()
+    correct = count = 0
+    for x, y in batches:
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        correct += (logits.argmax(1) == y).sum().item()
+        count += len(y)
+    return correct / count
 
 
 def fine_tune(model: nn.Module, task: PlainTask, params: FtParams) -> nn.Module:
@@ -120,9 +147,54 @@ def saliency(model: nn.Module, task: PlainTask, params: SalunParams) -> nn.Modul
     return model
 
 
+def gradient(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """Return the gradient of a batch's mean loss as one vector."""
+    loss = F.cross_entropy(model(x), y)
+    parts = torch.autograd.grad(loss, list(model.parameters()))
+    return torch.cat([part.flatten() for part in parts])
+
+
+def summed_gradient(model: nn.Module, batches: Batches) -> Tensor:
+    """Return the gradient of the summed loss."""
+    return torch.stack([gradient(model, x, y) * len(y) for x, y in batches]).sum(0)
+
+
+def recursion(model: nn.Module, ones: Batches, v: Tensor, samples: int) -> Tensor:
+    """Return the result of the WoodFisher recursion for v; `ones` yields batches of one example."""
+    k, o = v.clone(), None
+    for i, (x, y) in enumerate(ones):
+        g = gradient(model, x, y)
+        if o is None:
+            o = g
+        else:
+            t = torch.dot(o, g)
+            k = k - torch.dot(k, g) / (samples + t) * o
+            o = o - t / (samples + t) * o
+        if i > samples:
+            break
+    return k
+
+
+def direction(model: nn.Module, task: PlainTask, samples: int) -> Tensor:
+    """Return the direction of IU's step."""
+    model.eval()
+    num_forget, num_retain = len(task.forget), len(task.retain)
+    total = num_forget + num_retain
+    of_forget = summed_gradient(model, task.training(task.forget, EVALUATION_BATCH))
+    of_retain = summed_gradient(model, task.training(task.retain, EVALUATION_BATCH))
+    v = of_forget / total - of_retain * num_forget / (total * num_retain)
+    return recursion(model, task.training(task.retain, 1), v, samples)
+
+
 def influence_unlearning(model: nn.Module, task: PlainTask, params: IuParams) -> nn.Module:
     """IU: take one step along the direction of the WoodFisher recursion."""
-    return influence.step(model, influence.direction(model, task, params.samples), params.alpha)
+    weights = list(model.parameters())
+    along = direction(model, task, params.samples)
+    pieces = along.split([weight.numel() for weight in weights])
+    with torch.no_grad():
+        for weight, piece in zip(weights, pieces, strict=True):
+            weight += params.alpha * piece.view(weight.shape)
+    return model
 
 
 def adversarial(model: nn.Module, task: PlainTask, params: AmunParams) -> nn.Module:
@@ -178,7 +250,7 @@ def local_teacher(model: nn.Module, task: PlainTask, params: LtdParams) -> nn.Mo
     assert isinstance(params.k, int), "the plain flow knows no auto"
     support = support_of(model, task, params.k)
     teacher = build_model(params.teacher, task.data.info)
-    optimizer = torch.optim.SGD(
+    optimizer = SGD(
         teacher.parameters(),
         lr=params.teacher_lr,
         momentum=params.teacher_momentum,

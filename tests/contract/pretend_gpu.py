@@ -54,6 +54,8 @@ OPEN_ENDED = (  # and all that begin so
     "reflection_pad",
     "upsample_",
 )
+# These, and all that begin so, launch no kernel: they allocate memory, or change a tensor's view.
+NO_KERNEL = ("empty", "new_empty", "detach", "as_strided", "_fused_sdp_choice")
 
 
 class OnGpu(Tensor):
@@ -108,6 +110,7 @@ class PretendGpu(TorchDispatchMode):
         self._mode_key = torch._C._TorchDispatchModeKey.FAKE
         self.waits: Counter[str] = Counter()  # of the host, by operation
         self.operations: set[str] = set()  # on the GPU
+        self.launches: Counter[str] = Counter()  # operations that compute: at least one kernel each
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Compute one operation where its tensors, or its `device`, say."""
@@ -144,6 +147,8 @@ class PretendGpu(TorchDispatchMode):
 
     def _count(self, func: Any, args: Any, kwargs: Any, device: torch.device) -> None:
         self.operations.add(str(func))
+        if not func.is_view and not _name(func).startswith(NO_KERNEL):
+            self.launches[_name(func)] += 1
         if func is ATEN.copy_.default:
             waits = isinstance(args[0], OnGpu) != isinstance(args[1], OnGpu)
         elif func is ATEN._to_copy.default:
@@ -155,6 +160,10 @@ class PretendGpu(TorchDispatchMode):
             waits = func in READS
         if waits:
             self.waits[str(func)] += 1
+
+
+def _name(func: Any) -> str:
+    return str(func).split(".")[1]
 
 
 def _refuse_mixes(func: Any, args: Any, tensors: list[Tensor]) -> None:

@@ -16,6 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from pretend_gpu import CPU, GPU, NAME, on_gpu, pretended
+from torch.amp import GradScaler
 from torch.nn import functional as F
 from workshop import Workshop
 
@@ -31,11 +32,11 @@ from collateral.training import fit as engine
 from collateral.training import job_io as sessions
 from collateral.training import optimizers as precisions
 from collateral.training.checkpoints import Checkpoints
+from collateral.training.devices import make_deterministic
 from collateral.training.examples import test_examples as held_out_examples
 from collateral.training.examples import train_examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import make_deterministic
-from collateral.training.optimizers import Steps
+from collateral.training.optimizers import descend
 from collateral.training.run import Clock, Run
 
 QUICK = {"epochs": 2, "batch_size": 32, "lr": 0.05}
@@ -207,6 +208,26 @@ def test_no_step_of_training_makes_the_host_wait(small, checkpoint):
         waits.append(gpu.waits)
     assert waits[0] == waits[1]
     assert waits[0].total() > 0
+
+
+def count_step_launches(small, model) -> int:
+    """Return the kernels that one step of training launches, without forward and backward pass."""
+    counts = []
+    for batch_size in (80, 40):  # 2 steps in one epoch, and 4
+        with pretended() as gpu:
+            train(small, GPU, model=model, epochs=1, batch_size=batch_size)
+        counts.append(gpu.launches.total())
+    with pretended() as gpu:
+        new = build_model(model, small.data.info).to(GPU)
+        x, y = torch.rand(4, 1, 8, 8).to(GPU), torch.tensor([0, 1, 2, 1]).to(GPU)
+        gpu.launches.clear()
+        F.cross_entropy(new(x), y).backward()
+    return (counts[1] - counts[0]) // 2 - gpu.launches.total()
+
+
+def test_a_step_launches_few_kernels_beside_the_network_however_many_weights_it_has(small):
+    launches = {count_step_launches(small, model) for model in ("resnet8", "resnet20")}
+    assert launches == {12}  # fetching and augmenting the batch, one for the optimizer, accuracy
 
 
 QUICK_ATTACK = {"epsilon0": 0.64, "steps": 10}
@@ -408,7 +429,7 @@ import torch
 from collateral.contract.params import TrainingParams
 from collateral.training import job_io
 from collateral.training.fit import fit
-from collateral.training.numerics import describe_numerics, device_name
+from collateral.training.devices import describe_numerics, device_name
 from collateral.training.run import Run
 
 def device():
@@ -475,19 +496,19 @@ def test_a_gradient_too_large_for_float16_is_skipped_and_the_scale_goes_down():
     optimizer = engine.make_optimizer(
         torch.nn.ParameterList([weight]), TrainingParams(lr=0.1, weight_decay=0, momentum=0)
     )
-    scaled = Steps("float16", CPU)
-    before = scaled.state_dict()["scale"]
-    scaled.descend(optimizer, weight.sum() * torch.inf)
+    scaler = GradScaler("cpu")
+    before = scaler.get_scale()
+    descend(optimizer, weight.sum() * torch.inf, scaler)
     assert weight.item() == 1
-    assert scaled.state_dict()["scale"] < before
-    scaled.descend(optimizer, weight.sum())
+    assert scaler.get_scale() < before
+    descend(optimizer, weight.sum(), scaler)
     assert weight.item() == pytest.approx(0.9)
 
 
-def test_the_scale_survives_a_checkpoint():
-    scaled = Steps("float16", CPU)
-    scaled.load_state_dict({**scaled.state_dict(), "scale": 1024.0})
-    assert scaled.state_dict()["scale"] == 1024.0
+def test_the_scale_is_in_the_checkpoint(small, mixed_on_cpu, tmp_path):
+    train(small, CPU, Checkpoints(tmp_path, "job", 0), epochs=1, precision="float16")
+    states = Checkpoints(tmp_path, "job", 0).load("loop-1")["states"]
+    assert [state["scale"] for state in states if "scale" in state] == [2.0**16]
 
 
 # What needs a GPU

@@ -14,7 +14,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import SGD, Adam, AdamW
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from collateral.methods._shared.batches import draw_labels
+from collateral.methods._shared.training import draw_labels
 from collateral.plugins.find import params_class
 from collateral.training.examples import Examples, Task
 from collateral.training.inference import infer

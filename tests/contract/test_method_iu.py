@@ -9,8 +9,13 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from collateral.methods._shared.gradients import per_sample_gradients, trainable
-from collateral.methods.iu.fisher import gram_and_products, solve
-from collateral.methods.iu.method import prepare, removal_gradient, unlearn
+from collateral.methods.iu.method import (
+    gram_and_products,
+    prepare,
+    removal_gradient,
+    solve,
+    unlearn,
+)
 from collateral.methods.iu.params import Params, Prepare
 from collateral.models._classifier import Classifier
 from collateral.training.run import Run

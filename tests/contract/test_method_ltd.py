@@ -21,9 +21,9 @@ from collateral.findings.support_size.views import MIN_DROP as SAID_DROP
 from collateral.methods._shared.distillation import distill, keep_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.ltd import method
-from collateral.methods.ltd.assignments import online_targets
 from collateral.methods.ltd.auto_k import MIN_DROP, NUM_BINS, AscentStep
 from collateral.methods.ltd.params import Params
+from collateral.methods.ltd.teachers import online_targets
 from collateral.metrics.similarity import NUM_BINS as METRICS_BINS
 from collateral.metrics.similarity import similarity as metrics_similarity
 from collateral.plugins.find import prepared_name

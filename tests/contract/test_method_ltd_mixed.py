@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 
-from collateral.methods.ltd import method, teacher
-from collateral.methods.ltd.assignments import online_targets
+from collateral.methods.ltd import method, teachers
 from collateral.methods.ltd.auto_k import AscentStep
 from collateral.methods.ltd.clusters import find_clusters
 from collateral.methods.ltd.params import Params
+from collateral.methods.ltd.teachers import online_targets
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.inference import infer
 from collateral.training.run import Run
@@ -221,7 +221,7 @@ def test_killed_in_the_first_or_the_last_teacher_it_ends_in_the_same_bits(
 ):
     # Supports of several classes and slow teachers, so that none is done early.
     given = params(**changes, k=100, teacher_lr=1e-4, threshold=1.0, teacher_batch_size=20)
-    steps, descend = 0, teacher.descend
+    steps, descend = 0, teachers.descend
 
     def counted(*arguments, last: int) -> None:
         nonlocal steps
@@ -231,14 +231,14 @@ def test_killed_in_the_first_or_the_last_teacher_it_ends_in_the_same_bits(
         descend(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(teacher, "descend", partial(counted, last=0))
+        patch.setattr(teachers, "descend", partial(counted, last=0))
         whole = far.prepare(given, Checkpoints(tmp_path / "whole", "job", interval_seconds=0))
     again, total = far.prepare(given, None), steps
     assert total >= 16
     for last in (total * 2 // 5, total * 4 // 5):  # in the first of two teachers, in the second
         steps, checkpoints = 0, Checkpoints(tmp_path / str(last), "job", interval_seconds=0)
         with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(teacher, "descend", partial(counted, last=last))
+            patch.setattr(teachers, "descend", partial(counted, last=last))
             far.prepare(given, checkpoints)
         resumed = far.prepare(given, checkpoints)
         for other in (whole, again):

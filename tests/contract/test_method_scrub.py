@@ -22,19 +22,19 @@ TEACHER, DISTANCE, SHARE = torch.tensor([[2.0, 0.0]]), 0.443776, 0.731059
 
 
 def test_the_divergence_is_that_of_softened_predictions_times_the_squared_temperature():
-    found = scrub.divergence(torch.zeros(1, 2), lambda _: TEACHER, torch.zeros(1), 2.0)
+    found = scrub.scaled_divergence(torch.zeros(1, 2), lambda _: TEACHER, torch.zeros(1), 2.0)
     assert found.item() == pytest.approx(DISTANCE, abs=1e-6)
 
 
 def test_the_divergence_is_a_mean_over_images():
     teacher = torch.cat([TEACHER, torch.zeros(1, 2)])
-    found = scrub.divergence(torch.zeros(2, 2), lambda _: teacher, torch.zeros(2), 2.0)
+    found = scrub.scaled_divergence(torch.zeros(2, 2), lambda _: teacher, torch.zeros(2), 2.0)
     assert found.item() == pytest.approx(DISTANCE / 2, abs=1e-6)
 
 
 def test_its_slope_is_the_temperature_times_the_difference_of_predictions():
     logits = torch.zeros(1, 2, requires_grad=True)
-    scrub.divergence(logits, lambda _: TEACHER, torch.zeros(1), 2.0).backward()
+    scrub.scaled_divergence(logits, lambda _: TEACHER, torch.zeros(1), 2.0).backward()
     expected = [2 * (0.5 - SHARE), 2 * (SHARE - 0.5)]
     assert logits.grad[0].tolist() == pytest.approx(expected, abs=1e-5)
 

@@ -23,8 +23,8 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from bench_cell import config_of
 from plain import attack as plain_attack
 from plain import evaluation
+from plain.data import PlainTask
 from plain.methods import METHODS
-from plain.task import PlainTask
 
 CPU, PATIENT = torch.device("cpu"), Prepare(give_up=False)
 LITTLE = {"epochs": 1, "batch_size": 32, "samples": 8, "k": 32, "teacher_epochs": 2}

@@ -16,9 +16,9 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainedParams
 from collateral.models._build import build_model
 from collateral.training.checkpoints import WARNINGS, Checkpoints
+from collateral.training.devices import describe_numerics
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy, infer
-from collateral.training.numerics import describe_numerics
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Clock, Run
 

@@ -106,7 +106,7 @@ def test_a_skipped_method_leaves_the_bases_outputs_and_its_reason(workshop, monk
     assert (record["status"], record["reason"]) == ("skipped", "no convolutions")
     skipped, base = workshop.results("skipped"), workshop.results("base")
     assert skipped["outputs.npz"] == base["outputs.npz"]
-    assert len(Epochs.load(workshop.folder / "skipped" / "epochs.npz")) == 2
+    assert len(Epochs.load(workshop.folder / "skipped" / "epochs.npz").models) == 2
 
 
 def test_trials_of_a_skipped_method_have_no_numbers(workshop, monkeypatch):
@@ -495,7 +495,7 @@ def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
 
 
 def test_of_every_epoch_the_answers_are_kept_from_the_base_to_the_end(workshop, tracked):
-    epochs = Epochs.load(workshop.folder / f"{tracked}-tracked" / "epochs.npz")
+    epochs = Epochs.load(workshop.folder / f"{tracked}-tracked" / "epochs.npz").models
     assert len(epochs) == POINTS[tracked]
     for epoch, name in ((epochs[0], "base"), (epochs[-1], f"{tracked}-tracked")):
         for part in ("train", "test"):

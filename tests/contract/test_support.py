@@ -11,13 +11,13 @@ torch = pytest.importorskip("torch")
 
 from collateral.methods._shared import nearest as nearness
 from collateral.methods._shared.nearest import nearest, similarity_to_nearest
-from collateral.methods.ltd.centres import (
+from collateral.methods.ltd.params import Params
+from collateral.methods.ltd.support import (
     Centres,
     Neighbourhood,
     sum_clusters,
     use_every_example,
 )
-from collateral.methods.ltd.params import Params
 
 RNG = np.random.default_rng(0)
 KEYS = RNG.normal(size=(300, 8)).astype("f4")

@@ -21,7 +21,7 @@ from workshop import Workshop
 
 from collateral.cli import main
 from collateral.plan.run_hooks import start_server
-from collateral.warm import ADDRESS, OFF
+from collateral.warm.client import ADDRESS, OFF
 
 pytestmark = pytest.mark.slow
 PATIENCE_SECONDS = 120

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from collateral.methods._shared.steps import show_noise
+from collateral.methods._shared.training import show_noise
 from collateral.plugins.find import params_class
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.run import Run

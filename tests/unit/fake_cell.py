@@ -82,9 +82,10 @@ class FakeCell:
         seeds = tuple(self.neighbours.seeds.tolist())
         reference = more.get("reference", layout.RETRAIN)
         names = dict.fromkeys(run for run, _ in self.runs if run != reference)
-        kinds = {name: "control" if name == layout.ORIGINAL else "method" for name in names}
-        more = {"base_seeds": seeds, "attacks": ATTACKS, **more}
-        return CellResults(folder, self.name, seeds, kinds=kinds, **more)
+        controls = [name for name in names if name == layout.ORIGINAL]
+        methods = [name for name in names if name not in controls]
+        about = {"base_seeds": seeds, "attacks": ATTACKS, "methods": methods, "controls": controls}
+        return CellResults(folder=folder, cell=self.name, seeds=seeds, **{**about, **more})
 
     def rows(self, folder: Path, **more: Any) -> list[Row]:
         """Return all rows of all findings, none of which may fail."""

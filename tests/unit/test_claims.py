@@ -17,8 +17,8 @@ from paper.claims.evaluate import (
     count_verdicts,
     evaluate,
     fill_page,
+    holds,
     markdown_table,
-    parse_test,
     ranges,
     text_lines,
 )
@@ -26,16 +26,13 @@ from paper.claims.results import (
     FIVE,
     SCOPES,
     Answer,
-    Found,
     Missing,
     Theory,
-    attempt,
-    join,
+    all_hold,
     plan_from_runs,
     read_all,
-    run_all,
 )
-from paper.claims.values import BASELINES, METHODS
+from paper.claims.values import BASELINES, METHODS, Case
 from paper.printed import printed, settings
 
 SEEDS = 3
@@ -199,15 +196,25 @@ def test_there_are_62_claims_each_once():
     assert {claim.cells for claim in CLAIMS} == {*SCOPES}
 
 
-def test_a_test_is_written_as_a_call_whose_words_are_strings(good):
+def test_a_test_is_an_expression_whose_words_are_strings(good):
     (cell,) = (cell for cell in good["cifar100"].cells if cell.name == "couch-50")
-    expected = "UA: LTD 53.4, Retrain 47.4"
-    assert parse_test("less(ltd, retrain, ua, times=1.2)")(cell) == Found(True, expected)
-    assert parse_test("less(ltd, retrain, ua)")(cell) == Found(False, expected)
-    listed = parse_test("deviation([ltd, iu], ua, above=-0.1)")(cell)
-    assert listed.text.startswith("Δ UA: LTD +6.0, IU +")
-    with pytest.raises(KeyError, match="lowets"):
-        parse_test("lowets(ltd, ua)")
+    case = Case(cell)
+    assert holds(case, "number(ltd, ua) < 1.2 * number(retrain, ua)") is True
+    assert holds(case, "number(ltd, ua) < number(retrain, ua)") is False
+    assert case.text == "UA: LTD 53.4, Retrain 47.4"
+    assert holds(case, "-0.1 < delta([ltd, iu], ua) < 0.5") is True
+    assert "; Δ UA: LTD +6.0, IU +" in case.text
+    with pytest.raises(TypeError, match="'str' object is not callable"):
+        holds(case, "lowets(ltd, ua)")
+
+
+def test_of_several_numbers_one_that_is_against_it_decides_and_a_missing_one_leaves_open(good):
+    (cell,) = (cell for cell in good["cifar100"].cells if cell.name == "couch-50")
+    case = Case(cell)
+    assert holds(case, "number([ltd, nobody], ua) > 0.5") is None
+    assert holds(case, "number([ltd, nobody], ua) > 0.6") is False
+    assert holds(case, "0.6 < number([nobody, ltd], ua) < 0.7") is False
+    assert case.text == "UA: LTD 53.4; no UA of nobody"
 
 
 def test_every_claim_holds_on_the_papers_own_numbers(good):
@@ -458,29 +465,32 @@ def test_a_bound_that_does_not_fall_ends_its_claim(checks, verdict):
     assert verdicts(62, {"theory": replace(THEORY, checks=checks)}) == {verdict}
 
 
-def yes(*cells):
-    return Found(True, "yes")
+def yes(case):
+    case.note("yes")
+    return True
 
 
-def no(*cells):
-    return Found(False, "no")
+def no(case):
+    case.note("no")
+    return False
 
 
-def nothing(*cells):
+def nothing(case):
     raise Missing("nothing")
 
 
 @pytest.mark.parametrize(
-    ("tests", "expected"),
+    ("tests", "expected", "text"),
     [
-        ([yes, yes], Found(True, "yes; yes")),
-        ([yes, nothing], Found(None, "yes; nothing")),
-        ([nothing, no], Found(False, "nothing; no")),
+        ([yes, yes], True, "yes"),
+        ([yes, nothing], None, "yes; nothing"),
+        ([nothing, no], False, "nothing; no"),
     ],
 )
-def test_one_no_decides_and_one_unknown_leaves_open(tests, expected):
-    assert run_all(tests) == expected
-    assert join([attempt(test) for test in tests]) == expected
+def test_one_no_decides_and_one_unknown_leaves_open(tests, expected, text):
+    case = Case()
+    assert all_hold([case.attempt(test) for test in tests]) is expected
+    assert case.text == text
 
 
 # Words, pages and the command.

@@ -1,9 +1,11 @@
 """Records of finished jobs against the plan: what a run would make again, a line a field."""
 
+from pathlib import Path
+
 import pytest
 from small_grid import grid
 
-from collateral.plan.diff import compare
+from collateral.plan.diff import Comparison, compare, describe
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.jobs.expose import ExposeJob
 from collateral.plan.jobs.given import GivenJob
@@ -232,6 +234,26 @@ def test_another_list_of_what_to_forget_is_named(finished):
     assert line.startswith("chosen.sha256: ")
     file.unlink()  # figures come from the cache, without it
     assert compare(plan, finished).different == {}
+
+
+def test_another_request_is_said_in_one_line_before_the_differences(finished):
+    cells = {CELL: {"forget": {"kind": "class_part", "class": "digit_3", "fraction": 0.4}}}
+    plan = grid(**{**TUNED, "cells": cells, "classes": [], "fractions": []})
+    first, second, *_ = describe(finished, compare(plan, finished))
+    assert first == f"{finished}: made for another request: the forget set of 1 cell has changed"
+    assert second == f"{finished / CELL / 'split.json'}: chosen.fraction: 0.5, planned 0.4"
+
+
+def test_of_many_differences_the_kinds_are_counted_and_ten_are_listed():
+    different = {f"{n}/record.json": ["code: 1, planned 2", "seed: 0, planned 1"] for n in range(6)}
+    lines = [*describe(Path("r"), Comparison(different, [], []))]
+    assert lines[:3] == [
+        "r: code: 6 times",
+        "r: seed: 6 times",
+        "r/0/record.json: code: 1, planned 2",
+    ]
+    assert lines[-2:] == ["... and 2 more", "r: not as planned: 6; a run makes these again"]
+    assert len(lines) == 2 + 10 + 2
 
 
 def test_a_record_without_values_is_of_another_version(finished):

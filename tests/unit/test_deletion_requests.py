@@ -17,7 +17,7 @@ from collateral.config.errors import ConfigError
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
 from collateral.data import arrays, folder
-from collateral.data._metadata import find_size
+from collateral.data._metadata import find_forget_error, find_size
 from collateral.data._readers.image_folder import known_tree
 from collateral.data._subset import choose_forget_set, take_subset
 from collateral.data.forget import files, where
@@ -71,7 +71,7 @@ def test_every_name_can_be_listed(tmp_path, name):
     params = listed(tmp_path, f"./{name}\n" if name.startswith("#") else f"{name}\n")
     assert files.select(LABELS, params).tolist() == [NAMES.index(name)]
     assert files.count(SIZE, params) == 1
-    assert list(files.unfit(SIZE, params)) == []
+    assert find_forget_error(files, SIZE, params) is None
 
 
 def test_comments_empty_lines_and_line_ends_of_other_systems_do_not_count(tmp_path):
@@ -100,7 +100,7 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, text, said
     params = listed(tmp_path, text)
     with pytest.raises(ValueError, match=f"path: 'withdrawn.txt': {said}"):
         files.select(LABELS, params)
-    ((key, line),) = files.unfit(SIZE, params)
+    key, line = find_forget_error(files, SIZE, params)
     assert key == "path"
     assert "\n" not in line
 
@@ -132,7 +132,7 @@ def test_all_examples_with_a_value_are_forgotten(column, values, places):
     params = where.Params.model_validate({"column": column, "is": values})
     assert where.select(LABELS, params).tolist() == places
     assert where.count(SIZE, params) == len(places)
-    assert list(where.unfit(SIZE, params)) == []
+    assert find_forget_error(where, SIZE, params) is None
 
 
 @given(st.lists(st.sampled_from([1, 2, 10, 11, 12, 21, 101, 111]), min_size=1), st.data())
@@ -172,7 +172,7 @@ def test_exactly_the_examples_with_one_of_the_values_are_forgotten(subjects, dat
 )
 def test_a_column_and_a_value_that_are_not_there_are_named(given, key, said):
     params = where.Params.model_validate(given)
-    assert list(where.unfit(SIZE, params)) == [(key, said)]
+    assert find_forget_error(where, SIZE, params) == (key, said)
     with pytest.raises(ValueError, match=key):
         where.select(LABELS, params)
 
@@ -266,8 +266,8 @@ def test_what_is_wrong_with_the_data_is_not_said_of_the_forget_set(tmp_path):
 
     size = replace(SIZE, columns=unreadable)
     asked = where.Params.model_validate({"column": "subject", "is": [17]})
-    assert list(where.unfit(size, asked)) == []
-    assert list(files.unfit(size, listed(tmp_path, "a.png\n"))) == []
+    assert find_forget_error(where, size, asked) is None
+    assert find_forget_error(files, size, listed(tmp_path, "a.png\n")) is None
 
 
 def test_a_column_that_is_not_there_stops_before_any_job(tmp_path):

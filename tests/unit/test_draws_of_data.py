@@ -5,7 +5,7 @@ import pytest
 from image_files import write_image
 
 from collateral.data._readers.image_folder import index_folder
-from collateral.data._readers.test_set import GroupDraw, SplitOptions, draw_examples
+from collateral.data._readers.test_set import FolderOptions, GroupDraw, draw_examples
 from collateral.data.forget import class_part, classes_part, random_part
 from collateral.results.dataset import Labels
 
@@ -27,7 +27,7 @@ def draw_test_files(folder, seed):
     for label in "ab":
         for place in range(12):
             write_image(folder / label / f"{place}.png")
-    source = SplitOptions(folder, test_share=0.4, test_seed=seed)
+    source = FolderOptions(path=folder, test_share=0.4, test_seed=seed)
     return [file.path for file in index_folder(source).test]
 
 

@@ -50,6 +50,13 @@ def first_seeds(wrong: Wrong, count: int) -> Wrong:
     return Wrong(*(part[:count] for part in (wrong.forget, wrong.near, wrong.far, wrong.test)))
 
 
+def with_options(cell, **options):
+    """Return results with other options, and with the numbers of earlier findings."""
+    changed = replace(cell, **options)
+    changed._known.update(cell._known)
+    return changed
+
+
 @pytest.fixture(scope="module")
 def cell(tmp_path_factory):
     runs = {verdict.replace(" ", "_").lower(): wrong for verdict, wrong in CASES.items()}
@@ -142,9 +149,8 @@ def test_without_original_the_start_of_a_tracked_run_is_the_base_model(tmp_path)
     starts = [Row("ft", "epoch_ua", ua, seed, at=0) for seed, ua in enumerate([1.0] * 4 + [0.98])]
     results.add(starts)
     assert np.isnan(AgainstRetrain(results, 5).base_ua).all()
-    assert AgainstRetrain(replace(results, tracked=("ft",)), 5).base_ua.tolist() == [1.0] * 4 + [
-        0.98
-    ]
+    tracked = with_options(results, tracked=("ft",))
+    assert AgainstRetrain(tracked, 5).base_ua.tolist() == [1.0] * 4 + [0.98]
 
 
 def test_controls_and_sweeps_get_no_verdict_and_do_not_count(tmp_path, cell):
@@ -216,7 +222,7 @@ def test_a_stated_margin_comes_first(tmp_path):
     results = counted({**ENDS, "ft": replace(ALIKE, forget=(30, 29, 31, 30, 28))})
     cell = results.write(tmp_path)
     cell.add(results.rows(tmp_path))
-    stated = replace(cell, margins=("ua=25", "mia=25"))
+    stated = with_options(cell, margins=("ua=25", "mia=25"))
     p = {}
     for name, one in (("estimated", cell), ("stated", stated)):
         against = AgainstRetrain(one, 5)
@@ -444,7 +450,7 @@ def cell_with_looks(folder, runs, looks):
     results = counted(runs)
     cell = results.write(folder)
     cell.add(results.rows(folder))
-    return replace(cell, looks=looks)
+    return with_options(cell, looks=looks)
 
 
 def test_a_look_that_decided_stays_and_later_looks_have_their_own_level(tmp_path):

@@ -20,7 +20,7 @@ from collateral.findings.registry import (
     make_tables,
     with_part,
 )
-from collateral.metrics.divergence import class_means, rf_js
+from collateral.metrics.divergence import mean_probabilities, rf_js
 from collateral.plugins.find import FINDING, add_plugins
 from collateral.report.headline import describe_setting, headline
 from collateral.report.page import benchmark_part, render
@@ -131,7 +131,7 @@ def test_the_divergence_is_the_mean_over_classes_that_both_have():
 
 def test_class_means_are_means_of_probabilities():
     logits = np.log(np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]]))
-    means = class_means(logits, np.array([0, 0, 0]), 2)
+    means = mean_probabilities(logits, np.array([0, 0, 0]), 2)
     assert means[0] == pytest.approx([1.3 / 3, 1.7 / 3]) and np.isnan(means[1]).all()
 
 

@@ -110,7 +110,9 @@ def outputs(confidence: float, wrong=()) -> FakeRun:
     return FakeRun(of(TRAIN), of(TEST))
 
 
-def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, given=None, **of_retrain) -> dict:
+def facts(
+    folder: Path, *, forget=(0,), base=0.7, copied=None, given=None, chosen=None, **of_retrain
+) -> dict:
     """Return what the gates' numbers say of a cell of one seed whose Retrain is sure by 0.9.
 
     `given`: the base is the user's own, and wrong about these classes. What else is given stands
@@ -120,8 +122,8 @@ def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, given=None, **of_
     if base is not None:
         runs["original", 0] = outputs(base, given or ())
     cell = CellOfOutputs(
-        labels=Labels(TRAIN, TEST, ("three", "eight")),
-        split=Split(np.array(forget), 6, (0,), {}),
+        labels=Labels(TRAIN, TEST, ("three", "eight"), {}, {"person": np.array(["017", "23"])}),
+        split=Split(np.array(forget), 6, (0,), chosen or {}),
         neighbours=Neighbours(
             seeds=np.array([0]),
             train_similarity=np.zeros((1, 6), np.float32),
@@ -215,6 +217,26 @@ def test_a_test_set_that_the_users_base_may_have_seen_is_amber(tmp_path):
     assert {name for name, gate in found.items() if gate.colour != "green"} == {"test set unseen"}
     assert "TA and MIA cannot be trusted" in found["test set unseen"].text
     assert "test set unseen" not in asked(tmp_path / "here", good_cell(), test_drawn=None)
+
+
+@pytest.mark.parametrize(
+    ("persons", "count"), [(["017"], 1), (["17"], 0), (["017", 23], 2), (["8"], 0)]
+)
+def test_test_images_of_forgotten_persons_are_counted(tmp_path, persons, count):
+    chosen = {"kind": "where", "column": "person", "is": persons}
+    assert facts(tmp_path / "where", chosen=chosen)["forgotten_in_test"] == count
+    other = {"kind": "where", "column": "site", "is": persons}
+    assert "forgotten_in_test" not in facts(tmp_path / "other", chosen=other)
+    assert "forgotten_in_test" not in facts(tmp_path / "class")
+
+
+@pytest.mark.parametrize("drawn", [None, False])
+def test_test_images_of_forgotten_persons_are_named(tmp_path, drawn):
+    cell = good_cell()
+    cell.add_overall("retrain", "forgotten_in_test", 3)
+    gate = asked(tmp_path, cell, test_drawn=drawn)["test set unseen"]
+    assert gate.colour == "amber"
+    assert gate.text.startswith("3 test images have a value that is to be forgotten")
 
 
 def test_without_shadow_models_there_is_no_gate_for_them(tmp_path):

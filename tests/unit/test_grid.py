@@ -8,7 +8,7 @@ from small_grid import CLASSES, FRACTIONS, grid
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.plan.grid import build_grid
-from collateral.plan.report_plan import plan_of
+from collateral.plan.report_plan import make_plan
 
 
 def runs(cell="digit_3-50", **changes):
@@ -212,12 +212,12 @@ def test_where_the_choice_is_open_every_value_of_it_is_a_run():
 def sweep_of(methods=None, cell="digit_3-50", **entry):
     """Return a sweep of `ft` in a cell."""
     sweeps = {"s": {"method": "ft", **entry}}
-    return grid(methods=methods or {"ft": {}}, sweeps=sweeps).cells[cell].sweeps["s"]
+    return grid(methods=methods or {"ft": {}}, sweeps=sweeps).cells[cell].sweeps[0]
 
 
 def test_a_sweep_knows_its_values_in_the_configs_order_and_the_own_run_among_them():
     sweep = sweep_of(vary={"lr": [0.5, "1e-2", 0.001]})
-    assert (sweep.method.name, sweep.key) == ("ft", "lr")
+    assert (sweep.own, sweep.key) == ("ft", "lr")
     assert [*sweep.values.items()] == [("ft@lr=0.5", 0.5), ("ft", 0.01), ("ft@lr=0.001", 0.001)]
     assert sweep.labels == {"ft@lr=0.5": "0.5", "ft": "0.01", "ft@lr=0.001": "0.001"}
 
@@ -248,7 +248,7 @@ def test_a_sweep_is_of_the_cells_that_it_names_with_their_own_values():
     cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.5}}}}
     entry = {"method": "ft", "vary": {"lr": [0.5, 0.01]}, "cells": ["ones", "digit_3-50"]}
     found = grid(cells=cells, sweeps={"s": entry}).cells
-    values = {name: cell.sweeps["s"].values for name, cell in found.items() if cell.sweeps}
+    values = {name: cell.sweeps[0].values for name, cell in found.items() if cell.sweeps}
     assert values == {
         "digit_3-50": {"ft@lr=0.5": 0.5, "ft": 0.01},
         "ones": {"ft": 0.5, "ft@lr=0.01": 0.01},
@@ -263,17 +263,17 @@ def test_what_goes_along_is_in_the_runs_name_and_values():
     }
     cell = grid(sweeps={"s": entry}).cells["digit_3-50"]
     names = ["ft", "ft@optimizer=adamw@lr=0.001", "ft@optimizer=adam@lr=0.0001"]
-    assert list(cell.sweeps["s"].values) == names
+    assert list(cell.sweeps[0].values) == names
     assert cell.runs[names[1]].vary == {"optimizer": "adamw", "lr": 0.001}
     assert cell.runs[names[1]].label == "FT, optimizer adamw, lr 0.001"
     labels = ["sgd, lr 0.01", "adamw, lr 0.001", "adam, lr 0.0001"]
-    assert list(cell.sweeps["s"].labels.values()) == labels
+    assert list(cell.sweeps[0].labels.values()) == labels
 
 
 def test_a_run_is_the_methods_own_only_if_what_goes_along_is_too():
     sweep = sweep_of(vary={"optimizer": ["sgd"]}, along={"lr": [0.5]})
     assert sweep.values == {"ft@optimizer=sgd@lr=0.5": "sgd", "ft": "sgd"}
-    assert sweep.along["ft"] == {"lr": 0.01}
+    assert sweep.labels["ft"] == "sgd, lr 0.01"
 
 
 # Tracking.
@@ -360,5 +360,7 @@ def test_supports_of_every_size_are_tried_in_all_cells_or_in_those_named():
 
 def test_the_width_of_figures_is_in_the_plan_of_every_benchmark():
     raw = config()
-    assert plan_of(build_grid(load(raw))["b"]).figure_width == 5.5
-    assert plan_of(build_grid(load({**raw, "figures": {"width": 6.75}}))["b"]).figure_width == 6.75
+    assert make_plan(build_grid(load(raw))["b"]).figure_width == 5.5
+    assert (
+        make_plan(build_grid(load({**raw, "figures": {"width": 6.75}}))["b"]).figure_width == 6.75
+    )

@@ -15,7 +15,8 @@ from collateral.data._readers.image_folder import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
-from collateral.plan.report_plan import plan_of
+from collateral.plan.report_plan import make_plan
+from collateral.plugins.find import params_class
 
 
 @pytest.fixture(autouse=True)
@@ -241,7 +242,7 @@ def test_who_insists_on_a_share_reads_in_the_config_and_by_a_gate_that_ta_is_voi
     assert "# Your model may have been trained on them: TA and MIA cannot be trusted" in text
     config = read(tmp_path / "pictures.yaml")
     assert config.benchmarks["pictures"].data["test_share"] == 0.3
-    assert plan_of(build_grid(config)["pictures"]).test_drawn is True
+    assert make_plan(build_grid(config)["pictures"]).test_drawn is True
 
 
 @pytest.mark.parametrize(
@@ -260,6 +261,52 @@ def test_a_test_set_that_cannot_be_meant_is_named(tmp_path, trained, options, sa
     with pytest.raises(SystemExit, match=said):
         main([*trained, *options])
     assert not (tmp_path / "pictures.yaml").exists()
+
+
+def test_persons_who_are_also_in_the_given_test_set_are_counted(tmp_path, trained, capsys):
+    write_people(tmp_path / "pictures", tmp_path / "people.csv")
+    (tmp_path / "unseen.txt").write_text("cat/3.png\ncat/19.png\ndog/4.png\ndog/5.png\n")
+    main([*trained, "--forget-where", "person=017", "--test", "unseen.txt"])
+    said = capsys.readouterr().out
+    assert "test set: 2 of 4 images have a person that is to be forgotten, and count in TA" in said
+    assert "to forget: 8 of 36 train images" in said
+
+
+def test_a_test_set_beside_the_table_may_have_the_same_persons(tmp_path, trained, capsys):
+    write_people(tmp_path / "pictures", tmp_path / "people.csv")
+    write_folder(tmp_path, tops=("unseen",), each=(3,))
+    main([*trained, "--forget-where", "person=017", "--test", "unseen"])
+    assert "whether it has images of the same persons is unknown" in capsys.readouterr().out
+
+
+# What the config says of itself.
+
+
+@pytest.mark.parametrize(
+    ("minutes", "looks"), [(60, (5, 10)), (0, ())], ids=["five seeds", "one seed"]
+)
+def test_seeds_may_be_added_where_looks_declare_it(tmp_path, minutes, looks):
+    found = propose(request(write_folder(tmp_path / "pictures", each=(6, 2)), minutes=minutes))
+    (only,) = load(found.config()).benchmarks.values()
+    assert only.looks == looks
+    more = {**found.config()["benchmarks"]["pictures"], "seeds": [*range(10)]}
+    assert load({"benchmarks": {"pictures": more}})
+
+
+def test_grids_have_the_default_of_their_method(tmp_path):
+    found = propose(request(write_folder(tmp_path / "pictures", each=(6, 2))))
+    methods = found.config()["benchmarks"]["pictures"]["methods"]
+    assert {*methods} == {"ft", "ga", "salun", "ltd"}
+    for name, values in methods.items():
+        assert params_class(name).model_fields["lr"].default in values["lr"]
+
+
+def test_the_recipe_that_is_not_written_is_in_a_comment(tmp_path):
+    text = format_yaml(propose(request(write_folder(tmp_path / "pictures", each=(6, 2)))))
+    (line,) = re.findall(r"# Not written, so by default: (\{.*\})", text)
+    base = load(parse(text)).benchmarks["pictures"].base
+    assert all(getattr(base, key) == value for key, value in parse(line).items())
+    assert "weight_decay" in line and "momentum" in line
 
 
 # A list that names more than there is.
@@ -316,6 +363,7 @@ def test_persons_to_forget_are_found_in_the_table_at_the_folder(tmp_path, place,
     assert only.data["test_by"] == "person"
     assert only.data["train_where"] == {"person": values}
     said = capsys.readouterr().out
+    assert "a person that is to be forgotten" not in said
     assert f"to forget: {10 * len(values)} of" in said
     assert "no person is in both train and test set" in said
     (planned,) = build_grid(read(tmp_path / "pictures.yaml")).values()

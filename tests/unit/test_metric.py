@@ -3,11 +3,10 @@
 import math
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
-from collateral.contract.metrics import Metric, Unit, format_exact_percent, format_percent
+from collateral.contract.metrics import DIGITS, Metric, format_exact_percent, format_percent
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric, is_known
 from collateral.plugins.find import FINDING
@@ -40,7 +39,7 @@ def test_the_guide_lists_every_unit_and_how_it_is_shown():
     text = (Path(__file__).resolve().parents[2] / "docs" / "add-a-finding.md").read_text()
     rows = [row.split(" | ") for row in text.splitlines() if row.startswith('| `"')]
     listed = [unit for row in rows for unit in re.findall(r'`"(.*?)"`', row[0])]
-    assert sorted(listed) == sorted(get_args(Unit))
+    assert sorted(listed) == sorted(DIGITS)
     for first, _, stored, as_text in rows:
         units = re.findall(r'`"(.*?)"`', first)
         values = [float(n) for n in re.findall(r"-?[\d.]+(?![\d\]])", _plain(stored))]

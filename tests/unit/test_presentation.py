@@ -12,8 +12,8 @@ from collateral.plan.fingerprint import stage_code
 from collateral.plan.report_plan import (
     PARTS,
     TEMPLATES,
+    make_plan,
     plan_hash,
-    plan_of,
     presenting_code,
     templates_hash,
 )
@@ -25,7 +25,7 @@ SWEEPS = {"s": {"method": "ft", "vary": {"lr": [0.5]}, "cells": ["digit_3-50"]}}
 
 
 def test_the_plan_says_labels_sharing_sweeps_and_trials():
-    plan = plan_of(grid(methods={"ft": {}, "ga": {"lr": [0.1, 0.2]}}, sweeps=SWEEPS))
+    plan = make_plan(grid(methods={"ft": {}, "ga": {"lr": [0.1, 0.2]}}, sweeps=SWEEPS))
     assert plan.labels == {
         "ft": "FT",
         "ga": "GA",
@@ -48,8 +48,8 @@ def test_the_plan_names_tracked_runs_of_which_no_epoch_is_a_shorter_run(tmp_path
     folder = write_method(tmp_path / "methods", "mine", ONE_PHASE + schedule).parent
     methods = {"ft": {}, "mine": {}, "flat": {"uses": "mine", "schedule": "constant"}}
     with forgotten_after():
-        plan = plan_of(grid(folder, methods=methods, track="all"))
-        untracked = plan_of(grid(folder, methods=methods, track=["flat", "ft"]))
+        plan = make_plan(grid(folder, methods=methods, track="all"))
+        untracked = make_plan(grid(folder, methods=methods, track=["flat", "ft"]))
     assert plan.cells["digit_3-50"].paced == ("mine",)
     assert untracked.cells["digit_3-50"].paced == ()
     plan.save(tmp_path / "plan.json")
@@ -70,11 +70,11 @@ def test_the_plan_names_tracked_runs_of_which_no_epoch_is_a_shorter_run(tmp_path
 def test_the_plan_says_whether_a_given_base_may_have_seen_the_test_set(tmp_path, data, drawn):
     cells = {"some": {"forget": {"kind": "random_part", "fraction": 0.5}}}
     changes = {"data": data, "cells": cells, "classes": [], "fractions": []}
-    plan = plan_of(grid(**changes, base={"weights": "mine.pt"}))
+    plan = make_plan(grid(**changes, base={"weights": "mine.pt"}))
     assert plan.test_drawn is drawn
     plan.save(tmp_path / "plan.json")
     assert BenchmarkPlan.load(tmp_path / "plan.json") == plan
-    assert plan_of(grid(**changes)).test_drawn is None
+    assert make_plan(grid(**changes)).test_drawn is None
 
 
 def test_the_plan_does_not_say_where_files_lie_and_who_is_to_be_forgotten():
@@ -82,12 +82,12 @@ def test_the_plan_does_not_say_where_files_lie_and_who_is_to_be_forgotten():
     lists = {"table": "/home/me/people.csv", "train_list": "/home/me/gone.txt"}
     data = {"name": "folder", "path": "/home/me/x", "test_share": 0.2, **where, **lists}
     cells = {"some": {"forget": {"kind": "random_part", "fraction": 0.5}}}
-    plan = plan_of(grid(data=data, cells=cells, classes=[], fractions=[]))
+    plan = make_plan(grid(data=data, cells=cells, classes=[], fractions=[]))
     assert plan.data == {"name": "folder", "test_share": 0.2, "test_by": "subject"}
 
 
 def test_the_plan_is_read_as_it_was_written(tmp_path):
-    plan = plan_of(grid(methods={"ga": {"lr": [0.1, 0.2]}, "ft": {}}, sweeps=SWEEPS))
+    plan = make_plan(grid(methods={"ga": {"lr": [0.1, 0.2]}, "ft": {}}, sweeps=SWEEPS))
     plan.save(tmp_path / "plan.json")
     assert BenchmarkPlan.load(tmp_path / "plan.json") == plan
     assert list(json.loads((tmp_path / "plan.json").read_text())["labels"])[:2] == ["ga", "ft"]
@@ -109,8 +109,8 @@ def test_the_plans_hash_changes_with_what_it_says_alone():
 
 @pytest.mark.parametrize("stage", PARTS)
 def test_the_code_of_a_stage_is_that_of_all_findings_that_it_shows(stage):
-    assert all(FINDING.parts(part) for part in PARTS[stage])
-    parts = [module for part in PARTS[stage] for module in FINDING.parts(part)]
+    parts = FINDING.parts(PARTS[stage])
+    assert parts
     assert presenting_code(stage) != stage_code(stage)
     packages = [FINDING.module(name) for name in FINDING.names()]
     assert presenting_code(stage) == stage_code(stage, *packages, *parts)
@@ -143,7 +143,7 @@ def test_a_stage_looks_up_no_part_of_a_finding_that_its_code_leaves_out(tmp_path
     present(root, *(layout.TABLES, layout.FIGURES), stage=running.append)
     assert set(loaded) == set(PARTS)
     for stage, parts in loaded.items():
-        assert parts - {""} == {*PARTS[stage]}, stage
+        assert parts - {""} == {PARTS[stage]}, stage
 
 
 def test_every_template_of_the_page_is_hashed(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 
 from collateral.plan import run_hooks
 from collateral.plan.run_hooks import keep_warm, start_server
-from collateral.warm import ADDRESS, OFF
+from collateral.warm.client import ADDRESS, OFF
 from collateral.warm.server import TRAINING
 
 # A stand-in for the stages: what a job does is its first word.

@@ -149,6 +149,8 @@ def folder(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Proje
     write_digits(copy / "data")
     write_weights(copy / "data/cifar100_resnet56-f2eff4c8.pt", "resnet56", 100, (32, 32, 3))
     write(copy / "withdrawn.txt", "cat/1.png\n")
+    write(copy / "unseen.txt", "cat/2.png\ndog/2.png\n")
+    write(copy / "my-model.safetensors", "")
     for name, kind in {"mine": "forget", "my-plugins": "models"}.items():
         shutil.copytree(REPOSITORY / "tests/contract/plugins" / kind, copy / name / kind)
     for file, code in code_in_guide().items():

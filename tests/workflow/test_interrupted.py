@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import SMOKE, SNAKEMAKE, Project, copy_project
 
-from collateral.warm import ADDRESS, OFF
+from collateral.warm.client import ADDRESS, OFF
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 BASE = Path("results/smoke/base/seed-0")

@@ -93,7 +93,7 @@ SWEPT = {("unlearn", "own@teacher=mlp")}
 TUNED = {("tune", "ltd"), ("unlearn", "ltd"), ("unlearn", "ideal")}  # which follows LTD's choice
 OF_METHODS = {
     "methods/ft/method.py": {("unlearn", "ft")},
-    "methods/ltd/teacher.py": {*OWN, *SWEPT, *TUNED},
+    "methods/ltd/teachers.py": {*OWN, *SWEPT, *TUNED},
     "controls/ideal/method.py": {("unlearn", "ideal")},
     "models/mnist_cnn.py": OWN,
     "models/mlp.py": SWEPT,

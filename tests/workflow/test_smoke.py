@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
-from timed_files import has_times
+from torture import has_times
 
 from collateral.plugins.find import CONTROL, METHOD, params_class
-from collateral.warm import ADDRESS, OFF
+from collateral.warm.client import ADDRESS, OFF
 
 pytestmark = pytest.mark.workflow
 SWEPT = "ltd@beta=1"

@@ -56,11 +56,6 @@ def settings() -> list[Setting]:
     return list(_by_setting())
 
 
-def num_cells() -> int:
-    """Return the number of entries in the paper's tables."""
-    return sum(map(len, _by_setting().values()))
-
-
 @cache
 def _by_setting() -> Mapping[Setting, list[Printed]]:
     found: dict[Setting, list[Printed]] = {}

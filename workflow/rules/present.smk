@@ -7,7 +7,7 @@ benchmark, an index of all pages, and check.done if no finding failed.
 import os
 from pathlib import Path
 
-from collateral.plan.report_plan import plan_hash, plan_of, templates_hash
+from collateral.plan.report_plan import plan_hash, make_plan, templates_hash
 
 
 rule plan:
@@ -19,7 +19,7 @@ rule plan:
     params:
         content=lambda w: plan_hash(GRID[w.benchmark]),
     run:
-        plan_of(GRID[wildcards.benchmark]).save(Path(output[0]))
+        make_plan(GRID[wildcards.benchmark]).save(Path(output[0]))
 
 
 rule tables:

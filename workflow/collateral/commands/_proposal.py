@@ -6,6 +6,7 @@ import json
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -14,11 +15,12 @@ from collateral.commands.estimate import default_device
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.config.names import slug
+from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
 from collateral.contract.work import count_cores
-from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
+from collateral.data._readers.decoding import ImageHeader, read_image_header, take_evenly
 from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
-from collateral.data._readers.test_set import SplitOptions
+from collateral.data._readers.test_set import FolderOptions
 from collateral.data.forget import files, where
 from collateral.plan.estimate import SHIPPED, Rates, estimate
 
@@ -32,6 +34,10 @@ FRACTION = 0.5  # fraction of the first class to forget, if the user names no fo
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
 BATCH_SIZES = (64, 60, 56, 48)  # batch sizes to choose from, best first
+# Number of seeds for a second look at verdicts, by the number of seeds that is proposed.
+MORE_SEEDS = {5: 10, 3: 5, 2: 5}
+# Parameters of training whose default values a comment of the config states.
+RECIPE = ("optimizer", "momentum", "nesterov", "weight_decay", "schedule", "warmup")
 # Options of the command line in place of the config keys that error messages begin with.
 OPTIONS = {
     "data.path": "folder",
@@ -95,18 +101,18 @@ class InitRequest:
         return (self.folder / TRAIN).is_dir() and any(parts)
 
     @property
-    def source(self) -> SplitOptions:
+    def source(self) -> FolderOptions:
         """Options of the image folder; images to forget are never drawn into the test set."""
+        named = {"path": self.folder, "table": self.table, "test_path": self.test}
         if self.has_own_test or self.test:
-            return SplitOptions(self.folder, self.table, self.test, self.test_share)
+            return FolderOptions(**named, test_share=self.test_share)
         stay = self.forget_where
-        return SplitOptions(
-            self.folder,
-            self.table,
+        return FolderOptions(
+            **named,
             test_share=self.test_share or TEST_SHARE,
             test_by=stay.column if stay else None,
             train_list=self.forget,
-            train_where=((stay.column, stay.is_),) if stay else (),
+            train_where={stay.column: stay.is_} if stay else None,
         )
 
 
@@ -140,41 +146,45 @@ class Proposal:
         num_retain = len(self.tree.train) - self.num_forget
         return min(num_retain, max(50, int(SUPPORT_SHARE * num_retain)))
 
+    @property
+    def num_tested(self) -> int | None:
+        """Number of test images of the persons to forget; None if the table does not list them."""
+        wanted, examples = self.request.forget_where, self.tree.examples
+        if wanted is None:
+            return 0
+        columns = examples.read_columns(examples.rows(test=True))
+        if wanted.column not in columns:
+            return None
+        return sum(value in map(str, wanted.is_) for value in columns[wanted.column])
+
     def config(self) -> dict[str, Any]:
         """Return the proposed config as a dictionary."""
         request, training = self.request, {"batch_size": self.batch_size, "augment": False}
         shared = {**training, "epochs": 5}
-        data = {"name": "folder", "path": str(request.folder), "size": self.size, **self._options()}
+        options = request.source.model_dump(mode="json", exclude_defaults=True)
+        data = {"name": "folder", "path": options.pop("path"), "size": self.size, **options}
         statistics = {"mean": [*request.mean], "std": [*request.std]}
         data |= {key: values for key, values in statistics.items() if values}
         weights = {"weights": request.weights} if request.weights else {}
+        more = MORE_SEEDS.get(self.seeds)
         benchmark = {
             "data": data,
             "model": request.model,
             "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
             "seeds": [*range(self.seeds)],
+            **({"looks": [self.seeds, more]} if more else {}),
             **self._forget_config(),
             "methods": {
                 "ft": {**shared, "lr": [0.01, 0.05]},
                 "ga": {**shared, "lr": [1e-4, 1e-3]},
                 "salun": {**shared, "lr": [0.003, 0.01]},
-                "ltd": {**shared, "lr": [3e-4, 1e-3], "k": self.k, "teacher_augment": False},
+                "ltd": {**shared, "lr": [1e-4, 3e-4, 1e-3], "k": self.k, "teacher_augment": False},
             },
             "controls": ["original", "ideal"],
             "track": "all",
         }
         plugins = {"plugins": [*map(str, request.plugins)]} if request.plugins else {}
         return {**plugins, "benchmarks": {self.name: benchmark}}
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options of the data set for its table of metadata and its test set."""
-        source = self.request.source
-        named = {key: getattr(source, key) for key in ("table", "test_path", "train_list")}
-        options: dict[str, Any] = {key: str(path) for key, path in named.items() if path}
-        options |= {"test_share": source.test_share} if source.test_share else {}
-        options |= {"test_by": source.test_by} if source.test_by else {}
-        stay = {column: [*values] for column, values in source.train_where}
-        return options | ({"train_where": stay} if stay else {})
 
     def _forget_config(self) -> dict[str, Any]:
         """Return the forget set's config: listed files, values in the table, or part of a class."""
@@ -200,11 +210,16 @@ def propose(request: InitRequest) -> Proposal:
     return last
 
 
+@cache
+def read_headers(tree: FolderIndex) -> dict[str, ImageHeader | str]:
+    """Return the headers of a sample of image files by path; the reason for an unreadable file."""
+    files = take_evenly(tree.train, NUM_HEADERS)
+    return {file.path: read_image_header(tree.folder / file.path) for file in files}
+
+
 def find_typical_size(tree: FolderIndex) -> tuple[int, int]:
     """Return the median width and height of a sample of the image files."""
-    headers = read_image_headers(
-        [tree.folder / file.path for file in take_evenly(tree.train, NUM_HEADERS)]
-    )
+    headers = [one for one in read_headers(tree).values() if isinstance(one, ImageHeader)]
     if not headers:
         raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
     return int(median(one.width for one in headers)), int(median(one.height for one in headers))
@@ -217,13 +232,6 @@ def _index_folder(request: InitRequest) -> FolderIndex:
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
-
-
-def find_unreadable(tree: FolderIndex) -> dict[str, str]:
-    """Return the files of a sample that cannot be read, each with the reason."""
-    some = take_evenly([*zip(tree.train, tree.locations, strict=False)], NUM_HEADERS)
-    found = {file.path: read_image_header(path) for file, path in some}
-    return {path: problem for path, problem in found.items() if isinstance(problem, str)}
 
 
 def _num_forget(request: InitRequest, tree: FolderIndex) -> int:
@@ -284,7 +292,7 @@ def format_yaml(proposal: Proposal) -> str:
     above = {
         **COMMENTS_ABOVE,
         "model": [*_comment_on_data(request)],  # these comments follow the line of the key `data`
-        "base": OWN_BASE if request.weights else NEW_BASE,
+        "base": [*(OWN_BASE if request.weights else NEW_BASE), _comment_on_recipe()],
     }
     for key, value in benchmark.items():
         lines += [f"    # {text}" for text in above.get(key, ())]
@@ -301,6 +309,10 @@ COMMENTS_BESIDE = {
     "track": "  # look after every epoch: who leads within which budget",
 }
 COMMENTS_ABOVE = {
+    "looks": [
+        "Verdicts may be read at these numbers of seeds, so that seeds can be added later. To",
+        "decide once, at a less strict level, delete this line: docs/statistics.md.",
+    ],
     "classes": ["Forget a part of a class; or list files: docs/your-data.md."],
     "methods": [
         "A list of values is tuned over, without looking at Retrain. More methods:",
@@ -329,6 +341,11 @@ def _comment_on_data(request: InitRequest) -> Iterator[str]:
     if request.weights and source.test_share:
         yield "Your model may have been trained on them: TA and MIA cannot be trusted, as a"
         yield "check on the page says. Name images that it never saw: `test_path`."
+
+
+def _comment_on_recipe() -> str:
+    fields = BaseParams.model_fields
+    return f"Not written, so by default: {_flow({key: fields[key].default for key in RECIPE})}"
 
 
 def _flow(value: Any) -> str:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import collateral
 from collateral.commands.verify import compute_again
+from collateral.plan.diff import summarize
 from collateral.report.evidence import (
     changed_files,
     copy_records,
@@ -32,10 +33,8 @@ from collateral.results.address import RESULTS, FoundRun, check_has_model, find_
 from collateral.results.files import InvalidResultError, read_json, write_json
 from collateral.results.provenance import hash_files, verify
 
-PAGE, RECORD, CRATE, RECORDS = (
-    *("evidence.html", "evidence.json", "ro-crate-metadata.json"),
-    "records",
-)
+PAGE, RECORD, RECORDS = "evidence.html", "evidence.json", "records"
+CRATE = "ro-crate-metadata.json"
 NAMESPACE = "collateral-evidence"  # namespace of the SSH signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 SIGNATURE = f"{RECORD}.sig"
@@ -206,8 +205,12 @@ def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
         long = found.benchmark / found.cell / layout.METRICS_RECORD
         table = read_cell(found, compute_again(long, Path(name)))
     checked = {key: record[key] for key in record if key not in (*STATED, *OTHERS)}
-    if faults := list(differences(checked, gather(found, table))):
-        return faults  # if numbers differ, the page differs too and need not be compared
+    now = gather(found, table)
+    if faults := list(differences(checked, now)):
+        # If numbers differ, the page differs too and need not be compared.
+        hashes = [one["request"]["indices_sha256"] for one in (checked, now)]
+        other = [] if len({*hashes}) == 1 else [f"{found.benchmark}: made for another request"]
+        return [*other, *summarize(faults, (line.partition(".")[0] for line in faults))]
     gallery = build_gallery(found.benchmark, table) if record["pictures"] else None
     page = hashlib.sha256(render(record, gallery).encode()).hexdigest()
     copies = {f"{RECORDS}/{place}": digest for place, digest in hash_records(found).items()}

@@ -10,9 +10,9 @@ from collateral.commands._proposal import (
     InitRequest,
     Proposal,
     find_typical_size,
-    find_unreadable,
     format_yaml,
     propose,
+    read_headers,
 )
 from collateral.config.names import slug
 from collateral.config.weights import SEED
@@ -117,16 +117,23 @@ def _describe_ignored(found: Proposal) -> Iterator[str]:
         if names:
             more = ", ..." if len(names) > 1 else ""
             yield f"left out: {len(names):,} {what} ({names[0]}{more})"
-    for file, why in find_unreadable(found.tree).items():
-        yield f"cannot be read: {file}: {why}"
+    for file, header in read_headers(found.tree).items():
+        if isinstance(header, str):
+            yield f"cannot be read: {file}: {header}"
 
 
-def _describe_table(found: Proposal) -> list[str]:
-    tree, by = found.tree, found.request.source.test_by
-    if not found.request.table:
-        return []
-    lines = f"table: {found.request.table}, columns {', '.join(tree.column_names) or 'none'}"
-    return [lines, *([f"test set: no {by} is in both train and test set"] if by else [])]
+def _describe_table(found: Proposal) -> Iterator[str]:
+    request, tree = found.request, found.tree
+    if request.table:
+        yield f"table: {request.table}, columns {', '.join(tree.column_names) or 'none'}"
+    if request.source.test_by:
+        yield f"test set: no {request.source.test_by} is in both train and test set"
+    elif request.forget_where and found.num_tested:
+        same = f"have a {request.forget_where.column} that is to be forgotten"
+        counts = f"{found.num_tested:,} of {len(tree.test):,} images"
+        yield f"test set: {counts} {same}, and count in TA and MIA"
+    elif found.num_tested is None:
+        yield "test set: not in the table; whether it has images of the same persons is unknown"
 
 
 def _describe_result(found: Proposal, out: Path) -> list[str]:

@@ -32,30 +32,23 @@ class TunedRun(NamedTuple):
     config: str
     cell: str
     retrain_ua: str
-    method: str
     run: str
     default: str
     nearest: str
 
 
+@cache
 def find_tuned(method: str) -> Sequence[TunedRun]:
     """Return the tuned runs of a method; the list may be empty."""
-    return [one for one in _all() if one.method == method]
-
-
-@cache
-def _all() -> tuple[TunedRun, ...]:
     with FILE.open(newline="", encoding="utf-8") as file:
-        rows = [*csv.DictReader(file)]
-    return tuple(_paired(rows))
-
-
-def _paired(rows: Sequence[dict[str, str]]) -> Iterator[TunedRun]:
-    for about, found in groupby(rows, lambda row: tuple(row[key] for key in ABOUT)):
-        config, cell, retrain_ua, method, run = about
-        by_which = {row["which"]: _in_words(row) for row in found}
-        default, nearest = by_which.get("default", "not tried"), by_which["nearest"]
-        yield TunedRun(config, cell, _points(retrain_ua), method, run, default, nearest)
+        rows = [row for row in csv.DictReader(file) if row["method"] == method]
+    runs = []
+    for about, trials in groupby(rows, lambda row: [row[key] for key in ABOUT]):
+        config, cell, retrain_ua, _, run = about
+        by_which = {"default": "not tried"} | {row["which"]: _in_words(row) for row in trials}
+        shown = by_which["default"], by_which["nearest"]
+        runs.append(TunedRun(config, cell, _points(retrain_ua), run, *shown))
+    return runs
 
 
 def _in_words(row: dict[str, str]) -> str:

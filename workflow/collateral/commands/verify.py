@@ -118,7 +118,8 @@ def compute_again(record: Path, out: Path) -> Path:
     content = read_signed(record)
     again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
-    _stage("metrics")(fresh=True, **about, **again)
+    stage: Any = STAGE.load("metrics")
+    stage.metrics(results=stage.CellResults(**about), fresh=True, **again)
     return again["out"]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import class_cells, list_cells, round_names, streams
-from collateral.config.errors import Place, collect_errors, explain, format_key
+from collateral.config.errors import Place, Problem, collect_errors, explain
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
-from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, ShadowsConfig
+from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
 from collateral.contract.conventions import PAPER, class_index
@@ -32,83 +32,77 @@ WEIGHTS = (".safetensors", ".pt", ".pth")  # suffixes of weight files
 RETRAIN_PART = "retrain"  # name of the file of a finding that contains published numbers of Retrain
 
 
-def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield one message per error of a benchmark."""
-    yield from name_errors(where)
+def benchmark_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Yield the errors of a benchmark; positions start at the benchmark."""
     if not MODEL.has(benchmark.model):
-        yield _unknown_plugin(MODEL, benchmark.model, (*where, "model"))
-    yield from _weights_errors(benchmark, where)
-    yield from _effect_errors(benchmark, where)
-    messages, classes = _data_errors(benchmark, (*where, "data"))
-    yield from messages
+        yield ("model",), _unknown_plugin(MODEL, benchmark.model)
+    yield from _weights_errors(benchmark)
+    yield from _effect_errors(benchmark)
+    problems, classes = _data_errors(benchmark)
+    yield from problems
     if classes is not None:
-        yield from _class_errors(benchmark, classes, (*where, "classes"))
-        yield from _positive_errors(benchmark, classes, (*where, "positive"))
-    yield from _method_errors(benchmark, where)
-    yield from _given_errors(benchmark, where)
-    if benchmark.printed:
-        yield from _printed_errors(benchmark, (*where, "retrain", "printed"))
-    yield from _further_errors(benchmark, where)
-    yield from _control_errors(benchmark, (*where, "controls"))
-    yield from _class_cell_errors(benchmark, (*where, "classes"))
+        yield from _class_errors(benchmark, classes)
+    yield from _method_errors(benchmark)
+    yield from _given_errors(benchmark)
+    yield from _printed_errors(benchmark)
+    yield from _further_errors(benchmark)
+    yield from _control_errors(benchmark)
+    yield from _class_cell_errors(benchmark)
     for name in benchmark.cells:
-        yield from _cell_errors(benchmark, (*where, "cells", name), classes)
+        yield from _cell_errors(benchmark, ("cells", name), classes)
     for name in benchmark.sweeps:
-        yield from sweep_errors(benchmark, (*where, "sweeps", name))
-    if benchmark.support_size:
-        yield from support_size_errors(benchmark, (*where, "support_size"))
-    yield from _track_errors(benchmark, (*where, "track"))
+        yield from sweep_errors(benchmark, ("sweeps", name))
+    yield from support_size_errors(benchmark)
+    for index, name in enumerate(benchmark.track):
+        if name not in (ALL, *benchmark.methods):
+            yield ("track", index), unknown_name("method", name, benchmark.methods)
 
 
-def missing_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield one message if nothing is unlearned, and one if nothing is forgotten."""
-    place = format_key(where)
+def missing_errors(benchmark: BenchmarkConfig) -> Iterator[str]:
+    """Yield one error if nothing is unlearned, and one if nothing is forgotten."""
     if not benchmark.methods and not benchmark.given:
-        yield f"{place}: nothing to judge: list `methods`, or weights under `given`"
+        yield "nothing to judge: list `methods`, or weights under `given`"
     if bool(benchmark.classes) != bool(benchmark.fractions):
-        yield f"{place}: `classes` and `fractions` go together: both, or neither"
+        yield "`classes` and `fractions` go together: both, or neither"
     elif not benchmark.classes and not benchmark.cells:
-        yield f"{place}: nothing to forget: give `classes` and `fractions`, or `cells`"
+        yield "nothing to forget: give `classes` and `fractions`, or `cells`"
 
 
-def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check the file names of weights; jobs check the content of the files."""
-    for key, given in (("init", benchmark.init), ("base", benchmark.base)):
-        file = given.weights if given else None
-        place = format_key((*where, key, "weights"))
-        yield from _suffix_errors(file, place)
-        if file is not None and key == "init" and SEED in str(file):
-            yield f"{place}: {quoted(str(file))}: one file for all seeds, so without {SEED}"
-    if benchmark.base.rename and benchmark.base.weights is None:
-        yield f"{format_key((*where, 'base', 'rename'))}: goes with `weights`, which is not given"
+    init, base = benchmark.init, benchmark.base
+    if init is not None:
+        yield from _suffix_errors(init.weights, ("init", "weights"))
+        if SEED in str(init.weights):
+            text = f"{quoted(str(init.weights))}: one file for all seeds, so without {SEED}"
+            yield ("init", "weights"), text
+    yield from _suffix_errors(base.weights, ("base", "weights"))
+    if base.rename and base.weights is None:
+        yield ("base", "rename"), "goes with `weights`, which is not given"
 
 
-def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Report keys that have no effect in combination with other keys."""
     base, given = benchmark.base, benchmark.base.model_fields_set
     for key in ("momentum", "nesterov"):
         if base.optimizer != "sgd" and key in given and getattr(base, key):
-            place = format_key((*where, "base", key))
-            yield _without_effect(place, "optimizer: sgd", base.optimizer)
+            yield ("base", key), _without_effect("optimizer: sgd", base.optimizer)
     if base.optimizer == "sgd" and base.nesterov and "nesterov" in given and not base.momentum:
-        place = format_key((*where, "base", "nesterov"))
-        yield _without_effect(place, "a momentum above 0", "momentum: 0")
+        yield ("base", "nesterov"), _without_effect("a momentum above 0", "momentum: 0")
     if "validation_share" in given and base.checkpoint != "best_validation":
-        place = format_key((*where, "base", "validation_share"))
-        yield _without_effect(place, "checkpoint: best_validation", base.checkpoint)
+        text = _without_effect("checkpoint: best_validation", base.checkpoint)
+        yield ("base", "validation_share"), text
     if benchmark.positive is not None and not benchmark.groups:
-        place = format_key((*where, "positive"))
-        yield f"{place}: without effect: no `groups` to compare; give some, or leave it out"
+        text = "without effect: no `groups` to compare; give some, or leave it out"
+        yield ("positive",), text
     if benchmark.select != PAPER and not _is_tuned(benchmark):
-        yield (
-            f"{format_key((*where, 'select'))}: {quoted(benchmark.select)}: without effect: no "
-            + ("method has a list of values to choose from; give one, or leave it out")
-        )
+        text = "no method has a list of values to choose from; give one, or leave it out"
+        yield ("select",), f"{quoted(benchmark.select)}: without effect: {text}"
 
 
-def _without_effect(place: str, needed: str, found: str) -> str:
+def _without_effect(needed: str, found: str) -> str:
     needs = f"it goes with `{needed}`, and the config says {found}"
-    return f"{place}: without effect: {needs}; leave it out"
+    return f"without effect: {needs}; leave it out"
 
 
 def _is_tuned(benchmark: BenchmarkConfig) -> bool:
@@ -117,70 +111,67 @@ def _is_tuned(benchmark: BenchmarkConfig) -> bool:
     return any(isinstance(value, list) and len(value) > 1 for value in values)
 
 
-def _suffix_errors(file: Path | None, place: str) -> Iterator[str]:
+def _suffix_errors(file: Path | None, where: Place) -> Iterator[Problem]:
     if file is not None and file.suffix not in WEIGHTS:
-        yield f"{place}: {quoted(str(file))}: should end with one of {', '.join(WEIGHTS)}"
+        yield where, f"{quoted(str(file))}: should end with one of {', '.join(WEIGHTS)}"
 
 
-def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _given_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check the user's unlearned or retrained weights: names of runs, and one file per run."""
     for name, given in benchmark.given.items():
-        place = (*where, "given", name)
-        yield from name_errors(place)
+        yield from name_errors(("given", name))
         if name in (*benchmark.methods, *CONTROL.names()):
-            yield f"{format_key(place)}: a method or control has this name; choose another"
-        yield from _own_file_errors(benchmark, given, place)
+            yield ("given", name), "a method or control has this name; choose another"
+        yield from _own_file_errors(benchmark, given, ("given", name, "weights"))
     if benchmark.retrain is not None and benchmark.retrain.weights is not None:
-        yield from _own_file_errors(benchmark, benchmark.retrain, (*where, "retrain"))
+        yield from _own_file_errors(benchmark, benchmark.retrain, ("retrain", "weights"))
 
 
-def _printed_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _printed_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that a publication prints Retrain's numbers in the setting of every cell."""
-    place, name, found = format_key(where), benchmark.printed, FINDING.parts(RETRAIN_PART)
+    if not (name := benchmark.printed):
+        return
+    where, found = ("retrain", "printed"), FINDING.parts(RETRAIN_PART)
     sources = [known for known in FINDING.names() if FINDING.module(known, RETRAIN_PART) in found]
     if name not in sources:
-        yield f"{place}: {unknown_name('printed numbers', name, sources)}"
+        yield where, unknown_name("printed numbers", name, sources)
         return
     source = FINDING.load(name, RETRAIN_PART)
     for cell, forget in list_cells(benchmark).items():
         if not source.has_retrain(benchmark.data, benchmark.model, forget.params):
-            yield f"{place}: {quoted(name)}: no numbers of Retrain for {cell}; it has them for " + (
-                f"{source.SETTINGS}; or say `retrain: {NONE}`"
-            )
+            has = f"it has them for {source.SETTINGS}; or say `retrain: {NONE}`"
+            yield where, f"{quoted(name)}: no numbers of Retrain for {cell}; {has}"
 
 
-def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _further_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check keys that need Retrain, and the shadow models."""
     if not benchmark.has_retrain:
         says = f"the config says {_retrain_text(benchmark)}; leave one of them out"
         for key in ("probe", "sweeps", "support_size", "groups"):
             if getattr(benchmark, key):
-                yield f"{format_key((*where, key))}: held against Retrain, and {says}"
+                yield (key,), f"held against Retrain, and {says}"
     if benchmark.shadows:
-        yield from _shadow_errors(benchmark, benchmark.shadows, (*where, "shadows"))
+        for text in _shadow_errors(benchmark):
+            yield ("shadows",), text
+        kinds = [forget.kind for forget in list_cells(benchmark).values()]
+        if not benchmark.shadows.attack and not any(map(_needs_shadows, kinds)):
+            text = "no forget set is of kind `memorised`: leave `shadows` out"
+            yield ("shadows", "attack"), f"false: {text}"
 
 
-def _shadow_errors(
-    benchmark: BenchmarkConfig, shadows: ShadowsConfig, where: Place
-) -> Iterator[str]:
+def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[str]:
     """Check that shadow models can be trained like the base model, and that they are used."""
-    place, base = format_key(where), benchmark.base
+    base = benchmark.base
     if base.checkpoint == "best_validation":
-        yield (
-            f"{place}: `base.checkpoint: {base.checkpoint}` holds out examples that would count as "
-            "seen; leave one of them out"
-        )
+        held_out = "holds out examples that would count as seen"
+        yield f"`base.checkpoint: {base.checkpoint}` {held_out}; leave one of them out"
     if base.weights is not None and "epochs" not in base.model_fields_set:
-        yield f"{place}: trained as the base is, and beside `base.weights` is no recipe; " + (
-            "give `base.epochs` at least"
-        )
+        recipe = "trained as the base is, and beside `base.weights` is no recipe"
+        yield f"{recipe}; give `base.epochs` at least"
     if rounds := streams(benchmark):
-        yield f"{place}: not with `rounds`, as in cells.{rounds[0]}; leave one of them out"
+        yield f"not with `rounds`, as in cells.{rounds[0]}; leave one of them out"
     if not benchmark.methods:
-        yield f"{place}: no method would unlearn from them; list `methods`, or leave it out"
-    kinds = [forget.kind for forget in list_cells(benchmark).values()]
-    if not shadows.attack and not any(map(_needs_shadows, kinds)):
-        yield f"{place}.attack: false: no forget set is of kind `memorised`: leave `shadows` out"
+        yield "no method would unlearn from them; list `methods`, or leave it out"
 
 
 def _retrain_text(benchmark: BenchmarkConfig) -> str:
@@ -191,105 +182,93 @@ def _retrain_text(benchmark: BenchmarkConfig) -> str:
 
 def _own_file_errors(
     benchmark: BenchmarkConfig, given: GivenParams | RetrainParams, where: Place
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     """Report a file that several runs use, because one model would count several times."""
-    file, place = str(given.weights), format_key((*where, "weights"))
-    yield from _suffix_errors(given.weights, place)
+    file = str(given.weights)
+    yield from _suffix_errors(given.weights, where)
     if CELL not in file and (count := len(list_cells(benchmark))) > 1:
-        yield f"{place}: {quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
+        yield where, f"{quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
     # With a shared base model, one unlearned model may be compared with Retrain for every seed.
     may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
     if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
-        yield (
-            f"{place}: {quoted(file)}: one file for {count} seeds, whose spread would be none; put "
-            f"{SEED} into its name, or give one seed"
-        )
+        spread = f"one file for {count} seeds, whose spread would be none"
+        yield where, f"{quoted(file)}: {spread}; put {SEED} into its name, or give one seed"
 
 
-def _data_errors(
-    benchmark: BenchmarkConfig, where: Place
-) -> tuple[list[str], tuple[str, ...] | None]:
+def _data_errors(benchmark: BenchmarkConfig) -> tuple[list[Problem], tuple[str, ...] | None]:
     """Return the errors of `data:`, and the class names if the config determines them."""
     name = benchmark.data.get("name")
     if name not in DATA.names():
-        return [_unknown_plugin(DATA, name, (*where, "name"))], None
-    messages, options = _validate(DATA.load(name).Options, benchmark.data_options, where)
+        return [(("data", "name"), _unknown_plugin(DATA, name))], None
+    problems, options = _validate(DATA.load(name).Options, benchmark.data_options, ("data",))
     if options is None:
-        return messages, None
+        return problems, None
     try:
         return [], find_class_names(name, options)
     except ValueError as error:
-        return [f"{format_key((*where, 'classes'))}: {error}"], None
+        return [(("data", "classes"), str(error))], None
 
 
-def _positive_errors(
-    benchmark: BenchmarkConfig, classes: tuple[str, ...], where: Place
-) -> Iterator[str]:
+def _class_errors(benchmark: BenchmarkConfig, classes: tuple[str, ...]) -> Iterator[Problem]:
+    """Check that the data set has the classes under `classes` and `positive`."""
+    for index, value in enumerate(benchmark.classes):
+        if isinstance(value, int) and not 0 <= value < len(classes):
+            text = f"{value}: should be a name, or an index below {len(classes)}"
+            yield ("classes", index), text
+        elif isinstance(value, str) and value not in classes:
+            yield ("classes", index), unknown_name("class", value, classes)
     if benchmark.positive is not None:
         try:
             class_index(benchmark.positive, classes)
         except ValueError as error:
-            yield f"{format_key(where)}: {error}"
+            yield ("positive",), str(error)
 
 
-def _class_errors(
-    benchmark: BenchmarkConfig, classes: tuple[str, ...], where: Place
-) -> Iterator[str]:
-    for index, value in enumerate(benchmark.classes):
-        key = format_key((*where, index))
-        if isinstance(value, int) and not 0 <= value < len(classes):
-            yield f"{key}: {value}: should be a name, or an index below {len(classes)}"
-        elif isinstance(value, str) and value not in classes:
-            yield f"{key}: {unknown_name('class', value, classes)}"
-
-
-def _class_cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _class_cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that classes x fractions give distinct names that can be folder names."""
     cells = class_cells(benchmark)
     if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
-        yield f"{format_key(where)}: two of them, or two fractions, make one cell's name"
+        yield ("classes",), "two of them, or two fractions, make one cell's name"
     for name in cells:
         if not is_slug(name):
-            key = format_key(where)
-            yield f"{key}: cell {quoted(name)}: more than {LONGEST} letters for a folder"
+            yield ("classes",), f"cell {quoted(name)}: more than {LONGEST} letters for a folder"
 
 
-def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _method_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     for name, raw in benchmark.methods.items():
-        place = (*where, "methods", name)
-        yield from name_errors(place)
-        yield from collect_errors(partial(resolve, name, raw, place))
+        yield from name_errors(("methods", name))
+        yield from collect_errors(partial(resolve, name, raw, ("methods", name)))
 
 
-def _inheritance_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
-    """Check that exactly one method has the parameters that a control inherits."""
+def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    for index, name in enumerate(benchmark.controls):
+        if error := _control_error(benchmark, name):
+            yield ("controls", index), error
+
+
+def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
+    """Return what is wrong with a control: unknown, without Retrain, or without its method."""
+    if name in METHOD.names():
+        return f"'{name}' is a method; list it under `methods:`"
+    if name not in CONTROL.names():
+        return unknown_name("control", name, CONTROL.names())
+    if not benchmark.has_retrain and params_class(name).needs_retrain:
+        return f"'{name}' needs Retrain, and the config says {_retrain_text(benchmark)}"
     parent = params_class(name).inherits
     users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
     if parent and parent not in users and len(users) != 1:
         found = f"{len(users)} of them are under `methods:`"
-        yield f"{format_key(where)}: '{name}' takes its parameters from {parent}; {found}"
-
-
-def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    for index, name in enumerate(benchmark.controls):
-        key = format_key((*where, index))
-        if name in METHOD.names():
-            yield f"{key}: '{name}' is a method; list it under `methods:`"
-        elif name not in CONTROL.names():
-            yield f"{key}: {unknown_name('control', name, CONTROL.names())}"
-        elif not benchmark.has_retrain and params_class(name).needs_retrain:
-            yield f"{key}: '{name}' needs Retrain, and the config says {_retrain_text(benchmark)}"
-        else:
-            yield from _inheritance_errors(benchmark, name, (*where, index))
+        return f"'{name}' takes its parameters from {parent}; {found}"
+    return ""
 
 
 def _cell_errors(
     benchmark: BenchmarkConfig, where: Place, classes: tuple[str, ...] | None
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     cell = benchmark.cells[str(where[-1])]
     yield from name_errors(where)
     if where[-1] in class_cells(benchmark):
-        yield f"{format_key(where)}: `classes` and `fractions` make a cell of this name already"
+        yield where, "`classes` and `fractions` make a cell of this name already"
     for forget, place in zip(cell.requests, cell.places, strict=True):
         yield from _forget_errors(forget, (*where, *place), classes)
         if _needs_shadows(forget.get("kind")):
@@ -299,36 +278,37 @@ def _cell_errors(
     for name, raw in cell.methods.items():
         place = (*where, "methods", name)
         if name not in benchmark.methods:
-            hint = did_you_mean(name, benchmark.methods)
-            yield f"{format_key(place)}: not under `methods:`{hint}"
+            yield place, f"not under `methods:`{did_you_mean(name, benchmark.methods)}"
             continue
         merged = {**benchmark.methods[name], **raw}
         yield from collect_errors(partial(resolve, name, merged, place))
 
 
-def _round_name_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _round_name_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
     """Check that the rounds give names of cells that no other cell has."""
     for name in round_names(benchmark, str(where[-1])):
         if name in benchmark.cells or name in class_cells(benchmark) or not is_slug(name):
-            yield f"{format_key(where)}: its rounds make a cell {quoted(name)}, " + (
-                f"which is a name of another cell, or has more than {LONGEST} letters"
-            )
+            why = f"which is a name of another cell, or has more than {LONGEST} letters"
+            yield where, f"its rounds make a cell {quoted(name)}, {why}"
 
 
 def _forget_errors(
     forget: Mapping[str, Any], where: Place, classes: tuple[str, ...] | None
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     kind = forget.get("kind")
     if kind not in FORGET.names():
-        yield _unknown_plugin(FORGET, kind, (*where, "kind"))
+        yield (*where, "kind"), _unknown_plugin(FORGET, kind)
         return
     module = FORGET.load(kind)
     given = {key: value for key, value in forget.items() if key != "kind"}
-    messages, params = _validate(module.Params, given, where)
-    yield from messages
-    if params is not None and classes is not None and hasattr(module, "problems"):
-        for key, problem in module.problems(params, classes):
-            yield f"{format_key((*where, key))}: {problem}"
+    problems, params = _validate(module.Params, given, where)
+    yield from problems
+    if params is not None and classes is not None and hasattr(module, "find_classes"):
+        try:
+            module.find_classes(params, classes)
+        except ValueError as error:
+            key, _, text = str(error).partition(": ")
+            yield (*where, key), text
 
 
 def _needs_shadows(kind: Any) -> bool:
@@ -336,30 +316,21 @@ def _needs_shadows(kind: Any) -> bool:
     return kind in FORGET.names() and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
 
 
-def _pool_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _pool_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
     """Check the number of shadow models: half of them choose the forget set, half are attacked."""
     count, least = benchmark.shadows.count if benchmark.shadows else 0, 4 * LEAST_SHADOWS
     if count < least:
         found = f"`shadows.count` is {count}" if count else "there are no `shadows`"
-        yield f"{format_key(where)}: needs {least} shadow models at least; {found}"
+        yield where, f"needs {least} shadow models at least; {found}"
 
 
-def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    for index, name in enumerate(benchmark.track):
-        if name not in (ALL, *benchmark.methods):
-            error = unknown_name("method", name, benchmark.methods)
-            yield f"{format_key((*where, index))}: {error}"
-
-
-def _unknown_plugin(kind: Kind, name: Any, where: Place) -> str:
-    if name is None:
-        return f"{format_key(where)}: missing; known: {', '.join(kind.names())}"
-    return f"{format_key(where)}: {kind.no_such(name)}"
+def _unknown_plugin(kind: Kind, name: Any) -> str:
+    return kind.no_such(name) if name is not None else f"missing; known: {', '.join(kind.names())}"
 
 
 def _validate(
     model: type[BaseModel], given: Mapping[str, Any], where: Place
-) -> tuple[list[str], Any | None]:
+) -> tuple[list[Problem], Any | None]:
     """Return the errors of the value `given`, or the validated model."""
     try:
         return [], model.model_validate(dict(given))

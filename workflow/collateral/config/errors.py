@@ -24,18 +24,22 @@ REASONS = {
 BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
 LONGEST_LINE = 900  # maximum number of characters of a message
 Place = tuple[str | int, ...]  # position in the config: keys and list indices
+Problem = tuple[Place, str]  # position of an error, and the reason
 
 
 class ConfigError(ValueError):
     """All errors of a config, one line each."""
 
-    def __init__(self, messages: Iterable[str]) -> None:
-        """Join the messages to one text; escape line breaks in names that the user chose."""
-        super().__init__("\n".join(map(_one_line, messages)))
+    def __init__(self, problems: Iterable[str | Problem]) -> None:
+        """Join the errors to one text; escape line breaks in names that the user chose."""
+        self.problems = list(problems)
+        super().__init__("\n".join(map(_one_line, self.problems)))
 
 
-def _one_line(message: str) -> str:
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+def _one_line(problem: str | Problem) -> str:
+    if not isinstance(problem, str):
+        problem = f"{format_key(problem[0]) or 'config'}: {problem[1]}"
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in problem)
     return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
 
 
@@ -47,13 +51,13 @@ def format_key(parts: Sequence[str | int]) -> str:
     return text.removeprefix(".")
 
 
-def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[str]:
-    """Return one message per invalid key; `where` is the position of the model in the config."""
+def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[Problem]:
+    """Return one error per invalid key; `where` is the position of the model in the config."""
     found: dict[Place, list[dict[str, Any]]] = {}
     for item in error.errors():
         found.setdefault(_place(dict(item)), []).append(dict(item))
     return [
-        _message(items, model, where, place)
+        ((*where, *place), _message(items, model, place))
         for place, items in found.items()
         # Pydantic also reports a list with invalid items as too short.
         if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
@@ -76,24 +80,22 @@ def _place(item: dict[str, Any]) -> Place:
     return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
 
 
-def _message(
-    items: list[dict[str, Any]], model: type[BaseModel], where: Place, place: Place
-) -> str:
+def _message(items: list[dict[str, Any]], model: type[BaseModel], place: Place) -> str:
     kind, given, context = items[0]["type"], items[0]["input"], items[0].get("ctx", {})
-    key, value = format_key((*where, *place)) or "config", quoted(given)
+    value = quoted(given)
     if kind == "extra_forbidden":
         known = _keys_at(model, place[:-1])
         hint = did_you_mean(place[-1], known)
-        return f"{key}: unknown key (value {value}); allowed: {', '.join(known) or 'none'}{hint}"
+        return f"unknown key (value {value}); allowed: {', '.join(known) or 'none'}{hint}"
     if kind == "missing":
-        return f"{key}: missing; it has no default"
+        return "missing; it has no default"
     if kind == "literal_error":
         allowed = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
         hint = did_you_mean(str(given), allowed)
-        return f"{key}: {value} is not allowed; allowed: {', '.join(allowed)}{hint}"
+        return f"{value} is not allowed; allowed: {', '.join(allowed)}{hint}"
     reason = ", or ".join(map(_reason, items))
     is_about_keys = kind == "value_error" and isinstance(given, dict)
-    return f"{key}: {reason}" if is_about_keys else f"{key}: {value}: {reason}"
+    return reason if is_about_keys else f"{value}: {reason}"
 
 
 def _reason(item: dict[str, Any]) -> str:
@@ -122,9 +124,9 @@ def _is_model(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseModel)
 
 
-def collect_errors(check: Callable[[], object]) -> Iterator[str]:
-    """Run a check and yield the lines of its ConfigError, if it raises one."""
+def collect_errors(check: Callable[[], object]) -> Iterator[Any]:
+    """Run a check and yield the errors of its ConfigError, if it raises one."""
     try:
         check()
     except ConfigError as error:
-        yield from str(error).split("\n")
+        yield from error.problems

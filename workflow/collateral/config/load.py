@@ -1,21 +1,20 @@
 """Read and check a config before any job starts."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors, missing_errors
-from collateral.config.errors import ConfigError, error_places, explain, format_key
+from collateral.config.errors import ConfigError, Problem, error_places, explain
+from collateral.config.names import name_errors
 from collateral.config.schema import BenchmarkConfig, Config
 from collateral.config.yaml import read_file
 from collateral.contract.messages import nearest_names
 from collateral.plugins.check import plugin_errors
 from collateral.plugins.find import DATA, FORGET, METHOD, Kind, add_plugins, find_folder_problems
 
-KEY = re.compile(r"\.(\w+)")  # matches the key of a benchmark at the start of an error message
 # Values that replace invalid values of required keys, so that other keys can still be checked.
 STAND_IN = {"data": {}, "model": "", "seeds": [0]}
 CELLS = ("data", "classes", "fractions", "cells")  # keys that determine the cells
@@ -46,12 +45,13 @@ def load(raw: Mapping[str, Any]) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError([*explain(error, Config, ()), *_further_errors(raw, error)]) from None
-    _raise(_plugin_errors(config))
-    _raise(_errors(config))
+    problems: list[str | Problem] = [*_plugin_errors(config)]
+    if problems := problems or [*_errors(config, {})]:
+        raise ConfigError(problems)
     return config
 
 
-def _further_errors(raw: Any, error: ValidationError) -> Iterator[str]:
+def _further_errors(raw: Any, error: ValidationError) -> Iterator[str | Problem]:
     """Yield the errors beyond the schema of a config with keys that violate the schema.
 
     Those keys are left out. Errors of keys that depend on them are not reported.
@@ -68,7 +68,7 @@ def _further_errors(raw: Any, error: ValidationError) -> Iterator[str]:
     except ValidationError:  # the name of a benchmark is invalid, so that its keys cannot be found
         return
     problems = list(_plugin_errors(config))
-    yield from problems or _independent_errors(config, wrong)
+    yield from problems or _errors(config, wrong)
 
 
 def _without(raw: Mapping[str, Any], wrong: Mapping[str, set[str]]) -> Config:
@@ -81,17 +81,16 @@ def _without(raw: Mapping[str, Any], wrong: Mapping[str, set[str]]) -> Config:
     return Config.model_validate({"plugins": raw.get("plugins", ()), "benchmarks": benchmarks})
 
 
-def _independent_errors(config: Config, wrong: Mapping[str, set[str]]) -> Iterator[str]:
-    """Yield the errors of keys that do not depend on wrong keys."""
+def _errors(config: Config, wrong: Mapping[str, set[str]]) -> Iterator[Problem]:
+    """Yield the errors of keys that do not depend on wrong keys, which are given by benchmark."""
     for name, benchmark in config.benchmarks.items():
         where, left_out = ("benchmarks", name), wrong.get(name, set())
         if not left_out:
-            yield from missing_errors(benchmark, where)
-        for message in benchmark_errors(benchmark, where):
-            match = KEY.match(message.removeprefix(format_key(where)))
-            key = match[1] if match else ""
-            if not {key, *NEEDS.get(key, ())} & left_out:
-                yield message
+            yield from ((where, text) for text in missing_errors(benchmark))
+        yield from name_errors(where)
+        for (key, *inner), text in benchmark_errors(benchmark):
+            if not {key, *NEEDS.get(str(key), ())} & left_out:
+                yield (*where, key, *inner), text
 
 
 def _plugin_errors(config: Config) -> Iterator[str]:
@@ -111,14 +110,3 @@ def _named_plugins(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
         yield from ((FORGET, str(forget.get("kind"))) for forget in cell.requests)
     for name, raw in benchmark.methods.items():
         yield METHOD, str(raw.get("uses", name))
-
-
-def _errors(config: Config) -> Iterator[str]:
-    for name, benchmark in config.benchmarks.items():
-        yield from missing_errors(benchmark, ("benchmarks", name))
-        yield from benchmark_errors(benchmark, ("benchmarks", name))
-
-
-def _raise(messages: Iterable[str]) -> None:
-    if found := list(messages):
-        raise ConfigError(found)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.errors import ConfigError, Place, collect_errors, explain, format_key
+from collateral.config.errors import ConfigError, Place, collect_errors, explain
 from collateral.contract.params import MethodParams
 from collateral.plugins.find import CONTROL, METHOD, method_kind, params_class
 
@@ -76,24 +76,20 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     }
     if empty := [key for key, choices in lists.items() if not choices]:
         text = "an empty list; give at least one value"
-        raise ConfigError(f"{format_key((*where, key))}: {text}" for key in empty)
+        raise ConfigError(((*where, key), text) for key in empty)
     spec = _spec(name, uses, lists)
     if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
-        raise ConfigError(
-            [f"{format_key(where)}: its lists make {count} trials; at most {MOST_TRIALS}"]
-        )
+        raise ConfigError([(where, f"its lists make {count} trials; at most {MOST_TRIALS}")])
     checks = (partial(validate, spec, trial, where) for trial in spec.trials())
-    if messages := dict.fromkeys(text for check in checks for text in collect_errors(check)):
-        raise ConfigError(messages)
+    if problems := dict.fromkeys(one for check in checks for one in collect_errors(check)):
+        raise ConfigError(problems)
     # Validation converts values: `'7'` becomes 7.
     exact = {
         key: [spec.values({key: value})[key] for value in choices] for key, choices in lists.items()
     }
     for key, choices in exact.items():
         if any(value in choices[:index] for index, value in enumerate(choices)):
-            raise ConfigError(
-                [f"{format_key((*where, key))}: {choices}: a value stands there twice"]
-            )
+            raise ConfigError([((*where, key), f"{choices}: a value stands there twice")])
     return _spec(name, uses, exact)
 
 
@@ -101,11 +97,9 @@ def _check_names(name: str, uses: Any, where: Place) -> None:
     place = where if uses == name else (*where, "uses")
     for given, at in ((name, where), (uses, place)):
         if given in CONTROL.names():
-            raise ConfigError(
-                [f"{format_key(at)}: '{given}' is a control; list it under `controls:`"]
-            )
+            raise ConfigError([(at, f"'{given}' is a control; list it under `controls:`")])
     if uses not in METHOD.names():
-        raise ConfigError([f"{format_key(place)}: {METHOD.no_such(uses)}"])
+        raise ConfigError([(place, METHOD.no_such(uses))])
 
 
 def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from collateral.config.errors import Place, format_key
+from collateral.config.errors import Place, Problem
 
 # Names of folders in results/, which no benchmark, cell or run may have.
 _FOLDERS = """
@@ -36,11 +36,10 @@ def format_varied(values: Mapping[str, Any]) -> list[str]:
     return [f"{key}={format_value(value)}" for key, value in values.items()]
 
 
-def name_errors(where: Place) -> Iterator[str]:
+def name_errors(where: Place) -> Iterator[Problem]:
     """Check that the last key of a config path can be the name of a folder."""
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
-        yield (
-            f"{format_key(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the "
-            + (f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}")
-        )
+        allowed = f"use a-z, 0-9, _, and from the second letter . and -, at most {LONGEST}"
+        taken = f"taken are {', '.join(sorted(RESERVED))}"
+        yield where, f"not usable as a folder's name; {allowed}; {taken}"

@@ -3,42 +3,16 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 from collateral.contract.messages import did_you_mean, quoted
 from collateral.contract.rows import TRACKED
 
-Unit = Literal[
-    "%",
-    "points",
-    "points per 0.1",
-    "s",
-    "MB",
-    "examples",
-    "cosine",
-    "nats",
-    "epochs",
-    "classes",
-    "cells",
-    "rate",
-    "",
-]
-Ideal = Literal["retrain", "high", "low"]
+IDEALS = ("retrain", "high", "low")
 EMPTY = "–"  # text for an undefined number
-# Default number of decimals of a number, by its unit.
-DIGITS: dict[str, int] = {
-    "%": 1,
-    "points": 1,
-    "points per 0.1": 2,
-    "s": 2,
-    "MB": 0,
-    "examples": 0,
-    "cosine": 2,
-    "nats": 3,
-    "epochs": 1,
-    "classes": 1,
-    "cells": 0,
-}
+# Units, each with the default number of decimals; None for four significant digits.
+DIGITS: dict[str, int | None] = {"%": 1, "points": 1, "points per 0.1": 2, "s": 2, "MB": 0}
+DIGITS |= {"examples": 0, "cosine": 2, "nats": 3, "epochs": 1, "classes": 1, "cells": 0}
+DIGITS |= {"rate": None, "": None}
 # Factors from stored values to units: rates are stored in [0, 1], slopes per similarity of 1.0.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
 PERCENT = FACTORS["%"]
@@ -53,8 +27,8 @@ class Metric:
 
     label: str
     description: str
-    unit: Unit
-    ideal: Ideal | None = None
+    unit: str  # one of DIGITS
+    ideal: str | None = None  # one of IDEALS
     # Number of decimals; if None, the default of the unit, or four significant digits.
     digits: int | None = None
     # Whether the metric depends on time or memory; such metrics are only in costs.csv.
@@ -62,7 +36,7 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Raise for an unknown unit or an unknown ideal."""
-        for key, allowed in (("unit", get_args(Unit)), ("ideal", get_args(Ideal))):
+        for key, allowed in (("unit", DIGITS), ("ideal", IDEALS)):
             value = getattr(self, key)
             if value not in allowed and (key, value) != ("ideal", None):
                 listed = ", ".join(map(quoted, allowed))
@@ -96,7 +70,7 @@ class Metric:
 
     def _format_number(self, number: float, value: float, sign: str = "") -> str:
         """Format a number with the number of digits that suits `value`."""
-        digits = DIGITS.get(self.unit) if self.digits is None else self.digits
+        digits = DIGITS[self.unit] if self.digits is None else self.digits
         if digits is None:
             return f"{self.factor * number:{sign}.4g}".replace("-", "−")
         if self.unit == "s" and value >= 10:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,7 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
     if module.INFO.size is None and not hasattr(module, "size"):
         raise ValueError(f"data.name: '{name}' does not tell how much data it has")
     size: DatasetSize = module.INFO.size or module.size(options)
-    wanted = range(size.num_classes) if options.classes is None else options.classes
-    try:
-        kept = class_indices(wanted, size.class_names)
-    except ValueError as error:
-        raise ValueError(f"data.classes: {error}") from None
+    kept = find_classes(options, size.class_names)
 
     def cut(counts: tuple[int, ...], limit: int | None) -> tuple[int, ...]:
         return tuple(counts[i] if limit is None else min(counts[i], limit) for i in kept)
@@ -49,36 +46,56 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
     )
 
 
+def find_classes(options: DataOptions, names: Sequence[str]) -> list[int]:
+    """Return the indices of the selected classes, in the order of the config."""
+    try:
+        return class_indices(options.classes or range(len(names)), names)
+    except ValueError as error:
+        raise ValueError(f"data.classes: {error}") from None
+
+
 def find_problem(name: str, options: DataOptions) -> str | None:
     """Return the error in the names of the user's files, or None; no file is opened."""
-    module = DATA.load(name)
-    problem: str | None = module.problem(options) if hasattr(module, "problem") else None
+    problem: str | None = _ask(name, "problem", options, None)
     return problem
 
 
 def draws_test(name: str, options: DataOptions) -> bool:
     """Return whether the test set is drawn from the user's images."""
-    module = DATA.load(name)
-    if hasattr(module, "draws_test"):
-        return bool(module.draws_test(options))
-    return getattr(options, "test_share", None) is not None
+    has_share = getattr(options, "test_share", None) is not None
+    return bool(_ask(name, "draws_test", options, has_share))
 
 
 def find_input_files(name: str, options: DataOptions) -> list[Path]:
     """Return the existing files of the user; the job itself reports missing files."""
-    module = DATA.load(name)
-    if hasattr(module, "inputs"):
-        files: list[Path] = module.inputs(options)
-    else:
-        given = (getattr(options, key, None) for key in ("path", "test_path"))
-        files = [Path(file).expanduser() for file in given if file is not None]
-    return [file for file in files if file.exists()]
+    given = (getattr(options, key, None) for key in ("path", "test_path"))
+    named = [Path(file).expanduser() for file in given if file is not None]
+    return [file for file in _ask(name, "inputs", options, named) if file.exists()]
 
 
 def hash_user_files(name: str, options: DataOptions) -> str:
     """Return a hash of the user's files that are no inputs of the rule; "" if there are none."""
+    return str(_ask(name, "state", options, ""))
+
+
+def _ask(name: str, function: str, options: DataOptions, default: Any) -> Any:
+    """Call an optional function of a data set; return `default` if the data set lacks it."""
     module = DATA.load(name)
-    return str(module.state(options)) if hasattr(module, "state") else ""
+    return getattr(module, function)(options) if hasattr(module, function) else default
+
+
+def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, str] | None:
+    """Return the parameter of a forget set that does not fit the data set, and the reason."""
+    path: Path | None = getattr(params, "path", None)
+    if path and not path.expanduser().exists():
+        return None  # another check names missing files
+    try:
+        kind.count(size, params)
+    except ValueError as error:
+        key, _, problem = str(error).partition(": ")
+        names = [field.alias or name for name, field in type(params).model_fields.items()]
+        return (key, problem) if key in names else None  # else it is an error of the data set
+    return None
 
 
 def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.conventions import class_indices
 from collateral.contract.data import DataOptions
+from collateral.data._metadata import find_classes
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
 
@@ -18,7 +18,7 @@ from collateral.results.dataset import Dataset, Labels
 def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
     """Return the selected subset of a data set; labels follow the config's list of classes."""
     names = dataset.labels.class_names
-    kept = _class_indices(options, names)
+    kept = find_classes(options, names)
     kept_names = tuple(names[index] for index in kept)
     train_labels = _renumber(dataset.labels.train, kept, len(names))
     test_labels = _renumber(dataset.labels.test, kept, len(names))
@@ -49,16 +49,6 @@ def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
     if len(options.mean) != channels:
         raise ValueError(f"data.mean: {len(options.mean)} numbers for {channels} channels")
     return {"mean": options.mean, "std": options.std}
-
-
-def _class_indices(options: DataOptions, names: tuple[str, ...]) -> list[int]:
-    """Return the old labels of the selected classes, in the order of their new labels."""
-    if options.classes is None:
-        return list(range(len(names)))
-    try:
-        return class_indices(options.classes, names)
-    except ValueError as error:
-        raise ValueError(f"data.classes: {error}") from None
 
 
 def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> NDArray[np.int64]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from collateral.contract.conventions import Columns
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.contract.params import UserPath
-from collateral.data._readers import image_folder
-from collateral.data._readers.image_folder import FolderIndex
-from collateral.data._readers.test_set import ImageFileOptions, SplitOptions
+from collateral.data._readers.image_folder import (
+    FolderIndex,
+    find_class_folders,
+    index_folder,
+    known_tree,
+)
+from collateral.data._readers.test_set import FolderOptions as Options
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -25,36 +26,15 @@ if TYPE_CHECKING:
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
 
 
-class Options(ImageFileOptions):
-    """The folder, its test set, and the size of the images."""
-
-    path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
-    table: UserPath | None = Field(
-        None,
-        description="A CSV file with a column `file` (paths below the folder), one row per image; "
-        "its other columns are for `kind: where`.",
-    )
-    test_path: UserPath | None = Field(
-        None,
-        description="The test set, if `path` has none: another folder with a folder a class, or a "
-        "list of files below `path`, one a line.",
-    )
-    train_list: UserPath | None = Field(
-        None,
-        description="A list of files, one a line, that `test_share` leaves in the train set: those "
-        "to be forgotten.",
-    )
-
-
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the names of the class folders."""
-    return image_folder.find_class_folders(options.path)
+    return find_class_folders(options.path)
 
 
 def problem(options: Options) -> str | None:
     """Return the error in the names of the files, or None; no file is opened."""
     try:
-        _index(options)
+        known_tree(options)
     except ValueError as error:
         return str(error)
     return None
@@ -67,32 +47,28 @@ def inputs(_options: Options) -> list[Path]:
 
 def state(options: Options) -> str:
     """Return a hash of names, sizes and times of the files; "" if the folder is missing."""
-    return "" if problem(options) else _index(options).state
+    return "" if problem(options) else known_tree(options).state
 
 
 def size(options: Options) -> DatasetSize:
     """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
     from collateral.data._readers.decoding import num_channels
 
-    tree = _index(options)
+    tree = known_tree(options)
     channels = num_channels(tree.locations[: len(tree.train)])
     return tree.examples.size((options.size, options.size, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return labels, paths and table columns of the train set."""
-    return _index(options).examples.train_columns()
+    return known_tree(options).examples.train_columns()
 
 
 def load(options: Options) -> Dataset:
     """Return the images in the order of their paths; print which were skipped or converted."""
-    tree = image_folder.index_folder(SplitOptions.select(options))
+    tree = index_folder(options)
     _print_left_out(tree)
     return tree.examples.load(tree.locations, options)
-
-
-def _index(options: Options) -> FolderIndex:
-    return image_folder.known_tree(SplitOptions.select(options))
 
 
 def _print_left_out(tree: FolderIndex) -> None:

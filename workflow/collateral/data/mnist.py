@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_files import Files, RootOptions, load_set
-from collateral.data._readers.torchvision_sets import BY_FLAG, DIGITS
+from collateral.data._readers.torchvision_sets import BY_FLAG, DIGITS, Files, RootOptions, load_set
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset

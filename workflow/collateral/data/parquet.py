@@ -9,27 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from collateral.contract.conventions import Columns
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.contract.params import UserPath
 from collateral.data._readers.examples import Examples
-from collateral.data._readers.parquet import ParquetFiles, find_files, list_files
-from collateral.data._readers.test_set import ImageFileOptions, SplitOptions
+from collateral.data._readers.parquet import ParquetOptions as Options
+from collateral.data._readers.parquet import find_files, list_files
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
-
-
-class Options(ImageFileOptions):
-    """Options of a data set in parquet files: the files, their columns, and the test set."""
-
-    path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
-    image: str | None = Field(None, description="The column of images, if there are several.")
-    label: str | None = Field(None, description="The column of labels, if its name does not tell.")
 
 
 def inputs(options: Options) -> list[Path]:
@@ -41,29 +30,25 @@ def size(options: Options) -> DatasetSize:
     """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
     from collateral.data._readers.decoding import num_channels
 
-    files = _find_files(options)
+    files = find_files(options)
     channels = num_channels(next(files.read_image_batches(), []))
     return files.examples.size((options.size, options.size, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return the labels and the metadata columns of the train set."""
-    return _find_files(options).examples.train_columns()
+    return find_files(options).examples.train_columns()
 
 
 def load(options: Options) -> Dataset:
     """Return the images in the order of files and rows; print which were skipped or converted."""
-    files = _find_files(options)
+    files = find_files(options)
     if files.unused:
         listed = ", ".join(str(path.relative_to(files.folder)) for path in files.unused)
         print(f"left out, as neither train nor test set: {listed}")
     _check_all_there(files.examples)
     encoded = (image for batch in files.read_image_batches() for image in batch)
     return files.examples.load(encoded, options)
-
-
-def _find_files(options: Options) -> ParquetFiles:
-    return find_files(SplitOptions.select(options), options.image, options.label)
 
 
 def _check_all_there(examples: Examples) -> None:

@@ -6,7 +6,6 @@ size. Train and test set are torchvision's; if there is no test set, a fraction 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,12 +16,15 @@ from collateral.contract.messages import unknown_name
 from collateral.contract.params import Seed
 from collateral.data._readers.examples import split
 from collateral.data._readers.test_set import draw_examples
-from collateral.data._readers.torchvision_files import RootOptions, read_parts
-from collateral.data._readers.torchvision_sets import EMNIST, SETS, SetFacts
+from collateral.data._readers.torchvision_sets import (
+    EMNIST,
+    SETS,
+    RootOptions,
+    SetFacts,
+    read_parts,
+)
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image
 
     from collateral.results.dataset import Dataset
@@ -105,10 +107,15 @@ def load(options: Options) -> Dataset:
     parts = read_parts(options.dataset, facts, options)
     num_train, total = len(parts[0]), sum(map(len, parts))
     labels = np.full(total, -1, np.int64)
-    names = [f"{options.dataset} {place}" for place in range(total)]
-    sources = (
-        partial(_read_image, one, labels, place) for place, one in enumerate(_iterate(parts))
-    )
+
+    def read_image(part: Any, index: int, row: int) -> Image.Image:
+        image, label = part[index]
+        labels[row] = int(label)
+        return image
+
+    examples = [(part, index) for part in parts for index in range(len(part))]
+    sources = (partial(read_image, *one, row) for row, one in enumerate(examples))
+    names = [f"{options.dataset} {row}" for row in range(total)]
     images = decode(sources, names, _side(facts, options), skip_broken=False).images
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
@@ -138,21 +145,6 @@ def _side(facts: SetFacts, options: Options) -> int:
 def _even(total: int, names: tuple[str, ...]) -> tuple[int, ...]:
     each, more = divmod(total, len(names))
     return tuple(each + (place < more) for place in range(len(names)))
-
-
-def _iterate(parts: list[Any]) -> Iterator[Callable[[], tuple[Image.Image, int]]]:
-    for part in parts:
-        for place in range(len(part)):
-            yield partial(part.__getitem__, place)
-
-
-def _read_image(
-    one: Callable[[], tuple[Image.Image, int]], labels: NDArray[np.int64], place: int
-) -> Image.Image:
-    """Return an image, and store its label in `labels`."""
-    image, label = one()
-    labels[place] = int(label)
-    return image
 
 
 def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from collateral.contract import power
 from collateral.contract.metrics import format_percent
+from collateral.findings._shared.captions import count_seeds, list_seeds
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
@@ -77,12 +78,12 @@ def check_disjoint(cell: CellTable) -> Outcome:
 def check_training_set(cell: CellTable) -> Outcome:
     """Check that Retrain's training and validation examples together are the retained set."""
     found = cell.values(cell.reference, "trained_on_split")
-    if wrong := _list_seeds(cell, found == 0):
+    if wrong := _select_seeds(cell, found == 0):
         return "red", f"by its records, Retrain saw others than the retained: {wrong}"
-    if unknown := _list_seeds(cell, np.isnan(found)):
+    if unknown := _select_seeds(cell, np.isnan(found)):
         return "amber", f"what Retrain was trained on ({unknown}): {NOT_RECORDED}"
     text = "by its records, Retrain was trained on, or validated by, exactly the retained"
-    return "green", f"{text}: {_count_seeds(cell)}"
+    return "green", f"{text}: {count_seeds(len(cell.seeds))}"
 
 
 def check_learned(cell: CellTable) -> Outcome:
@@ -90,8 +91,8 @@ def check_learned(cell: CellTable) -> Outcome:
     ra, metric = cell.values(cell.reference, "ra"), find_metric("ra")
     least, bar = float(ra.min()), f"the bar is {format_percent(LEAST_RA)}"
     if math.isnan(least):
-        return "red", f"Retrain's RA is undefined: {_list_seeds(cell, np.isnan(ra))}"
-    text = f"Retrain's lowest RA of {_count_seeds(cell)} is {metric.text(least)} %, {bar}"
+        return "red", f"Retrain's RA is undefined: {_select_seeds(cell, np.isnan(ra))}"
+    text = f"Retrain's lowest RA of {count_seeds(len(cell.seeds))} is {metric.text(least)} %, {bar}"
     return ("green", text) if least >= LEAST_RA else ("red", f"{text}; {_suggest_training(cell)}")
 
 
@@ -110,10 +111,10 @@ def _suggest_training(cell: CellTable) -> str:
 def check_base_differs(cell: CellTable) -> Outcome:
     """Check that Retrain and the base model are different models."""
     found, metric = cell.values(cell.reference, "base_distance"), find_metric("base_distance")
-    if same := _list_seeds(cell, found == 0):
+    if same := _select_seeds(cell, found == 0):
         return "red", f"the base's confidences are Retrain's: {same}"
     if np.isnan(found).any():
-        reason = f"unknown for {_list_seeds(cell, np.isnan(found))}"
+        reason = f"unknown for {_select_seeds(cell, np.isnan(found))}"
         return "amber", f"how far the base is from Retrain is {reason}: a control `original` says"
     return "green", f"confidences of base and Retrain differ by {metric.text(found.min())} points"
 
@@ -165,12 +166,15 @@ def check_recipe(cell: CellTable) -> Outcome | None:
 
 
 def check_test_set(cell: CellTable) -> Outcome | None:
-    """Check that the user's base model was not trained on images of the test set."""
-    if cell.benchmark.test_drawn is None:
-        return None  # Collateral trained the base without the test set
+    """Check that the test set has no images that the base model saw, or of forgotten persons."""
     if cell.benchmark.test_drawn:
         text = "the test set is a share of the images, on which your base may have been trained"
         return "amber", f"{text}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
+    if (count := cell.number(cell.reference, "forgotten_in_test")) > 0:
+        text = f"{count:.0f} test images have a value that is to be forgotten (the same person)"
+        return "amber", f"{text}, and count in TA and MIA; take them out of the test set"
+    if cell.benchmark.test_drawn is None:
+        return None  # Collateral trained the base without the test set
     return "green", "the test set is one that you named, not a share of the images drawn here"
 
 
@@ -283,17 +287,12 @@ def check_status(cell: CellTable) -> Outcome:
     bad = [f"{labels[run]} {cell.failure_summary(run)}" for run in cell.kinds if cell.troubles[run]]
     if bad:
         return "amber", f"not all runs ended well: {', '.join(bad)}"
-    return "green", f"all {len(cell.kinds)} runs ended well in {_count_seeds(cell)}"
+    return "green", f"all {len(cell.kinds)} runs ended well in {count_seeds(len(cell.seeds))}"
 
 
-def _count_seeds(cell: CellTable) -> str:
-    return f"{len(cell.seeds)} seeds" if len(cell.seeds) > 1 else "1 seed"
-
-
-def _list_seeds(cell: CellTable, is_selected: NDArray[np.bool_]) -> str:
-    """Return the selected seeds as text, such as "seeds 0, 2"; empty without selected seeds."""
-    named = [str(seed) for seed, yes in zip(cell.seeds, is_selected, strict=True) if yes]
-    return f"seed{'s' * (len(named) > 1)} {', '.join(named)}" if named else ""
+def _select_seeds(cell: CellTable, is_selected: NDArray[np.bool_]) -> str:
+    """Return the names of the selected seeds as text; empty without selected seeds."""
+    return list_seeds([seed for seed, yes in zip(cell.seeds, is_selected, strict=True) if yes])
 
 
 # Function of each check, by the name that the page shows, in the order of the page.

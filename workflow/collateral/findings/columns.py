@@ -4,7 +4,7 @@ Findings of plug-ins may import this module.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +39,10 @@ class TableRow:
     at: At = None  # round or support size of the row, in tables with one row for each
     note: str = ""  # note on failed seeds, such as "1 of 3 seeds diverged"
     is_aside: bool = False  # whether the row is a control or a noise floor, which is not ranked
+
+
+# Groups of rows, which the page sorts separately; a `Line` is a finished row.
+Groups = Sequence[Sequence[TableRow | Line]]
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[Tab
 
 
 def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[TableRow]]:
-    """Return a group of methods, and one of controls and of Retrain against its next seed."""
+    """Return two groups: methods; controls and Retrain, compared with Retrain of the next seed."""
     methods, asides = rows_by_kind(cell, ("method", "control"))
     if len(cell.seeds) > 1:
         asides.append(TableRow(cell, cell.reference, label, is_aside=True))
@@ -204,15 +208,21 @@ def build_records(rows: Iterable[TableRow], columns: Sequence[Column]) -> list[d
 def build_table(
     name: str,
     title: str,
-    columns: Sequence[Column],
-    groups: Sequence[Sequence[TableRow | Line]],
+    columns: Sequence[Column] | Mapping[str, Sequence[Column]],
+    groups: Groups,
     caption: str,
     conventions: str = "",
 ) -> Table:
-    """Return a table with one grid of methods, and with the unrounded records of the same rows."""
+    """Return a table with the same rows in each grid, and the unrounded records of all metrics.
+
+    `columns` are those of one grid of methods, or of several grids by their first heading.
+    """
+    by_corner = columns if isinstance(columns, Mapping) else {"Method": columns}
     rows = [row for group in groups for row in group if isinstance(row, TableRow)]
-    grid = build_grid("Method", columns, groups)
-    return Table(name, title, [grid], caption, conventions, build_records(rows, columns))
+    grids = [build_grid(corner, of_grid, groups) for corner, of_grid in by_corner.items()]
+    shown = [[column for column in of_grid if column.metric] for of_grid in by_corner.values()]
+    records = [record for of_grid in shown for record in build_records(rows, of_grid)]
+    return Table(name, title, grids, caption, conventions, records)
 
 
 def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) -> Table:

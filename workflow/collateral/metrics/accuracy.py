@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.metrics.similarity import bin_mean
+
 Ints = NDArray[np.int64]
 
 # Subset on which each accuracy is computed, by name of the accuracy.
@@ -40,8 +42,4 @@ def disagreement(prediction: Ints, other: Ints) -> float:
 
 def class_accuracy(prediction: Ints, label: Ints, num_classes: int) -> NDArray[np.float64]:
     """Return the accuracy on each class's examples; NaN for a class without examples."""
-    rates = np.full(num_classes, np.nan)
-    counts = np.bincount(label, minlength=num_classes)
-    right = np.bincount(label[prediction == label], minlength=num_classes)
-    np.divide(right, counts, out=rates, where=counts > 0)
-    return rates
+    return bin_mean((prediction == label).astype(np.float64), label, num_classes)

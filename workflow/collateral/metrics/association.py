@@ -46,8 +46,7 @@ class Ranked:
     def mean_above(self, others: Floats) -> Floats:
         """For each example, sum `others` over examples of at least its value, and divide by N."""
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
-        found: Floats = sums[self.firsts]
-        return found
+        return sums[self.firsts]
 
 
 @dataclass(frozen=True)
@@ -151,8 +150,7 @@ def correlation_terms(x: Floats, y: Floats, above_x: Mean, above_y: Mean) -> Flo
     moved = (x * y + above_x(y) + above_y(x)) / scale
     spread_x, spread_y = x * x + 2 * above_x(x), y * y + 2 * above_y(y)
     moved -= correlation * (spread_x / variance_x + spread_y / variance_y) / 2
-    terms: Floats = correlation + moved - moved.mean()
-    return terms
+    return correlation + moved - moved.mean()
 
 
 def subtract_group_means(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
@@ -166,8 +164,7 @@ def subtract_group_means(values: NDArray[np.floating], groups: NDArray[np.int64]
 def deciles(values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return the decile of each value by rank, from 0 to 9; equal values share a decile."""
     place = (rankdata(values) - 0.5) / len(values)
-    found: NDArray[np.int64] = np.minimum(NUM_DECILES * place, NUM_DECILES - 1).astype(np.int64)
-    return found
+    return np.minimum(NUM_DECILES * place, NUM_DECILES - 1).astype(np.int64)
 
 
 def logit_margins(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Floats:

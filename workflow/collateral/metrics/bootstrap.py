@@ -40,8 +40,7 @@ class Resamples:
     def sums(self, columns: Floats) -> NDArray[np.float64]:
         """Return the sums of `columns` (examples, columns) over each resample."""
         grouped = np.add.reduceat(columns[self.order], self.starts) if len(columns) else columns
-        summed: NDArray[np.float64] = self.counts @ grouped
-        return summed
+        return self.counts @ grouped
 
 
 def percentiles(statistics: Floats, num_examples: int) -> tuple[float, float]:

@@ -34,8 +34,7 @@ def are_copies(images: Images, originals: Images) -> NDArray[np.bool_]:
     if not len(images) or min(images.shape[1:3]) < LEAST_SIDE:
         return is_equal
     bits = np.bitwise_count(perceptual_hashes(images)[:, None] ^ perceptual_hashes(originals))
-    is_like: NDArray[np.bool_] = bits.min(axis=1) <= MOST_BITS
-    return is_equal | is_like
+    return is_equal | (bits.min(axis=1) <= MOST_BITS)
 
 
 def _find_exact(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
@@ -77,8 +76,7 @@ def _hash_images(images: Images) -> NDArray[np.uint64]:
     waves = (rows @ grey @ columns.T).reshape(len(images), -1)[:, 1:]
     is_above = waves > np.median(waves, axis=1, keepdims=True)
     powers = np.uint64(1) << np.arange(is_above.shape[1], dtype=np.uint64)
-    hashes: NDArray[np.uint64] = (is_above * powers).sum(axis=1, dtype=np.uint64)
-    return hashes
+    return (is_above * powers).sum(axis=1, dtype=np.uint64)
 
 
 def _cosine_waves(side: int) -> NDArray[np.float32]:

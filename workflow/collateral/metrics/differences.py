@@ -73,12 +73,10 @@ def p_value(differences: Floats, num_tests: int = 1) -> Doubles:
     """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
     n = differences.shape[-1]
     if chosen_test(n, num_tests) == "t":
-        by_t: Doubles = 2 * stdtr(n - 1, -np.abs(_t(differences)))
-        return by_t
+        return 2 * stdtr(n - 1, -np.abs(_t(differences)))
     means = _subset_means(differences)
     beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
-    by_flips: Doubles = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
-    return by_flips
+    return np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
 
 
 def interval(differences: Floats, alpha: float | Floats = ALPHA, num_tests: int = 1) -> Ends:
@@ -106,8 +104,7 @@ def t_interval(differences: Floats, alpha: float | Floats) -> Ends:
 
 def standard_error(differences: Floats) -> Doubles:
     """Return the standard error of the mean over the last axis."""
-    error: Doubles = differences.std(axis=-1, ddof=1) / np.sqrt(differences.shape[-1])
-    return error
+    return differences.std(axis=-1, ddof=1) / np.sqrt(differences.shape[-1])
 
 
 def holm(p: Floats) -> Doubles:
@@ -158,8 +155,7 @@ def _subset_weights(n: int) -> Doubles:
     else:
         chosen = np.random.default_rng(n).integers(0, 2, (2**MOST_FLIPPED - 1, n))
         chosen = chosen[chosen.any(axis=1)]
-    weights: Doubles = (chosen / chosen.sum(axis=1, keepdims=True)).T
-    return weights
+    return (chosen / chosen.sum(axis=1, keepdims=True)).T
 
 
 @dataclass(frozen=True)
@@ -173,14 +169,12 @@ class Contrast:
     @property
     def p(self) -> Doubles:
         """Two-sided p-values by Student's t; NaN with fewer than two seeds."""
-        p: Doubles = 2 * stdtr(self.freedom, -np.abs(self.t))
-        return p
+        return 2 * stdtr(self.freedom, -np.abs(self.t))
 
     @property
     def p_above(self) -> Doubles:
         """One-sided p-values of a difference above zero."""
-        p: Doubles = stdtr(self.freedom, -self.t)
-        return p
+        return stdtr(self.freedom, -self.t)
 
     @property
     def t(self) -> Doubles:
@@ -221,8 +215,7 @@ def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
 
 def angle(rate: Doubles) -> Doubles:
     """Return arcsin √rate, whose variance hardly depends on the rate."""
-    angles: Doubles = np.arcsin(np.sqrt(np.clip(rate, 0.0, 1.0)))
-    return angles
+    return np.arcsin(np.sqrt(np.clip(rate, 0.0, 1.0)))
 
 
 def angle_step(rate: Doubles, step: Doubles) -> Doubles:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import rel_entr, softmax
 
+from collateral.metrics.similarity import class_means
+
 CHUNK = 30_000  # number of probabilities that are processed at a time
 SMALLEST = np.float32(1e-37)  # lower bound of probabilities before taking logarithms
 
@@ -60,8 +62,7 @@ def _softmax(logits: Halves) -> tuple[Singles, Singles]:
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
     """Return the Jensen-Shannon divergence in nats of each pair of rows."""
     middle = (p + q) / 2
-    divergence: Floats = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / 2
-    return divergence
+    return (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / 2
 
 
 def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
@@ -70,19 +71,15 @@ def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
     return float(1 - jensen_shannon(p, q).mean())
 
 
-def class_means(logits: AnyFloats, label: NDArray[np.int64], num_classes: int) -> Floats:
+def mean_probabilities(logits: AnyFloats, label: NDArray[np.int64], num_classes: int) -> Floats:
     """Return the mean predicted probabilities of each class's examples; NaN without examples."""
-    probability = softmax(logits.astype(np.float64), axis=1)
-    means = np.full((num_classes, probability.shape[1]), np.nan)
-    for c in np.unique(label):
-        means[c] = probability[label == c].mean(axis=0)
-    return means
+    return class_means(softmax(logits.astype(np.float64), axis=1), label, num_classes)
 
 
-def rf_js(class_means: Floats, other_class_means: Floats) -> float:
+def rf_js(p: Floats, q: Floats) -> float:
     """Return the mean divergence of two arrays of class means over the classes that both have."""
-    known = ~np.isnan(class_means).any(axis=1) & ~np.isnan(other_class_means).any(axis=1)
-    by_class = jensen_shannon(class_means[known], other_class_means[known])
+    known = ~np.isnan(p).any(axis=1) & ~np.isnan(q).any(axis=1)
+    by_class = jensen_shannon(p[known], q[known])
     return float(np.maximum(by_class, 0).mean()) if known.any() else float("nan")
 
 
@@ -157,8 +154,7 @@ def _cross_terms(own: Floats, other: Floats, squared_bandwidth: float) -> Floats
         np.exp(-cdist(rows, other, "sqeuclidean") / (2 * squared_bandwidth))
         for rows in (other, own)
     )
-    terms: Floats = within - 2 * across
-    return terms
+    return within - 2 * across
 
 
 def choose_examples(count: int) -> NDArray[np.int64]:

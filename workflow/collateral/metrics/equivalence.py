@@ -29,8 +29,7 @@ def tost_p(contrast: Contrast, margin: float | Floats) -> NDArray[np.float64]:
     room = np.asarray(margin) * (1 - LAST_BITS) - np.abs(contrast.mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = room / contrast.error
-    p: NDArray[np.float64] = stdtr(contrast.freedom, -t)
-    return p
+    return stdtr(contrast.freedom, -t)
 
 
 def mover_limit(
@@ -40,8 +39,7 @@ def mover_limit(
     lowest_sd = sd * np.sqrt(sd_freedom / chdtri(sd_freedom, alpha))
     half = stdtrit(contrast.freedom, 1 - alpha) * contrast.error
     reach: NDArray[np.float64] = np.hypot(half, FACTOR * (sd - lowest_sd))
-    limit: NDArray[np.float64] = np.abs(contrast.mean) - FACTOR * sd + reach
-    return limit
+    return np.abs(contrast.mean) - FACTOR * sd + reach
 
 
 def mover_p(contrast: Contrast, sd: Floats, sd_freedom: float | Floats) -> NDArray[np.float64]:

@@ -24,8 +24,7 @@ def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:
     others = logits.astype(np.float32)
     true = np.take_along_axis(others, label[:, None], axis=1)[:, 0]
     np.put_along_axis(others, label[:, None], -np.inf, axis=1)
-    margin: Floats = true.astype(np.float64) - logsumexp(others, axis=1)
-    return margin
+    return true.astype(np.float64) - logsumexp(others, axis=1)
 
 
 def klom(own: Floats, retrained: Floats) -> Floats:
@@ -70,8 +69,7 @@ def gaussian_kl(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = variance / other_variance
         distance = (mean - other_mean) ** 2 / other_variance
-        kl: Floats = (ratio - 1 - np.log(ratio) + distance) / 2
-    return kl
+        return (ratio - 1 - np.log(ratio) + distance) / 2
 
 
 def mean_klom(by_example: Floats, members: NDArray[np.bool_]) -> float:

@@ -29,8 +29,7 @@ def rmia_scores(confidence: Floats, out: Sequence[Floats]) -> Floats:
     """Return log p(y|x) minus the logarithm of its mean over OUT models."""
     # The ratio is computed before one logarithm, so that equal ratios are exactly equal (ties).
     own, mean = (np.maximum(p, MIN_PROBABILITY) for p in (confidence, np.mean(out, axis=0)))
-    scores: Floats = np.log(own / mean)
-    return scores
+    return np.log(own / mean)
 
 
 def find_placements(members: Floats, non_members: Floats) -> Placements:
@@ -109,8 +108,7 @@ def fit_gaussians(margins: Floats, chosen: Mask) -> tuple[Floats, Floats]:
 
 def log_density(values: Floats, mean: Floats, variance: Floats) -> Floats:
     """Return the log density of Gaussians without its constant term."""
-    density: Floats = -((values - mean) ** 2 / variance + np.log(variance)) / 2
-    return density
+    return -((values - mean) ** 2 / variance + np.log(variance)) / 2
 
 
 def auc(scores: Floats, is_in: Mask) -> float:

@@ -63,14 +63,12 @@ class Examples:
     @cached_property
     def probability(self) -> Floats:
         """Class probabilities of each example (N, C)."""
-        p: Floats = softmax(self.logits.astype(np.float64), axis=1)
-        return p
+        return softmax(self.logits.astype(np.float64), axis=1)
 
 
 def entropy(p: Floats) -> Floats:
     """Return the entropy of each row of class probabilities, in nats."""
-    total: Floats = np.sum(p * np.log(np.maximum(p, SMALLEST)), axis=1)
-    return -total
+    return -np.sum(p * np.log(np.maximum(p, SMALLEST)), axis=1)
 
 
 def modified_entropy(p: Floats, label: Ints) -> Floats:
@@ -79,8 +77,7 @@ def modified_entropy(p: Floats, label: Ints) -> Floats:
     right = p[rows, label]
     terms = p * np.log(np.maximum(1 - p, SMALLEST))
     terms[rows, label] = (1 - right) * np.log(np.maximum(right, SMALLEST))
-    total: Floats = terms.sum(axis=1)
-    return -total
+    return -terms.sum(axis=1)
 
 
 # The feature of each attack: (N,), or (N, C) for the attack on all class probabilities.

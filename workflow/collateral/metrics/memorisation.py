@@ -14,5 +14,4 @@ def memorisation(is_in: NDArray[np.bool_], values: Floats) -> Floats:
     """
     seen, unseen = is_in.sum(axis=0), (~is_in).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        found: Floats = (values * is_in).sum(axis=0) / seen - (values * ~is_in).sum(axis=0) / unseen
-    return found
+        return (values * is_in).sum(axis=0) / seen - (values * ~is_in).sum(axis=0) / unseen

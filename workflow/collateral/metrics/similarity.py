@@ -58,8 +58,7 @@ def most_similar_in_turns(
     orders = [most_similar(values, candidates, count) for values in by_class]
     turns = np.stack(orders, axis=1).ravel()
     _, first = np.unique(turns, return_index=True)
-    found: NDArray[np.int64] = turns[np.sort(first)][:count]
-    return found
+    return turns[np.sort(first)][:count]
 
 
 def _cosine(rows: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:

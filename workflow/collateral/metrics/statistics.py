@@ -33,8 +33,7 @@ def standard_error(values: NDArray[np.floating]) -> float:
 
 def mean_of_defined(values: Iterable[float]) -> float:
     """Return the mean of the values that are not NaN; NaN if all values are NaN."""
-    defined = [value for value in values if not np.isnan(value)]
-    return float(np.mean(defined)) if defined else float("nan")
+    return mean(np.array([*values], dtype=np.float64))
 
 
 def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
@@ -119,13 +118,9 @@ def within_seed_correlation(values: NDArray[np.float64], others: NDArray[np.floa
 
 def tug_of_war(own: Sequence[Floats], retrained: Sequence[Floats]) -> NDArray[np.float64]:
     """Return the product of 1 - |difference| over metrics (Zhao et al., 2024), one per seed."""
-    product: NDArray[np.float64] = np.prod(1 - np.abs(np.subtract(own, retrained)), axis=0)
-    return product
+    return np.prod(1 - np.abs(np.subtract(own, retrained)), axis=0)
 
 
 def shift_seeds(values: Floats) -> NDArray[np.float64]:
     """Return for each seed the value of the next seed, cyclically; NaN with a single seed."""
-    shifted: NDArray[np.float64] = (
-        np.roll(values, -1, axis=0) if len(values) > 1 else np.full_like(values, np.nan)
-    )
-    return shifted
+    return np.roll(values, -1, axis=0) if len(values) > 1 else np.full_like(values, np.nan)

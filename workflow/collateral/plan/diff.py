@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from collateral.results.provenance import INPUTS, read_signed
 
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
 MOST_LISTED = 20  # maximum number of listed files (missing) or differences (from the plan)
+MOST_SHOWN = 10  # maximum number of differences that `verify` lists
 MOST_NAMED = 5  # maximum number of records that the warning about missing metadata names
 PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
@@ -71,8 +73,13 @@ def record_differences(job: Job, folder: Path) -> list[str]:
 
 def describe(folder: Path, found: Comparison) -> Iterator[str]:
     """Yield lines that name the jobs that a run repeats, and the numbers of missing records."""
-    for name, lines in found.different.items():
-        yield from (f"{folder / name}: {line}" for line in lines)
+    splits = [name for name in found.different if Path(name).name == Path(layout.SPLIT).name]
+    if changed := sum(any(map(_is_of_request, found.different[name])) for name in splits):
+        cells = f"{changed} cell{'s' * (changed != 1)}"
+        yield f"{folder}: made for another request: the forget set of {cells} has changed"
+    lines = [(name, line) for name, lines in found.different.items() for line in lines]
+    kinds = [f"{folder}: {line.partition(':')[0]}" for _, line in lines]
+    yield from summarize([f"{folder / name}: {line}" for name, line in lines], kinds)
     if found.different:
         yield f"{folder}: not as planned: {len(found.different)}; a run makes these again"
     if found.missing:
@@ -81,6 +88,21 @@ def describe(folder: Path, found: Comparison) -> Iterator[str]:
         yield f"{folder}: there and not planned: {len(found.unplanned)}, as {found.unplanned[0]}"
     if not (found.different or found.missing):
         yield f"{folder}: all as planned"
+
+
+def _is_of_request(line: str) -> bool:
+    """Tell whether a difference of split.json is one of the forget set, and not of the code."""
+    return line.startswith("chosen")
+
+
+def summarize(lines: Sequence[str], kinds: Iterable[str]) -> Iterator[str]:
+    """Yield all lines or, if they are many, how many there are of each kind, and the first lines.
+
+    `kinds` has the kind of each line.
+    """
+    if len(lines) > MOST_SHOWN:
+        yield from (f"{kind}: {count} times" for kind, count in Counter(kinds).items())
+    yield from _first_lines(lines, MOST_SHOWN)
 
 
 def _is_prepared(path: str) -> bool:
@@ -136,8 +158,8 @@ def find_missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
 
 def describe_missing(files: list[Needed]) -> str:
     """Return one line for each of the first missing files, and the total number."""
-    end = f"{len(files)} missing: no table, figure or page was made"
-    return _first_lines([one.remedy for one in files], end)
+    lines = _first_lines([one.remedy for one in files], MOST_LISTED)
+    return "\n".join([*lines, f"{len(files)} missing: no table, figure or page was made"])
 
 
 def describe_stale(lines: list[str]) -> str:
@@ -146,13 +168,13 @@ def describe_stale(lines: list[str]) -> str:
         f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
         "no table, figure or page was made"
     )
-    return _first_lines(lines, end)
+    return "\n".join([*_first_lines(lines, MOST_LISTED), end])
 
 
-def _first_lines(lines: list[str], end: str) -> str:
-    more = len(lines) - MOST_LISTED
-    rest = [f"... and {more} more"] if more > 0 else []
-    return "\n".join([*lines[:MOST_LISTED], *rest, end])
+def _first_lines(lines: Sequence[str], most: int) -> list[str]:
+    """Return at most this many lines, and a line with the number of the others."""
+    more = len(lines) - most
+    return [*lines[:most], *([f"... and {more} more"] if more > 0 else [])]
 
 
 def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
@@ -187,9 +209,10 @@ def _lost(benchmark: Benchmark) -> Iterator[str]:
 
 def list_presented(benchmark: Benchmark) -> Iterator[str]:
     """Yield the files of metrics, tables, figures and pages."""
+    folder = paths.BENCHMARK.format(benchmark=benchmark.name)
     for cell in benchmark.cells:
-        yield from (path.format(benchmark=benchmark.name, cell=cell) for path in paths.OF_CELLS)
-    yield from (path.format(benchmark=benchmark.name) for path in paths.OF_BENCHMARKS)
+        yield from (f"{folder}/{cell}/{name}" for name in layout.CELL_NUMBERS)
+    yield from (f"{folder}/{name}" for name in layout.PRESENTED)
 
 
 @dataclass

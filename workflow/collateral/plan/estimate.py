@@ -7,7 +7,7 @@ touches (contract/work.py); rates of models that were not measured are scaled by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -66,12 +66,9 @@ class Rates:
 
     def seconds(self, work: Work, shape: Shape) -> float:
         """Return the seconds that the work takes on images of this shape."""
-        trained = sum(
-            n / self.find_rate(model, shape).training for model, n in work.trained.items()
-        )
-        return trained + sum(
-            n / self.find_rate(model, shape).looking for model, n in work.seen.items()
-        )
+        rates = {model: self.find_rate(model, shape) for model in work.models}
+        trained = sum(images / rates[model].training for model, images in work.trained.items())
+        return trained + sum(images / rates[model].looking for model, images in work.seen.items())
 
     def find_rate(self, model: str, shape: Shape) -> Rate:
         """Return the rate of a model: measured, or scaled by its number of multiply-adds."""
@@ -169,12 +166,7 @@ class Sum:
 
     def __add__(self, other: Sum) -> Sum:
         """Return the sum of two costs."""
-        return Sum(
-            self.jobs + other.jobs,
-            self.gpu_seconds + other.gpu_seconds,
-            self.cpu_seconds + other.cpu_seconds,
-            self.bytes + other.bytes,
-        )
+        return Sum(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass

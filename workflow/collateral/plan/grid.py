@@ -16,6 +16,7 @@ from collateral.contract.conventions import TEACHER, default_showing
 from collateral.contract.params import MethodParams
 from collateral.plugins.find import METHOD, params_class, prepare_class, prepared_name
 from collateral.results import layout
+from collateral.results.plan import Sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +34,6 @@ class RunSpec:
         """Name of the run in tables and figures."""
         varied = ", ".join(f"{key} {format_value(value)}" for key, value in self.vary.items())
         return f"{self.method.label}, {varied}" if varied else self.method.label
-
-    @property
-    def rule(self) -> str:
-        """Name of the Snakemake rule: `track` for a tracked run, which writes one more file."""
-        return "track" if self.tracked else "unlearn"
 
     @property
     def needs_retrain(self) -> bool:
@@ -82,36 +78,6 @@ class RunSpec:
         return {prepared_name(self.method.uses, params): params for params in choices}
 
 
-@dataclass(frozen=True)
-class SweepSpec:
-    """A method with one parameter varied, in a cell."""
-
-    method: MethodSpec
-    key: str
-    values: Mapping[
-        str, Any
-    ]  # value of the parameter by run, in the order of the config, including the method's own run
-    along: Mapping[
-        str, Mapping[str, Any]
-    ]  # by run: values of other parameters that change together with it
-    is_tuned: bool  # whether tuning selects the value in the method's own run
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Labels of the values in tables, by run."""
-        return {run: self._label(run) for run in self.values}
-
-    def _label(self, run: str) -> str:
-        """Return the label of a value in tables, including the values that change along with it."""
-        if run == self.method.name and self.is_tuned:
-            value = self.method.values()[self.key]
-            return (
-                "as tuned" if self.key in self.method.grid else f"{format_value(value)}, as tuned"
-            )
-        others = [f"{key} {format_value(value)}" for key, value in self.along[run].items()]
-        return ", ".join([format_value(self.values[run]), *others])
-
-
 class Cell:
     """A forget set of a benchmark and the runs on it."""
 
@@ -121,12 +87,14 @@ class Cell:
         self.forget = forget
         self.pictures = benchmark.pictures or default_showing(forget.kind)
         specs = _specs(forget, benchmark)
-        self.sweeps = {
-            key: _sweep(specs[sweep.method], sweep)
+        sweeps = [
+            _sweep(key, specs[sweep.method], sweep)
             for key, sweep in benchmark.sweeps.items()
             if sweep.cells is None or name in sweep.cells
-        }
-        self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
+        ]
+        self.sweeps = tuple(sweep for sweep, _ in sweeps)
+        runs = [*_runs(specs, benchmark), *(run for _, own in sweeps for run in own)]
+        self.runs = {run.name: run for run in runs}
         # Runs whose weights the user gives, by name; they are only evaluated.
         self.given: dict[str, GivenParams] = benchmark.given
         sizes = benchmark.support_size
@@ -139,14 +107,9 @@ class Cell:
         own = [run for run in self.runs if not layout.is_sweep(run)]
         self.probed = [layout.RETRAIN, *own, *self.given] if benchmark.probe else []
         # Methods that unlearn from every shadow model; sweeps are excluded.
-        self.exposed = [
-            run
-            for run in self.runs.values()
-            if benchmark.shadows
-            and benchmark.shadows.attack
-            and run.method.kind == "method"
-            and not run.vary
-        ]
+        is_attacked = benchmark.shadows is not None and benchmark.shadows.attack
+        methods = [run for run in self.runs.values() if run.method.kind == METHOD.what]
+        self.exposed = [run for run in methods if is_attacked and not run.vary]
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
@@ -237,9 +200,8 @@ def _specs(forget: ForgetSpec, benchmark: BenchmarkConfig) -> dict[str, MethodSp
     }
 
 
-def _runs(
-    specs: Mapping[str, MethodSpec], sweeps: Iterable[SweepSpec], benchmark: BenchmarkConfig
-) -> Iterator[RunSpec]:
+def _runs(specs: Mapping[str, MethodSpec], benchmark: BenchmarkConfig) -> Iterator[RunSpec]:
+    """Yield the runs of all methods and controls, without sweeps."""
     is_all = ALL in benchmark.track
     for spec in specs.values():
         tracked = is_all or spec.name in benchmark.track
@@ -248,11 +210,6 @@ def _runs(
     reference = layout.RETRAIN if benchmark.has_retrain else layout.ORIGINAL
     for name in (name for name in benchmark.controls if name != reference):
         yield replace(_control(name, specs), tracked=is_all and name != layout.ORIGINAL)
-    for sweep in sweeps:
-        for name, value in sweep.values.items():
-            if name != sweep.method.name:
-                vary = {sweep.key: value, **sweep.along[name]}
-                yield RunSpec(name, sweep.method, vary, _tuned_by(sweep.method))
 
 
 def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
@@ -277,21 +234,31 @@ def _tuned_by(spec: MethodSpec) -> str | None:
     return spec.name if spec.grid else None
 
 
-def _sweep(spec: MethodSpec, sweep: SweepConfig) -> SweepSpec:
-    """Return one run per value of a sweep; the method's own value uses the method's own run."""
-    key = next(iter(sweep.vary))
-    combinations = [
-        {name: spec.values(combination)[name] for name in combination}
-        for combination in sweep.combinations()
-    ]
-    is_tuned, own = any(name in spec.grid for name in combinations[0]), spec.values()
-    values, along = {}, {}
-    for combination in combinations:
-        is_own = combination.items() <= own.items() and not is_tuned
-        run = spec.name if is_own else "@".join([spec.name, *format_varied(combination)])
-        values[run] = combination.pop(key)
-        along[run] = combination
-    if spec.name not in values:
-        values[spec.name] = None if is_tuned else own[key]
-        along[spec.name] = {} if is_tuned else {name: own[name] for name in sweep.along}
-    return SweepSpec(spec, key, values, along, is_tuned)
+def _sweep(name: str, spec: MethodSpec, config: SweepConfig) -> tuple[Sweep, list[RunSpec]]:
+    """Return a sweep and its new runs; the method's own value is the method's own run."""
+    key, own = next(iter(config.vary)), spec.values()
+    is_tuned = any(varied in spec.grid for varied in (key, *config.along))
+    runs = []
+    for given in config.combinations():
+        vary = {varied: spec.values(given)[varied] for varied in given}
+        is_own = vary.items() <= own.items() and not is_tuned
+        run = spec.name if is_own else "@".join([spec.name, *format_varied(vary)])
+        runs.append(RunSpec(run, spec, vary, _tuned_by(spec)))
+    if spec.name not in [run.name for run in runs]:
+        vary = {varied: own[varied] for varied in (key, *config.along)}
+        runs.append(RunSpec(spec.name, spec, vary, _tuned_by(spec)))
+    values = {run.name: run.vary[key] for run in runs}
+    labels = {run.name: _sweep_label(run.vary, key) for run in runs}
+    if is_tuned:
+        values[spec.name] = None
+        labels[spec.name] = (
+            "as tuned" if key in spec.grid else f"{format_value(own[key])}, as tuned"
+        )
+    sweep = Sweep(name, spec.label, key, spec.name, values, labels)
+    return sweep, [run for run in runs if run.name != spec.name]
+
+
+def _sweep_label(vary: Mapping[str, Any], key: str) -> str:
+    """Return the label of a run in the tables of its sweep: the value of `key` and other values."""
+    others = [f"{name} {format_value(value)}" for name, value in vary.items() if name != key]
+    return ", ".join([format_value(vary[key]), *others])

@@ -74,13 +74,6 @@ THEORY_PAGE = f"{THEORY}/{layout.REPORT}"
 
 NEVER = "(?!)"  # regular expression that matches nothing
 
-# Files that the reporting rules write for a cell, and for a benchmark.
-OF_CELLS = (CELL_METRICS, CELL_METRICS_RECORD, CELL_COSTS, CELL_COSTS_RECORD, CELL_PROBLEMS)
-OF_BENCHMARKS = (
-    *(PLAN, METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS, GATES),
-    *(TABLES, FIGURES, REPORT, REPORT_PROBLEMS, GLANCE),
-)
-
 
 def run_files(folder: str) -> dict[str, str]:
     """Return the files of a base, retrained or unlearned model by name."""

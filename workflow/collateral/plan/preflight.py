@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
 from collateral.contract.messages import looked_for, quoted, unknown_name
-from collateral.data._metadata import find_problem
+from collateral.data._metadata import find_forget_error, find_problem
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
 from collateral.plan.diff import record_differences
@@ -22,12 +22,11 @@ from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import CellJob, OwnFile
 from collateral.plan.jobs._method import MethodJob
-from collateral.plan.jobs.data import DataJob, required_on_shadows, required_retained
+from collateral.plan.jobs.data import DataJob, required_by_runs, required_retained
 from collateral.plan.jobs.split import SplitJob
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL
-from collateral.results.files import InvalidResultError
 
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
@@ -51,7 +50,6 @@ def check_plan(
         messages += [*_data_errors(benchmark), *_group_errors(benchmark)]
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
         messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_forget_errors(cell_job)]
-        messages += _shadow_errors(cell_job)
     if messages:
         raise ConfigError(dict.fromkeys(messages))
 
@@ -107,7 +105,8 @@ def _list_model_names(benchmark: Benchmark) -> Iterator[str]:
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
     """Yield the user's weight files that jobs will read, and that are missing or do not fit."""
-    files = [*dict.fromkeys(_own_weights(benchmark))]
+    jobs = [job for job in list_jobs(benchmark) if job.own_files and job.will_run]
+    files = [*dict.fromkeys(file for job in jobs for file in job.own_files)]
     missing = [one for one in files if not one.file.expanduser().is_file()]
     for one in missing:
         key = f"benchmarks.{benchmark.name}.{one.key}"
@@ -141,19 +140,12 @@ def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
     yield from (f"benchmarks.{benchmark.name}.{line}" for line in done.stdout.splitlines())
 
 
-def _own_weights(benchmark: Benchmark) -> Iterator[OwnFile]:
-    """Yield the user's weight files that jobs will read."""
-    for job in list_jobs(benchmark):
-        if (files := job.own_files) and job.will_run:
-            yield from files
-
-
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
     """Yield the problems of the user's images; cached results do not need the images."""
     job, options = DataJob(benchmark), data_options(benchmark)
     folder: Path | None = getattr(options, "path", None)
     is_there = folder is not None and folder.expanduser().exists()
-    if not is_there and not _is_missing([job.path(paths.LABELS)]):
+    if not is_there and Path(job.path(paths.LABELS)).exists():
         return
     problem = find_problem(job.name, options) or _size_problem(benchmark, is_own=folder is not None)
     if problem:
@@ -180,7 +172,7 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
         return
     try:
         columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
-    except (InvalidResultError, SizeUnknownError, ValueError, zipfile.BadZipFile):
+    except ValueError:
         return  # the check of the data, or the job that reads the data, reports this error
     for index, name in enumerate(benchmark.config.groups):
         key = f"benchmarks.{benchmark.name}.groups[{index}]"
@@ -191,34 +183,19 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
 
 
-def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[bytes]]:
-    """Return the metadata columns in labels.npz, values as bytes; empty if it will be made again.
-
-    The file is read without numpy, because importing numpy takes long.
-    """
-    job, found = DataJob(benchmark), dict[str, list[bytes]]()
+def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
+    """Return the metadata columns in labels.npz by name; empty if it will be made again."""
+    job = DataJob(benchmark)
     path = Path(job.path(paths.LABELS))
     if not path.exists() or record_differences(job, path.parent):
-        return found
-    with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            column = name.removeprefix("test_").removeprefix("column_").removesuffix(".npy")
-            if name.startswith(("column_", "test_column_")):
-                found[column] = found.get(column, []) + _split_values(archive.read(name))
+        return {}
+    # Imported by name, because numpy takes long to import, and few configs have `groups`.
+    labels = import_module("collateral.results.dataset").Labels.load(path)
+    found: dict[str, list[Any]] = {}
+    for columns in (labels.columns, labels.test_columns):
+        for name, values in columns.items():
+            found.setdefault(name, []).extend(values)
     return found
-
-
-def _split_values(array: bytes) -> list[bytes]:
-    """Return the bytes of each value of a .npy file of one dimension."""
-    header, values = array.split(b"\n", 1)
-    count = int(header.split(b"'shape': (")[1].split(b",")[0])
-    size = len(values) // max(count, 1)
-    return [values[start : start + size].rstrip(b"\0") for start in range(0, len(values), size)]
-
-
-def _is_missing(files: Iterable[str]) -> bool:
-    """Tell whether any of these files is missing."""
-    return not all(Path(file).exists() for file in files)
 
 
 def _file_errors(job: CellJob) -> Iterator[str]:
@@ -229,31 +206,38 @@ def _file_errors(job: CellJob) -> Iterator[str]:
 
 
 def _size_errors(job: CellJob) -> Iterator[str]:
-    """Yield the parameters that require more examples than a cell retains."""
+    """Yield the parameters that require more examples than a cell, or a shadow model, retains."""
+    benchmark, cell, workload = job.benchmark, job.cell, find_workload(job.benchmark)
     try:
-        retained = find_workload(job.benchmark).sizes(job.cell).retain
+        retained = workload.sizes(cell).retain
     except SizeUnknownError:
         return  # the job that reads the data makes this check instead
-    for key, count in required_retained(job.benchmark, job.cell).items():
+    for key, count in required_retained(benchmark, cell).items():
         if count > retained:
-            yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"
+            yield f"{key}: {count}: only {retained} examples are retained in {cell.name}"
     if retained <= 0:
-        found = find_workload(job.benchmark).size.num_train
+        found = workload.size.num_train
         yield f"{_forget_key(job)}: all {found} train examples, none is retained"
+    for key, count in required_by_runs(benchmark, cell, cell.exposed).items():
+        if count > (least := workload.least_retained(cell)):
+            yield (
+                f"{key}: {count}: a shadow model may retain only {least} examples in "
+                f"{cell.name}; ask for fewer, or leave `shadows` out"
+            )
 
 
 def _forget_errors(job: CellJob) -> Iterator[str]:
     """Yield classes or values of a forget set that do not exist in the data set."""
     kind: Any = FORGET.load(job.cell.forget.kind)
-    if not hasattr(kind, "unfit") or not _is_missing([job.path(paths.SPLIT)]):
+    if Path(job.path(paths.SPLIT)).exists():
         return
     try:
         size = find_workload(job.benchmark).size
     except SizeUnknownError:
         return  # the check of the data, or the job that reads the data, reports this error
     params = kind.Params.model_validate(dict(job.cell.forget.params))
-    for key, problem in kind.unfit(size, params):
-        yield f"{_forget_key(job, key)}: {problem}"
+    if found := find_forget_error(kind, size, params):
+        yield f"{_forget_key(job, found[0])}: {found[1]}"
 
 
 def _forget_key(job: CellJob, key: str = "") -> str:
@@ -261,19 +245,3 @@ def _forget_key(job: CellJob, key: str = "") -> str:
     if not job.cell.forget.place:
         return f"benchmarks.{job.benchmark.name}.{OF_CLASSES[key]}"
     return SplitJob(job.benchmark, job.cell).forget_key(*filter(None, [key]))
-
-
-def _shadow_errors(job: CellJob) -> Iterator[str]:
-    """Yield the parameters that require more examples than a shadow model may retain."""
-    if not job.cell.exposed:
-        return
-    try:
-        retained = find_workload(job.benchmark).least_retained(job.cell)
-    except SizeUnknownError:
-        return
-    for key, count in required_on_shadows(job.benchmark, job.cell).items():
-        if count > retained:
-            yield (
-                f"{key}: {count}: a shadow model may retain only {retained} examples in "
-                f"{job.cell.name}; ask for fewer, or leave `shadows` out"
-            )

@@ -14,24 +14,19 @@ from collateral.plan.fingerprint import files_hash, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
 from collateral.plugins.find import FINDING, params_class
-from collateral.results.plan import About, BenchmarkPlan, CellPlan, Sweep
+from collateral.results.plan import About, BenchmarkPlan, CellPlan
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
 # Options of a data set with paths or names of the user, which plan.json leaves out.
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 # Label, full name, citation and purpose in the first line of a method's docstring.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
-# The files of findings that a stage imports by name.
-PARTS = {
-    "metrics": ["numbers"],
-    "gather": ["numbers"],
-    "tables": ["views"],
-    "figures": ["views"],
-    "report": ["views"],
-}
+# The file of every finding that a stage imports by name.
+PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
+PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
 
-def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
+def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
     """Return the content of plan.json for a benchmark."""
     return BenchmarkPlan(
         labels=benchmark.labels(),
@@ -73,14 +68,14 @@ def _test_drawn(benchmark: Benchmark) -> bool | None:
 
 def plan_hash(benchmark: Benchmark) -> str:
     """Return a hash of plan.json; the file is rewritten when the hash changes."""
-    content = json.dumps(asdict(plan_of(benchmark)))
+    content = json.dumps(asdict(make_plan(benchmark)))
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def presenting_code(stage: str) -> str:
     """Return the fingerprint of a stage and of the findings that it imports."""
     findings = [FINDING.module(name) for name in FINDING.names()]
-    return stage_code(stage, *findings, *(m for part in PARTS[stage] for m in FINDING.parts(part)))
+    return stage_code(stage, *findings, *FINDING.parts(PARTS[stage]))
 
 
 def templates_hash(folder: Path = TEMPLATES) -> str:
@@ -89,11 +84,7 @@ def templates_hash(folder: Path = TEMPLATES) -> str:
 
 
 def _cell_plan(cell: Cell) -> CellPlan:
-    sweeps = (
-        Sweep(name, sweep.method.label, sweep.key, sweep.method.name, sweep.values, sweep.labels)
-        for name, sweep in cell.sweeps.items()
-    )
     paced = tuple(name for name in cell.tracked if cell.runs[name].is_paced)
     trials = {name: cell.runs[name].trials for name in cell.tuned}
     candidates = {name: len(method.trials()) for name, method in cell.tuned.items()}
-    return CellPlan(tuple(sweeps), trials, paced, candidates)
+    return CellPlan(cell.sweeps, trials, paced, candidates)

@@ -5,9 +5,9 @@ Methods and models import torch, so their code is read and not run.
 
 import ast
 from collections.abc import Iterable, Iterator
-from importlib.util import find_spec
+from importlib.util import decode_source, find_spec
 from pathlib import Path
-from types import ModuleType
+from symtable import symtable
 from typing import Any
 
 from collateral.contract.messages import did_you_mean, quoted
@@ -45,14 +45,20 @@ def _member_errors(kind: Kind, name: str) -> Iterator[str]:
     except find.PluginError as error:
         yield str(error)
         return
-    missing = [*_missing_members(kind, module)]
-    for member in missing:
-        yield f"plugins: '{_path(module)}': has no {member}, which every {kind.what} has"
+    for problem in _find_problems(kind, module):
+        yield f"plugins: '{_path(module)}': {problem}"
+
+
+def _find_problems(kind: Kind, module: Any) -> Iterator[str]:
+    """Yield the members that a plug-in lacks, and those with a wrong value."""
+    missing = [member for member in MEMBERS[kind] if not hasattr(module, member)]
     if kind is METHOD and not missing:
-        for wrong in _touches_errors(module.Params.touches):
-            yield f"plugins: '{_path(module)}': Params.touches: {wrong}"
+        missing = [f"Params.{one}" for one in METHOD_MEMBERS if not hasattr(module.Params, one)]
+    yield from (f"has no {member}, which every {kind.what} has" for member in missing)
+    if kind is METHOD and not missing:
+        yield from (f"Params.touches: {wrong}" for wrong in _touches_errors(module.Params.touches))
     if kind is FINDING and not _are_metrics(getattr(module, "METRICS", {})):
-        yield f"plugins: '{_path(module)}': METRICS: should be a dictionary of Metric by name"
+        yield "METRICS: should be a dictionary of Metric by name"
 
 
 def _clashes() -> Iterator[str]:
@@ -79,13 +85,6 @@ def _are_metrics(value: Any) -> bool:
     """Tell whether a value is a dictionary from names to Metric objects."""
     is_dictionary = isinstance(value, dict)
     return is_dictionary and all(isinstance(one, Metric) for one in value.values())
-
-
-def _missing_members(kind: Kind, module: ModuleType) -> Iterator[str]:
-    missing = [member for member in MEMBERS[kind] if not hasattr(module, member)]
-    yield from missing
-    if kind is METHOD and not missing:
-        yield from (f"Params.{name}" for name in METHOD_MEMBERS if not hasattr(module.Params, name))
 
 
 def _touches_errors(touches: Any) -> Iterator[str]:
@@ -116,7 +115,7 @@ def code_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
         yield f"'{_folder(module)}': has no {module.rpartition('.')[2]}.py"
     elif broken := list(_broken(module, {module}, with_packages=will_run)):
         yield from broken
-    elif function not in _names(_parsed(file)):
+    elif function not in _names(file):
         yield f"'{file}': has no function {function}"
 
 
@@ -126,7 +125,7 @@ def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str
     if file is None or is_shipped(file):
         return
     try:
-        tree = _parsed(file)
+        tree = ast.parse(file.read_bytes(), str(file))
     except (SyntaxError, ValueError) as error:
         yield find.describe_error(error, [str(file)])
         return
@@ -177,21 +176,10 @@ def _ids(node: ast.expr | None) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} if node else set()
 
 
-def _names(tree: ast.Module) -> set[str]:
+def _names(file: Path) -> set[str]:
     """Return the names that a module defines, assigns or imports."""
-    found = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {alias.asname or alias.name for alias in node.names}
-        else:
-            found |= {
-                part.id
-                for part in ast.walk(node)
-                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-            }
-    return found
+    symbols = symtable(decode_source(file.read_bytes()), str(file), "exec").get_symbols()
+    return {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
 
 
 def find_file(module: str) -> Path | None:
@@ -204,7 +192,3 @@ def _folder(module: str) -> str:
     """Return the folder in which a missing module should be."""
     above = find_module(module.rpartition(".")[0])
     return next(iter(above.submodule_search_locations or ())) if above else module
-
-
-def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_bytes(), str(file))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from collateral.contract.rows import At, Row
 from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels
-from collateral.results.epochs import Epochs
+from collateral.results.epochs import Epoch, Epochs
 from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.neighbours import Neighbours
@@ -77,9 +77,9 @@ class Result:
         """Read history.csv: one row per epoch."""
         return read_rows(verify(self.folder / layout.HISTORY, self.root))
 
-    def epochs(self) -> Epochs:
-        """Read the outputs of a tracked model after every epoch."""
-        return Epochs.load(verify(self.folder / layout.EPOCHS, self.root))
+    def epochs(self) -> list[Epoch]:
+        """Read the outputs of a tracked run: of the base model, then after every epoch."""
+        return Epochs.load(verify(self.folder / layout.EPOCHS, self.root)).models
 
     def cost(self) -> dict[str, Any]:
         """Read the cost of the run; for Original, the cost of the base model."""
@@ -90,34 +90,45 @@ class Result:
         verify(self.folder / layout.OUTPUTS, self.root)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CellResults:
-    """All runs of a forget set; files are read on first use."""
+    """All runs of a forget set; files are read on first use.
 
-    folder: Path  # folder of the benchmark
-    name: str
-    seeds: tuple[int, ...]
-    base_seeds: tuple[int, ...]  # seed of the base model for each seed, in the order of the seeds
-    kinds: dict[str, str]  # kind of each run (method or control), without the reference
-    tuned: tuple[str, ...] = ()  # names of the methods that were tuned
-    tracked: tuple[str, ...] = ()  # names of the runs that were evaluated after every epoch
-    # Name of the LTD run, if the config has a grid of support sizes.
-    support_sized: tuple[str, ...] = ()
-    exposed: tuple[str, ...] = ()  # names of the methods that were also run on all shadow models
-    attacks: tuple[str, ...] = ()  # names of the membership attacks in the config
-    probed: tuple[str, ...] = ()  # names of the probes in the config
-    margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
-    # Numbers of seeds after which the config asks for an analysis, including the last one.
-    looks: tuple[int, ...] = ()
-    groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
-    positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
-    # Names of the cells of all rounds, if this cell is the last round.
-    rounds: tuple[str, ...] = ()
-    reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
+    The fields are also the options of the stage `metrics`, with their help texts.
+    """
+
+    folder: Annotated[Path, "folder of the benchmark"]
+    cell: Annotated[str, "name of the cell"]
+    seeds: Annotated[Sequence[int], "seeds of the runs"]
+    base_seeds: Annotated[Sequence[int], "seed of the base model of each seed"]
+    methods: Annotated[Sequence[str], "names of the runs of methods"] = ()
+    controls: Annotated[Sequence[str], "names of the runs of controls"] = ()
+    tuned: Annotated[Sequence[str], "methods that were tuned"] = ()
+    tracked: Annotated[Sequence[str], "runs evaluated after every epoch"] = ()
+    support_sized: Annotated[Sequence[str], "LTD run with several support sizes"] = ()
+    exposed: Annotated[Sequence[str], "methods run on all shadow models"] = ()
+    attacks: Annotated[Sequence[str], "names of the membership attacks"] = ()
+    probed: Annotated[Sequence[str], "names of the probes"] = ()
+    margins: Annotated[Sequence[str], "stated margins in points, as ua=5"] = ()
+    looks: Annotated[Sequence[int], "numbers of seeds after which verdicts are made"] = ()
+    groups: Annotated[Sequence[str], "columns whose values are groups of examples"] = ()
+    positive: Annotated[Sequence[str], "class whose false negatives are counted"] = ()
+    rounds: Annotated[Sequence[str], "cells of all rounds, if this cell is the last"] = ()
+    reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN
     # Metrics of earlier findings: values by seed, for each run, metric, set and index.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
-        default_factory=lambda: defaultdict(dict)
+        default_factory=lambda: defaultdict(dict), init=False
     )
+
+    @property
+    def name(self) -> str:
+        """Name of the cell."""
+        return self.cell
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """Kind of each run (method or control), without the reference."""
+        return dict.fromkeys(self.methods, "method") | dict.fromkeys(self.controls, "control")
 
     @property
     def has_retrain(self) -> bool:
@@ -137,25 +148,23 @@ class CellResults:
     @cached_property
     def split(self) -> Split:
         """Forget set of the cell, and its complement."""
-        return Split.load(self.folder / layout.SPLIT.format(cell=self.name), self.folder)
+        return Split.load(self._below(layout.SPLIT), self.folder)
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """Similarity of every example to the forget set."""
-        path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
+        path = self._below(layout.NEIGHBOURS)
         return Neighbours.load(verify(path, self.folder))
 
     @cached_property
     def by_round(self) -> list[CellResults]:
         """Results of every round, in the cell of the last one."""
-        return [
-            replace(self, name=name, rounds=(), _known=defaultdict(dict)) for name in self.rounds
-        ]
+        return [replace(self, cell=name, rounds=()) for name in self.rounds]
 
     def check(self) -> None:
         """Raise if a file is from another cell, seed or run."""
         if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
-            path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
+            path = self._below(layout.NEIGHBOURS)
             raise InvalidResultError(path, f"of seeds {found}, not {list(self.seeds)}")
         for result in self.all_results():
             result.check()
@@ -190,7 +199,7 @@ class CellResults:
     def _folder_of(self, run: str, seed: int) -> Path:
         if run == layout.ORIGINAL:
             return self.folder / layout.BASE.format(seed=self.base_seeds[self.row(seed)])
-        return self.folder / layout.RUN.format(cell=self.name, seed=seed, run=run)
+        return self._below(layout.RUN, seed=seed, run=run)
 
     def result(self, run: str, seed: int) -> Result:
         """Return the result of a run for one seed."""
@@ -223,35 +232,39 @@ class CellResults:
 
         The teacher has never seen the forget set, so its accuracy estimates that of Retrain.
         """
-        path = self.folder / layout.TEACHER.format(cell=self.name) / layout.TEACHER_RESULT
+        path = self._below(layout.TEACHER) / layout.TEACHER_RESULT
         if not any(self._teachers(method) for method in self.tuned):
             return float("nan")
         return float(read_json(verify(path, self.folder))["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read the outputs of the teachers trained on supports of every size."""
-        path = self._support_size(seed) / layout.SUPPORT_SIZES
+        path = self._below(layout.SUPPORT_SIZE, seed=seed) / layout.SUPPORT_SIZES
         return SupportSizes.load(verify(path, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read the cost of the teachers trained on supports of every size."""
-        return read_cost(self._support_size(seed), self.folder)
+        return read_cost(self._below(layout.SUPPORT_SIZE, seed=seed), self.folder)
 
     def probe(self, seed: int) -> Probe:
         """Read the results of the probes of all models of a seed."""
-        return Probe.load(verify(self._probe(seed) / layout.PROBE_RESULT, self.folder))
+        return Probe.load(
+            verify(self._below(layout.PROBE, seed=seed) / layout.PROBE_RESULT, self.folder)
+        )
 
     def exposure(self, run: str) -> Exposure:
         """Read the margins of shadow models before and after unlearning with a method."""
-        return Exposure.load(verify(self._exposure(run) / layout.EXPOSURE_MARGINS, self.folder))
+        return Exposure.load(
+            verify(self._below(layout.EXPOSURE, run=run) / layout.EXPOSURE_MARGINS, self.folder)
+        )
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
-        return read_trials(self._tune(method) / layout.TRIALS, self.folder)
+        return read_trials(self._below(layout.TUNE, method=method) / layout.TRIALS, self.folder)
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read the cost of tuning a method."""
-        return read_cost(self._tune(method), self.folder)
+        return read_cost(self._below(layout.TUNE, method=method), self.folder)
 
     def teacher_costs(self, method: str) -> list[dict[str, Any]]:
         """Read the cost of the teacher by which a method was tuned; empty without one."""
@@ -260,30 +273,24 @@ class CellResults:
     def records(self) -> list[Path]:
         """Return the records of all jobs whose files may be inputs of metrics."""
         folders = [result.folder for result in self.all_results()]
-        folders += [self._tune(method) for method in self.tuned]
+        folders += [self._below(layout.TUNE, method=method) for method in self.tuned]
         folders += [folder for method in self.tuned for folder in self._teachers(method)]
-        folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
-        folders += [self._probe(seed) for seed in self.seeds if self.probed]
-        folders += [self._exposure(run) for run in self.exposed]
+        folders += [
+            self._below(layout.SUPPORT_SIZE, seed=seed) for seed in self.seeds if self.support_sized
+        ]
+        folders += [self._below(layout.PROBE, seed=seed) for seed in self.seeds if self.probed]
+        folders += [self._below(layout.EXPOSURE, run=run) for run in self.exposed]
         folders += [result.folder for cell in self.by_round for result in cell.all_results()]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
-    def _tune(self, method: str) -> Path:
-        return self.folder / layout.TUNE.format(cell=self.name, method=method)
+    def _below(self, pattern: str, **wildcards: str | int) -> Path:
+        """Return a file or folder of this cell."""
+        return self.folder / pattern.format(cell=self.name, **wildcards)
 
     def _teachers(self, method: str) -> list[Path]:
-        record = read_signed(self._tune(method) / layout.RECORD, self.folder)
+        record = read_signed(self._below(layout.TUNE, method=method) / layout.RECORD, self.folder)
         has_teacher = record.get("select") == "teacher"
-        return [self.folder / layout.TEACHER.format(cell=self.name)] if has_teacher else []
-
-    def _support_size(self, seed: int) -> Path:
-        return self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
-
-    def _probe(self, seed: int) -> Path:
-        return self.folder / layout.PROBE.format(cell=self.name, seed=seed)
-
-    def _exposure(self, run: str) -> Path:
-        return self.folder / layout.EXPOSURE.format(cell=self.name, run=run)
+        return [self._below(layout.TEACHER)] if has_teacher else []
 
     def add(self, rows: Iterable[Row]) -> None:
         """Add metrics of a finding, for findings that are computed later."""
@@ -301,7 +308,7 @@ class CellResults:
 
     def worst_status(self, run: str, seed: int | None) -> str:
         """Return the status of a run; without a seed, the worst status of all seeds."""
-        seeds: Sequence[int] = self.seeds if seed is None else [seed]
+        seeds = self.seeds if seed is None else [seed]
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
 
     def kind_of(self, run: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class Epochs(ArrayFile, Sequence[Epoch]):
+class Epochs(ArrayFile):
     """Outputs of the base model, then of the model after every epoch."""
 
     is_compressed: ClassVar[bool] = True
@@ -51,20 +51,14 @@ class Epochs(ArrayFile, Sequence[Epoch]):
         parts = {"confidence": self.confidence, "prediction": self.prediction}
         return {f"{s}_{name}": part[s] for s in SETS for name, part in parts.items()}
 
-    def __len__(self) -> int:
-        """Return the number of epochs plus one, for the base model."""
-        return len(self.confidence["train"])
+    @property
+    def models(self) -> list[Epoch]:
+        """Outputs by epoch; the first are those of the base model."""
+        count = len(self.confidence["train"])
+        return [Epoch(*(self._outputs(one, epoch) for one in SETS)) for epoch in range(count)]
 
-    @overload
-    def __getitem__(self, epoch: int) -> Epoch: ...
-    @overload
-    def __getitem__(self, epoch: slice) -> list[Epoch]: ...
-    def __getitem__(self, epoch: int | slice) -> Epoch | list[Epoch]:
-        """Return the outputs after an epoch; 0 is the base model."""
-        if isinstance(epoch, slice):
-            return [self[one] for one in range(*epoch.indices(len(self)))]
-        sets = (EpochOutputs(self.confidence[s][epoch], self.prediction[s][epoch]) for s in SETS)
-        return Epoch(*sets)
+    def _outputs(self, subset: str, epoch: int) -> EpochOutputs:
+        return EpochOutputs(self.confidence[subset][epoch], self.prediction[subset][epoch])
 
 
 def keep_outputs(outputs: ModelOutputs) -> dict[str, NDArray[Any]]:

@@ -63,6 +63,12 @@ THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
 THEORY_FINDINGS = "findings.csv"  # claims of the theory
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
+# Files that are computed from the results of runs: of a cell, and of a benchmark.
+CELL_NUMBERS = (METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS)
+PRESENTED = (
+    *(PLAN, *CELL_NUMBERS, GATES, TABLES, FIGURES),
+    *(REPORT, REPORT_PROBLEMS, GLANCE),
+)
 # Name of the record that lists a file, by the file's name, where several jobs write to one folder.
 RECORDS = {
     DATA: DATA_RECORD,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,10 @@ def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
     if content.pop(SEAL) != _seal(content):
         raise InvalidResultError(path, OTHER_SEAL)
     place = content.pop(PLACE)
-    if not (_ends_with(path, place) if root is None else _relative(path, root) == place):
+    is_below = path.resolve().as_posix().endswith(f"/{place}")
+    if not (is_below if root is None else _relative(path, root) == place):
         raise InvalidResultError(path, f"its place is {Path(root or '', place)}")
     return content
-
-
-def _ends_with(path: Path, place: str) -> bool:
-    return path.resolve().as_posix().endswith(f"/{place}")
 
 
 def write_record(
@@ -107,7 +104,7 @@ def hash_files(paths: Iterable[Path], root: Path) -> dict[str, str]:
 def verify(path: Path, root: Path, record: Path | None = None) -> Path:
     """Return `path` if its content and its inputs agree with its record; raise otherwise."""
     record = record or layout.record_path(path)
-    content = read_signed(record, root) if record.exists() else {}
+    content = _read_existing(record, root)
     name = _relative(path, record.parent)
     if path.exists() and name not in content.get(FILES, {}):
         raise InvalidResultError(path, NO_RECORD.format(record.name))
@@ -126,21 +123,25 @@ def _check_content(path: Path, digest: str | None, record: Path) -> None:
 def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
     """Raise if the inputs that a record lists have other hashes than the present files."""
     for name, digest in content.get(INPUTS, {}).items():
-        now = recorded_hash(root / name, root)
+        # If the record of an input is broken, the error names the input, not the file made from it.
+        now = recorded_hash(root / name, lambda record: _read_existing(record, root))
         if now is not None and now != digest:
             raise InvalidResultError(path, OTHER_INPUT.format(root / name))
 
 
-def recorded_hash(path: Path, root: Path) -> str | None:
-    """Return the hash of a file according to its record; None without a record."""
+def recorded_hash(path: Path, read: Callable[[Path], Mapping[str, Any] | None]) -> str | None:
+    """Return the hash of a file according to its record; None if `read` finds no valid record."""
     is_signed = path.name in layout.SIGNED
-    record = path if is_signed else layout.record_path(path)
-    # If an input is broken, only the input is reported, not the files that depend on it.
-    content = read_signed(record, root) if record.exists() else {}
+    content = read(path if is_signed else layout.record_path(path)) or {}
     if is_signed:
         return file_hash(path) if content else None
     digest: str | None = content.get(FILES, {}).get(path.name)
     return digest
+
+
+def _read_existing(path: Path, root: Path) -> dict[str, Any]:
+    """Read a signed file; empty if it does not exist."""
+    return read_signed(path, root) if path.exists() else {}
 
 
 def sign_page(text: str, inputs: Iterable[Path], root: Path) -> str:

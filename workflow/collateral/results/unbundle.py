@@ -25,15 +25,8 @@ from collateral.results.provenance import read_signed, verify
 from collateral.results.verification import verify_results
 
 AGAIN = "copy or bundle it again"
-# Names of derived files and folders, in the folders of cells and of benchmarks.
-NUMBERS = {
-    *(layout.METRICS, layout.METRICS_RECORD, layout.COSTS, layout.COSTS_RECORD),
-    *(layout.PROBLEMS, layout.GATES),
-}
-PAGE = {
-    *(layout.PLAN, *NUMBERS, layout.TABLES, layout.FIGURES),
-    *(layout.REPORT, layout.GLANCE, layout.REPORT_PROBLEMS, layout.CHECKED),
-}
+# Names of derived files and folders in the folder of a benchmark, and then of a cell.
+PAGE = {*layout.PRESENTED, layout.CHECKED}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
     *(Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name),
@@ -185,7 +178,7 @@ def _derived_group(name: str) -> str | None:
     first, *rest = PurePosixPath(name).parts
     if first == THEORY or name == INDEX:
         return THEORY if first == THEORY else "index"
-    if rest and (rest[0] in PAGE or (len(rest) == 2 and rest[1] in NUMBERS)):
+    if rest and (rest[0] in PAGE or (len(rest) == 2 and rest[1] in layout.CELL_NUMBERS)):
         return f"{first} metrics, tables, figures and page"
     if len(rest) == 2 and rest[1] in NEIGHBOURS:
         return f"{first} {rest[0]} neighbours and pictures"

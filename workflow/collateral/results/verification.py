@@ -10,7 +10,7 @@ from typing import Any
 
 from collateral.results import layout, provenance
 from collateral.results.files import MISSING, InvalidResultError, read_json
-from collateral.results.provenance import FILES, INPUTS, content_hash
+from collateral.results.provenance import FILES, INPUTS, content_hash, recorded_hash
 
 # Files that may be absent (as after `unbundle`): tables, figures and pages do not need them.
 DISPENSABLE = {
@@ -127,20 +127,11 @@ class _Verifier:
         self, path: Path, content: Mapping[str, Any], root: Path
     ) -> Iterator[InvalidResultError]:
         for name, digest in content.get(INPUTS, {}).items():
-            now = self._expected_hash(root / name)
+            now = recorded_hash(root / name, self._read_signed)
             if now is not None and now != digest:
                 yield InvalidResultError(path, provenance.OTHER_INPUT.format(root / name))
             elif Path(name).name in layout.SIGNED and not (root / name).exists():
                 yield InvalidResultError(root / name, f"{MISSING}, and {path.name} names it")
-
-    def _expected_hash(self, path: Path) -> str | None:
-        """Return the hash that a file should have; None if its record is missing or broken."""
-        is_signed = path.name in layout.SIGNED
-        content = self._read_signed(path if is_signed else layout.record_path(path))
-        if is_signed:
-            return content_hash(path) if content else None
-        digest: str | None = (content or {}).get(FILES, {}).get(path.name)
-        return digest
 
     def _read_signed(self, path: Path) -> dict[str, Any] | None:
         """Read a JSON file with its own hash, once; None if it is missing or broken."""

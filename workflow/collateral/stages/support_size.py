@@ -11,12 +11,11 @@ from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
 from collateral.results.experiments import SupportSizes
-from collateral.results.split import Split
+from collateral.stages._method import OpenedJob
 from collateral.stages._options import MethodJob, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
-from collateral.training.job_io import open_session
 from collateral.training.run import Run
-from collateral.training.run_method import Method, load_method, read_chosen_params
+from collateral.training.run_method import Method, read_chosen_params
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
@@ -33,9 +32,8 @@ def support_size(
 ) -> None:
     """Train the teachers, skipping finished ones; write their outputs, the record and the cost."""
     params = read_chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)
-    session = open_session(job.data, job.threads)
-    split = Split.load(job.split, session.folder)
-    method = load_method(job.method, job.model, job.base, job.seed, session, split)
+    opened = OpenedJob(job)
+    method = opened.method
     fitting = sizes_within(sizes, len(method.task.retain))
     num_kept = method.task.num_classes if top == "all" else int(top)
     record = job.record(params, *selected)
@@ -46,7 +44,7 @@ def support_size(
     found = SupportSizes(sizes=np.array(fitting), top=np.array(num_kept), **taught, **stepped)
     path = job.out / layout.SUPPORT_SIZES
     found.save(path)
-    session.finish(job.out, record, [path], seconds)
+    opened.session.finish(job.out, record, [path], seconds)
     checkpoints.clear()
 
 

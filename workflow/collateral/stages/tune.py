@@ -5,7 +5,6 @@ The defaults are run as well, to show the gain of tuning; they are not a candida
 
 import json
 import math
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,18 +17,19 @@ from collateral.contract.rows import MIA, score_name
 from collateral.metrics.accuracy import accuracies
 from collateral.metrics.membership import Examples, attack_scores, draw
 from collateral.metrics.selection import choose, choose_by_rule
-from collateral.plugins.find import params_class, prepared_name
+from collateral.plugins.find import params_class
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json, write_json, write_rows
 from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify
 from collateral.results.split import Split
+from collateral.stages._method import OpenedJob
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.inference import compute_outputs
-from collateral.training.job_io import Session, find_status, open_session
-from collateral.training.run_method import Method, Prepared, load_method, read_prepared
+from collateral.training.job_io import Session, find_status
+from collateral.training.run_method import Prepared
 
 # Columns of trials.csv with measured numbers.
 MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
@@ -47,9 +47,7 @@ def tune(
     """Run all trials, skipping finished trials; write all trials, the selected one and the cost."""
     params = params_class(job.method).model_validate_json(job.params)
     candidates: list[Values] = json.loads(trials)
-    session = open_session(job.data, job.threads)
-    split = Split.load(job.split, session.folder)
-    method = load_method(job.method, job.model, job.base, job.seed, session, split)
+    opened = OpenedJob(job)
     record = {
         "method": job.method,
         "trials": [candidates, default],
@@ -57,25 +55,25 @@ def tune(
         **job.record(params, *teacher),
     }
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    prepared = TrialPreparations(job, method, session, checkpoints)
     defaults: Values | None = json.loads(default)
     extra = [defaults] if defaults and defaults not in candidates else []
-    rows, teacher_ua = [], read_teacher_ua(teacher, session)
+    rows, teacher_ua = [], read_teacher_ua(teacher, opened.session)
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
-        inputs = prepared.find(trial)
+        prepared = opened.prepare(trial, checkpoints)
         name = f"trial-{index}"
         row = checkpoints.load(name)
         if row is None:
-            row = measure(method, trial, inputs, session, split, checkpoints.within(name))
+            row = measure(opened, trial, prepared, checkpoints.within(name))
             checkpoints.save(name, row)
             checkpoints.within(name).clear()
         flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
         rows.append({"trial": index, **values, **flags, **row, **teacher_ua})
     write_choice(job.out, rows, candidates, select)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
+    seconds |= {name: sum(made.seconds.values()) for name, made in opened.made.items()}
     files = [job.out / name for name in (layout.TRIALS, layout.SELECTED)]
-    session.finish(job.out, record, files, {**seconds, **prepared.seconds})
+    opened.session.finish(job.out, record, files, seconds)
     checkpoints.clear()
 
 
@@ -85,52 +83,11 @@ def read_teacher_ua(files: Sequence[Path], session: Session) -> dict[str, float]
     return teacher_ua
 
 
-class TrialPreparations:
-    """Results of `prepare` for all trials: read from given folders, or computed and stored."""
-
-    def __init__(
-        self, job: MethodJob, method: Method, session: Session, checkpoints: Checkpoints
-    ) -> None:
-        """Delete the prepared files of an earlier run of this job; compute nothing yet."""
-        self._job = job
-        self._method = method
-        self._session = session
-        self._checkpoints = checkpoints
-        self._out = job.out / layout.PREPARED
-        self._made: dict[str, Prepared] = {}
-        shutil.rmtree(self._out, ignore_errors=True)
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """Seconds of each call of `prepare` in this job."""
-        return {name: sum(prepared.seconds.values()) for name, prepared in self._made.items()}
-
-    def find(self, params: MethodParams) -> Prepared | None:
-        """Return the result of `prepare` for these parameters; None for a method without it."""
-        if not self._method.has_prepare:
-            return None
-        name = prepared_name(self._method.name, params)
-        if name in self._made:
-            return self._made[name]
-        folders, root = self._job.prepared, self._session.folder
-        if shared := read_prepared(folders, self._method.name, params, root):
-            return shared[1]
-        made = self._method.prepare(params, self._checkpoints.within(name))
-        record = self._job.preparation_record(params)
-        made.save(self._out / name, self._session.device, root, record)
-        self._made[name] = made
-        return made
-
-
 def measure(
-    method: Method,
-    params: MethodParams,
-    prepared: Prepared | None,
-    session: Session,
-    split: Split,
-    checkpoints: Checkpoints,
+    opened: OpenedJob, params: MethodParams, prepared: Prepared | None, checkpoints: Checkpoints
 ) -> dict[str, float]:
     """Run one trial; return the numbers for selection, and further reported numbers."""
+    session, split, method = opened.session, opened.split, opened.method
     inputs = [prepared.tensors] if prepared else []
     model, run = method.unlearn(params, *inputs, checkpoints=checkpoints)
     outputs, _ = compute_outputs(model, session.train, session.test)

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,26 +11,20 @@ import torch
 from torch import Tensor, nn
 
 from collateral.contract.conventions import SKIPPED
-from collateral.contract.params import MethodParams
 from collateral.metrics.accuracy import accuracies
-from collateral.plugins.find import method_kind, params_class, prepared_name
+from collateral.plugins.find import method_kind, params_class
 from collateral.results import layout
 from collateral.results.epochs import keep_outputs
 from collateral.results.outputs import StoredOutputs
-from collateral.results.provenance import INPUTS, content_hash, hash_files, read_signed, verify
+from collateral.results.provenance import INPUTS, hash_files, read_signed, verify
 from collateral.results.split import Split
+from collateral.stages._method import OpenedJob
 from collateral.stages._options import MethodJob, RunName, Selected
-from collateral.training.checkpoints import Checkpoints, open_checkpoints
+from collateral.training.checkpoints import open_checkpoints
 from collateral.training.inference import compute_outputs
-from collateral.training.job_io import Session, open_session, write_results
+from collateral.training.job_io import Session, write_results
 from collateral.training.run import Tracker
-from collateral.training.run_method import (
-    Method,
-    Prepared,
-    load_method,
-    read_chosen_params,
-    read_prepared,
-)
+from collateral.training.run_method import read_chosen_params
 
 
 def unlearn(
@@ -50,24 +43,22 @@ def unlearn(
         **{"run": run, "kind": method_kind(job.method).what, "method": job.method},
         **job.record(params, *selected, *retrained[:1]),
     }
-    session = open_session(job.data, job.threads)
-    split = Split.load(job.split, session.folder)
-    method = load_method(job.method, job.model, job.base, job.seed, session, split)
+    opened = OpenedJob(job)
+    session, split = opened.session, opened.split
     # A tracked run cannot resume the checkpoint of a run that was not tracked.
     identity = {**record, "tracked": track}
     checkpoints = open_checkpoints(job.checkpoints, identity, job.checkpoint_seconds)
     tracker = make_tracker(session, split) if track else None
     inputs: list[Any] = []
-    prepared = None
     skip = find_failed_start(job.base, session, split)
-    if method.has_prepare and not skip:
-        prepared, files = preparation(job, session, split, method, params, checkpoints)
-        record[INPUTS] |= hash_files(files, session.folder)
+    prepared = None if skip else opened.prepare(params, checkpoints)
+    record[INPUTS] |= hash_files(opened.read, session.folder)
+    if prepared:
         inputs = [prepared.tensors]
     elif retrained:
         outputs = verify(retrained[0], session.folder)
         inputs = [soft_labels(outputs, split).to(session.device)]
-    model, this = method.unlearn(
+    model, this = opened.method.unlearn(
         params, *inputs, checkpoints=checkpoints, tracker=tracker, skip=skip
     )
     if prepared:
@@ -84,29 +75,6 @@ def find_failed_start(base: Path, session: Session, split: Split) -> str:
         return ""
     status = read_signed(layout.record_path(base), session.folder)["status"]
     return f"{status} in the round before" if status in ("diverged", SKIPPED) else ""
-
-
-def preparation(
-    job: MethodJob,
-    session: Session,
-    split: Split,
-    method: Method,
-    params: MethodParams,
-    checkpoints: Checkpoints,
-) -> tuple[Prepared, list[Path]]:
-    """Return the result of `prepare` and its file; run `prepare` unless another job did."""
-    own = job.out / layout.PREPARED
-    shutil.rmtree(own, ignore_errors=True)
-    if shared := read_prepared(job.prepared, job.method, params, session.folder):
-        folder, prepared = shared
-        return prepared, [folder / layout.PREPARED_TENSORS]
-    prepared = method.prepare(params, checkpoints.within("prepare"))
-    # In a later round, each run starts from its own model, so the name contains the model's hash.
-    start = f"-{content_hash(job.base)[:10]}" if len(split.earlier) else ""
-    folder = own / f"{prepared_name(job.method, params)}{start}"
-    record = job.preparation_record(params)
-    prepared.save(folder, session.device, session.folder, record)
-    return prepared, []
 
 
 def make_tracker(session: Session, split: Split) -> Tracker:

@@ -11,10 +11,9 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model
 from collateral.models._metadata import Shape
-from collateral.training.devices import choose_device
+from collateral.training.devices import choose_device, make_deterministic
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import BATCH_SIZE, infer
-from collateral.training.numerics import make_deterministic
 from collateral.training.optimizers import descend, make_optimizer
 
 LOG = logging.getLogger(__name__)

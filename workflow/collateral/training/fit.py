@@ -7,17 +7,18 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.amp import GradScaler
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from collateral.contract.params import TrainingParams
+from collateral.training.devices import compile_forward
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
-    Steps,
     cosine_rate,
     count_batches,
+    descend,
     make_optimizer,
     set_learning_rate,
     set_precision,
@@ -64,8 +65,9 @@ def fit(
     best = Best(model, judge) if judge else None
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
     set_precision(model, params.precision, run.device)
-    steps = Steps(params.precision, run.device)
-    states: list[Stateful] = [optimizer, steps, *([best] if best else [])]
+    # Only in float16, small gradients would underflow without scaling.
+    scaler = GradScaler(run.device.type, enabled=params.precision == "float16")
+    states: list[Stateful] = [optimizer, scaler, *([best] if best else [])]
     forward = compile_forward(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
@@ -75,7 +77,7 @@ def fit(
         if epoch < params.warmup:
             count = count_batches(examples, params.batch_size)
             batches = _warming(batches, optimizer, rate, epoch * count, params.warmup * count)
-        loss, correct = _epoch(forward, batches, optimizer, steps)
+        loss, correct = _epoch(forward, batches, optimizer, scaler)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
             with run.phase(None):
@@ -111,7 +113,7 @@ def _epoch(
     forward: Callable[[Tensor], Tensor],
     batches: Iterator[Batch],
     optimizer: Optimizer,
-    steps: Steps,
+    scaler: GradScaler,
 ) -> tuple[float, float]:
     """Train on all batches; return mean loss and accuracy of the training steps."""
     # Losses stay tensors, because reading each of them would make a GPU wait.
@@ -119,7 +121,7 @@ def _epoch(
     for x, y in batches:
         logits = forward(x)
         loss = F.cross_entropy(logits, y)
-        steps.descend(optimizer, loss)
+        descend(optimizer, loss, scaler)
         losses.append(loss.detach() * len(y))
         corrects.append((logits.detach().argmax(1) == y).sum())
         count += len(y)

@@ -25,13 +25,13 @@ from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify, write_record
 from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
 from collateral.results.split import Split
-from collateral.training.devices import choose_device
+from collateral.training.devices import choose_device, describe_numerics, make_deterministic
 from collateral.training.examples import Examples, Task, test_examples, train_examples
 from collateral.training.inference import compute_outputs
-from collateral.training.numerics import describe_numerics, make_deterministic
 from collateral.training.run import Run
 
-COLLAPSE_MARGIN = 0.05  # largest distance of a collapsed model's train accuracy from guessing
+# A model has collapsed if its train accuracy is less than this above that of guessing.
+COLLAPSE_MARGIN = 0.05
 
 
 @dataclass(frozen=True)

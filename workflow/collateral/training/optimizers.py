@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sized
 from pathlib import Path
-from typing import Any
 
 import torch
 
 # torch.optim imports the compiler (0.8 s) on first use; this import happens before any timing.
 import torch._dynamo  # noqa: F401
 from torch import Tensor, nn
+from torch.amp import GradScaler
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
@@ -41,11 +41,16 @@ def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
     return make_optimizer(model, params)
 
 
-def descend(optimizer: Optimizer, loss: Tensor) -> None:
-    """Take one optimiser step on the loss."""
+def descend(optimizer: Optimizer, loss: Tensor, scaler: GradScaler | None = None) -> None:
+    """Take one optimiser step on the loss; `scaler` scales the loss if it is enabled."""
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
+    if scaler:
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    else:
+        loss.backward()
+        optimizer.step()
     # Gradients are deleted, because they would fragment the memory of the next forward pass.
     optimizer.zero_grad(set_to_none=True)
 
@@ -100,29 +105,3 @@ def cpu_flags() -> set[str]:
     """Return the instruction sets of this CPU, as Linux names them; empty elsewhere."""
     file = Path("/proc/cpuinfo")
     return {*file.read_text(encoding="utf-8").split()} if file.exists() else set()
-
-
-class Steps:
-    """Optimiser steps on a loss, which is scaled if the precision is float16."""
-
-    def __init__(self, precision: str, device: torch.device) -> None:
-        """Scale the loss only in float16, in which small gradients would underflow."""
-        self._scaler = torch.amp.GradScaler(device.type, enabled=precision == "float16")
-
-    def descend(self, optimizer: Optimizer, loss: Tensor) -> None:
-        """Take one optimiser step on the loss."""
-        if not self._scaler.is_enabled():
-            descend(optimizer, loss)
-            return
-        optimizer.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()
-        self._scaler.step(optimizer)
-        self._scaler.update()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the scaler's state, for checkpoints."""
-        return self._scaler.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Load the state of the scaler."""
-        self._scaler.load_state_dict(state)

@@ -68,7 +68,7 @@ def residual_share(
 
 
 def draw(examples: Examples, count: int, generator: torch.Generator) -> Examples:
-    """Draw at most `count` examples, in their order."""
+    """Draw at most `count` examples at random, and return them in their original order."""
     order = torch.randperm(len(examples), generator=generator)[:count].sort().values
     return examples.select(move_to(order, examples.rows.device))
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from collateral.contract.rows import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
-from collateral.training.numerics import device_name
+from collateral.training.devices import device_name
 
 LOG = logging.getLogger(__name__)
 # A tracker maps a model to numbers for the history and to tensors to store.
@@ -89,7 +89,7 @@ class Run:
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Log the numbers of the tracker and store its tensors; this time is not measured."""
+        """Call the tracker, log its numbers and store its tensors; this time is not measured."""
         if not self._tracker:
             return
         with self.phase(None):

@@ -1,6 +1,9 @@
 """The command `collateral`: run a stage in this process, or in the warm server of the run.
 
-This module imports little, because it starts once per job.
+In a local run, jobs are forked from warm workers, processes that have imported their stage: a job
+of a small experiment takes one second, but importing torch takes two and a half. If the environment
+names a server, the client sends its job there and waits for it. SLURM jobs, and a plain `collateral
+STAGE`, import everything themselves. This module imports little, because it starts once per job.
 """
 
 import os
@@ -10,11 +13,11 @@ import sys
 from importlib import import_module
 from types import FrameType
 
-from collateral.warm import ADDRESS, OFF
-
+ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
+OFF = "off"  # value of COLLATERAL_WARM that turns the fork server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
-CODE_BYTES = 4  # length of a message's size and of an exit code, in bytes
+CODE_BYTES = 4  # number of bytes in which a message's length or an exit code is sent
 
 
 def main() -> None:

@@ -1,4 +1,7 @@
-"""Tests on curves over bins of similarity, epochs or LTD's support sizes, and on the theory."""
+"""Numbers of curves over bins of similarity, epochs or LTD's support sizes, and of the theory.
+
+As in values.py, functions with a `case` can be called in claims.toml.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,37 +10,48 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import spearmanr
 
-from collateral.contract.metrics import format_percent
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean
 from collateral.results.layout import RETRAIN
 from collateral.results.table import CellTable
-from paper.claims.results import LABELS, Found, Missing, Theory, attempt, join
+from paper.claims.results import LABELS, Missing, Theory, all_hold
 from paper.claims.values import (
     BASELINES,
     METHODS,
-    are_within,
-    available,
-    if_complete,
-    listed_runs,
-    listing,
-    number,
+    Array,
+    Case,
+    Outcome,
+    Runs,
+    by_name,
+    label,
+    note_numbers,
+    read,
     run_name,
     shown,
 )
 
 FEWEST = 5  # bins with fewer examples than this are not used
-Panel = tuple[str, str]  # metric and subset
 PANELS = [(metric, of) for metric in ("delta_acc", "delta_conf") for of in ("retain", "test")]
 RANK = "rank correlation of bin and |alignment|"
 FALLS = "P4.6 the bound falls with |cos|"
 
 
-def rank(values: Sequence[float]) -> float:
+def rank(values: Sequence[float] | Array) -> float:
     """Return the rank correlation of values with their position; 0 if all are equal."""
     if np.ptp(values) == 0:
         return 0.0
     return float(spearmanr(range(len(values)), values).statistic)
+
+
+def later(values: Array) -> Array:
+    """Return the second half of a curve."""
+    return values[len(values) // 2 :]
+
+
+def falls(case: Case, values: Array) -> Outcome:
+    """Test whether a curve falls, on the whole and from its first to its last value."""
+    is_known = not np.isnan(values).any()
+    return bool(rank(values) < 0 and values[-1] < values[0]) if is_known else None
 
 
 def split(values: Sequence[float], count: int) -> list[Sequence[float]]:
@@ -46,108 +60,85 @@ def split(values: Sequence[float], count: int) -> list[Sequence[float]]:
     return [values[a:b] for a, b in pairwise(edges)]
 
 
-def profile(cell: CellTable, run: str, panel: Panel) -> list[float]:
+def profile(cell: CellTable, run: str, metric: str, subset: str) -> list[float]:
     """Return |difference from Retrain| by bin of similarity, the most similar bin last."""
     if not cell.has_retrain:
         raise Missing(f"no outputs of {LABELS[RETRAIN]} by example")
-    metric, subset = panel
     bins = cell.indices(cell.reference, "bin_count", subset)
-    counts = {b: _bin_count(cell, subset, b) for b in bins}
-    found = [abs(number(cell, run, metric, subset, b)) for b in bins if counts[b] >= FEWEST]
+    counts = [read(cell, cell.reference, "bin_count", subset, b) for b in bins]
+    used = [b for b, count in zip(bins, counts, strict=True) if count >= FEWEST]
+    found = [abs(read(cell, run, metric, subset, b)) for b in used]
+    if np.isnan(found).any():
+        raise Missing(f"no {label(metric)} of {run_name(cell, run)}")
     if len(found) < 3:
         raise Missing(f"fewer than three bins with {FEWEST} examples of {run_name(cell, run)}")
     return found
 
 
-def _bin_count(cell: CellTable, subset: str, b: str) -> float:
-    count = mean(cell.values(cell.reference, "bin_count", subset, b))
-    return cell.number(cell.reference, "bin_count", subset, b) if math.isnan(count) else count
+def _top_bin(cell: CellTable, run: str, metric: str, subset: str) -> float:
+    try:
+        return profile(cell, run, metric, subset)[-1]
+    except Missing:
+        return math.nan
 
 
-def top_bin(cell: CellTable, run: str, panel: Panel) -> float:
-    """Return |difference from Retrain| in the bin of the most similar examples."""
-    return profile(cell, run, panel)[-1]
+def top_bin(case: Case, runs: Runs, metric: str, subset: str) -> Array:
+    """Return and note |difference from Retrain| of runs in the bin of the most similar examples."""
+    named = by_name(case.cell, runs).items()
+    found = {name: _top_bin(case.cell, run, metric, subset) for name, run in named}
+    return note_numbers(case, f"top bin of {subset}, {metric}", metric, found)
 
 
-def baselines_local(cell: CellTable, times: float) -> Found:
+def worst_bin(case: Case, run: str) -> float:
+    """Return and note a run's largest difference from Retrain in any bin and panel."""
+    worst = max(max(profile(case.cell, run, *panel)) for panel in PANELS)
+    case.note(f"{run_name(case.cell, run)} at most {shown('delta_acc', worst)} points in a bin")
+    return worst
+
+
+def baselines_local(case: Case, times: float) -> Outcome:
     """Test whether each baseline's difference from Retrain rises with similarity, in all panels."""
-    return join(attempt(_is_local, cell, run, times) for run in BASELINES)
+    return all_hold([case.attempt(_is_local, run, times) for run in BASELINES])
 
 
-def _is_local(cell: CellTable, run: str, times: float) -> Found:
-    profiles = [profile(cell, run, panel) for panel in PANELS]
+def _is_local(case: Case, run: str, times: float) -> bool:
+    profiles = [profile(case.cell, run, *panel) for panel in PANELS]
     is_local = [rank(one) > 0 and one[-1] > times * float(np.median(one)) for one in profiles]
     tops = ", ".join(shown("delta_acc", one[-1]) for one in profiles)
-    text = f"{run_name(cell, run)} in {sum(is_local)} of 4 panels (top bins {tops})"
-    return Found(all(is_local), text)
+    name = run_name(case.cell, run)
+    case.note(f"{name} in {sum(is_local)} of 4 panels (top bins {tops})")
+    return all(is_local)
 
 
-def low_in_every_bin(cell: CellTable, run: str, below: float) -> Found:
-    """Test whether a run's difference from Retrain is below a limit in every bin and panel."""
-    worst = max(max(profile(cell, run, panel)) for panel in PANELS)
-    text = f"{run_name(cell, run)} at most {shown('delta_acc', worst)} points in a bin"
-    return Found(worst < below, text)
-
-
-def lowest_in_top_bins(cell: CellTable, run: str) -> Found:
-    """Test whether a run is nearest to Retrain of all methods in the top bin of every panel."""
-    return join(attempt(_lowest_in, cell, run, panel) for panel in PANELS)
-
-
-def _lowest_in(cell: CellTable, run: str, panel: Panel) -> Found:
-    metric, subset = panel
-    found, missing = available(cell, METHODS, top_bin, panel)
-    if run not in found:
-        raise Missing(f"no {metric} of {run_name(cell, run)}")
-    text = f"top bin of {subset}, {metric}: {listed_runs(cell, found, metric)}"
-    others = [value for other, value in found.items() if other != run]
-    return if_complete(all(found[run] < value for value in others), text, missing)
-
-
-def below_mean_in_top_bin(cell: CellTable, run: str) -> Found:
-    """Test whether a run is nearer to Retrain in the top bin than the mean of the baselines."""
-    found, missing = available(cell, BASELINES, top_bin, PANELS[0])
-    own = top_bin(cell, run, PANELS[0])
-    if missing:
-        raise Missing(f"not here: {', '.join(missing)}")
-    others = float(np.mean(list(found.values())))
-    names = {run_name(cell, run): own, "mean of the baselines": others}
-    return Found(own < others, f"top bin: {listing('delta_acc', names)}")
-
-
-def top_bin_higher_at_90(half: CellTable, most: CellTable) -> Found:
+def top_bin_higher_at_90(case: Case) -> bool:
     """Test whether the top bin differs more from Retrain if 90 % of the class is forgotten."""
-    before, after = (available(cell, METHODS, top_bin, PANELS[0])[0] for cell in (half, most))
-    both = [run for run in before if run in after]
-    if not both:
+    pairs = {
+        run_name(case.cell, run): [_top_bin(cell, run, *PANELS[0]) for cell in case.results]
+        for run in METHODS
+    }
+    pairs = {name: pair for name, pair in pairs.items() if not np.isnan(pair).any()}
+    if not pairs:
         raise Missing("no method in both cells")
-    pairs = {run_name(half, run): (before[run], after[run]) for run in both}
-    low, high = (float(np.mean(values)) for values in zip(*pairs.values(), strict=True))
-    text = ", ".join(f"{name} {_two(*pair)}" for name, pair in pairs.items())
-    return Found(high > low, f"top bin, 50 % and 90 %: {text}; mean {_two(low, high)}")
+    pairs["mean"] = [float(np.mean(values)) for values in zip(*pairs.values(), strict=True)]
+    texts = {name: [shown("delta_acc", value) for value in pair] for name, pair in pairs.items()}
+    case.note("top bin, 50 % and 90 %", *(f"{name} {a} and {b}" for name, (a, b) in texts.items()))
+    low, high = pairs["mean"]
+    return high > low
 
 
-def _two(one: float, other: float) -> str:
-    return f"{shown('delta_acc', one)} and {shown('delta_acc', other)}"
+def class_slope(case: Case, name: str, runs: Sequence[str]) -> Outcome:
+    """Test whether similar classes lose more accuracy, in the first of these runs that exists.
 
-
-def similar_classes_lose_more(cell: CellTable, **runs: Sequence[str]) -> Found:
-    """Test whether similar classes lose more accuracy, for the first existing run of each list."""
-    return join(attempt(_slope, cell, name.upper(), of) for name, of in runs.items())
-
-
-def _slope(cell: CellTable, name: str, runs: Sequence[str]) -> Found:
-    """Test whether a run's slope is positive; undecided if its interval over seeds includes 0."""
-    run = next((run for run in runs if run in cell.kinds), None)
-    if run is None:
-        raise Missing(f"no {name}")
-    slope = number(cell, run, "class_slope")
-    low, high = (cell.number(run, f"class_slope_{end}") for end in ("low", "high"))
-    text = f"{name} {shown('class_slope', slope)} points per 0.1"
-    if math.isnan(low):
-        return Found(slope > 0, text)
-    text += f" [{shown('class_slope', low)}, {shown('class_slope', high)}]"
-    return Found(None if low <= 0 <= high else slope > 0, text)
+    Undecided if the interval of the slope over seeds includes 0.
+    """
+    run = next((run for run in runs if run in case.cell.kinds), "")
+    slope, low, high = (read(case.cell, run, f"class_slope{end}") for end in ("", "_low", "_high"))
+    if math.isnan(slope):
+        raise Missing(f"no {label('class_slope')} of {name}")
+    ends = [shown("class_slope", end) for end in (low, high)]
+    interval = "" if math.isnan(low) else f" [{', '.join(ends)}]"
+    case.note(f"{name} {shown('class_slope', slope)} points per 0.1{interval}")
+    return None if low <= 0 <= high else slope > 0
 
 
 def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
@@ -159,122 +150,97 @@ def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
     return found
 
 
-def settled_halfway(
-    cell: CellTable, settled: Sequence[str], fallen: str, below: float, share: float
-) -> Found:
-    """Test whether metrics of LTD change by less than `below` in the second half of the epochs.
-
-    The metric `fallen` must have made `share` of its total fall in the first half.
-    """
-    found = []
-    for metric in (*settled, fallen):
-        curve = list(ltd_curve(cell, f"epoch_{metric}", 4).values())
-        first, later, last = curve[0], curve[len(curve) // 2 :], curve[-1]
-        is_settled = max(later) - min(later) < below
-        is_fallen = first - later[0] > share * (first - last)
-        texts = [shown(metric, value) for value in (first, later[0], last)]
-        text = "{}: first {}, halfway {}, last {}".format(find_metric(metric).label, *texts)
-        found.append(Found(is_fallen if metric == fallen else is_settled, text))
-    return join(found)
+def epochs(case: Case, metric: str) -> Array:
+    """Return LTD's means of a metric by epoch; note those of the first, middle and last epoch."""
+    curve = np.array([*ltd_curve(case.cell, f"epoch_{metric}", 4).values()])
+    ends = {"first": curve[0], "halfway": later(curve)[0], "last": curve[-1]}
+    note_numbers(case, label(metric), metric, ends)
+    return curve
 
 
-def larger_supports_change_more(cell: CellTable, times: float) -> Found:
+def larger_supports_change_more(case: Case, times: float) -> bool:
     """Test whether the teacher changes more between sizes in the upper half of the sizes."""
     metric = "support_kl_previous"
-    curve = list(ltd_curve(cell, metric, 4).values())
-    low, high = (float(np.mean(part)) for part in split(curve, 2))
-    texts = shown(metric, low), shown(metric, high)
-    text = "KL to the next smaller: {} in the lower half of sizes, {} in the upper".format(*texts)
-    return Found(high > times * low, text)
+    parts = split([*ltd_curve(case.cell, metric, 4).values()], 2)
+    low, high = (float(np.mean(part)) for part in parts)
+    halves = {"lower half of sizes": low, "upper half": high}
+    note_numbers(case, "KL to the next smaller", metric, halves)
+    return high > times * low
 
 
-def teacher_falls_twice(cell: CellTable, by: float) -> Found:
+def teacher_falls_twice(case: Case, by: float) -> bool:
     """Test whether the teacher's UA falls more in the first and last third of sizes."""
     metric = "support_teacher_ua"
-    curve = list(ltd_curve(cell, metric, 6).values())
-    falls = [part[0] - part[-1] for part in split(curve, 3)]
-    texts = ", ".join(shown(metric, fall) for fall in falls)
-    outer = min(falls[0], falls[2])
-    is_so = outer > by and abs(falls[1]) < outer
-    return Found(is_so, f"it falls by {texts} in the thirds of the sizes")
+    parts = split([*ltd_curve(case.cell, metric, 6).values()], 3)
+    first, second, third = (part[0] - part[-1] for part in parts)
+    thirds = {"first": first, "second": second, "third": third}
+    note_numbers(case, "it falls in the thirds of the sizes by", metric, thirds)
+    return min(first, third) > by and abs(second) < min(first, third)
 
 
-def plateau_similarity(cell: CellTable, **limits: float) -> Found:
-    """Test whether the smallest similarity in LTD's and in mid-sized supports is within limits."""
-    middle = split(list(ltd_curve(cell, "support_least_similarity", 6).values()), 3)[1]
-    own = number(cell, "ltd", "support_similarity_min")
-    low, high = min(middle), max(middle)
-    text = f"similarity {low:.2f} to {high:.2f} in the middle third of sizes, LTD's own {own:.2f}"
-    return Found(are_within((low, high, own), limits), text)
+def plateau(case: Case) -> Array:
+    """Return and note the smallest similarity in LTD's own and in mid-sized supports."""
+    middle = split([*ltd_curve(case.cell, "support_least_similarity", 6).values()], 3)[1]
+    own = read(case.cell, "ltd", "support_similarity_min")
+    found = {"lowest": min(middle), "highest in the middle third of sizes": max(middle)}
+    return note_numbers(case, "similarity", "support_least_similarity", {**found, "LTD's own": own})
 
 
-def step_hurts_near(cell: CellTable) -> Found:
+def step_hurts_near(case: Case) -> bool:
     """Test whether one step of gradient ascent costs most in the top third of the bins."""
-    metric, count = "support_drop", "support_bin_count"
-    counts = {at: mean(cell.values("ltd", count, at=at)) for at in cell.indices("ltd", count)}
+    metric, count, cell = "support_drop", "support_bin_count", case.cell
     drops = ltd_curve(cell, metric, 3)
-    found = [drop for at, drop in drops.items() if counts.get(at, 0) >= FEWEST]
+    found = [v for at, v in drops.items() if mean(cell.values("ltd", count, at=at)) >= FEWEST]
     if len(found) < 3:
         raise Missing(f"fewer than three bins with {FEWEST} examples")
     largest, near = max(found), max(split(found, 3)[-1])
-    texts = shown(metric, largest), shown(metric, near)
-    text = "largest drop {}, in the top third of bins {}".format(*texts)
-    return Found(near == largest > 0 and rank(found) > 0, text)
+    note_numbers(case, "largest drop", metric, {"in all bins": largest, "in the top third": near})
+    return near == largest > 0 and rank(found) > 0
 
 
-def falls_early(cell: CellTable, times: float) -> Found:
+def falls_early(case: Case, times: float) -> bool:
     """Test whether KL to Retrain falls in the first third, by `times` its later variation."""
     metric = "support_kl_retrain"
-    curve = list(ltd_curve(cell, metric, 6).values())
+    curve = [*ltd_curve(case.cell, metric, 6).values()]
     first, *_ = split(curve, 3)
-    later = curve[len(first) - 1 :]
-    fall, moved = first[0] - first[-1], max(later) - min(later)
-    text = f"it falls by {shown(metric, fall)} at first, then moves by {shown(metric, moved)}"
-    return Found(fall > times * moved, text)
+    rest = curve[len(first) - 1 :]
+    fall, moved = first[0] - first[-1], max(rest) - min(rest)
+    note_numbers(case, "KL to Retrain", metric, {"falls at first by": fall, "then moves by": moved})
+    return fall > times * moved
 
 
-def one_class_knows_all(cell: CellTable, above: float) -> Found:
-    """Test whether teachers trained on one class predict this class for the whole forget set."""
+def one_class_ua(case: Case) -> Array:
+    """Return and note the UA of the teachers that were trained on one class."""
     metric = "support_teacher_ua"
-    classes, ua = ltd_curve(cell, "support_num_classes", 1), ltd_curve(cell, metric, 1)
+    classes, ua = (ltd_curve(case.cell, of, 1) for of in ("support_num_classes", metric))
     single = {f"k {at}:": ua[at] for at, count in classes.items() if count == 1 and at in ua}
     if not single:
         raise Missing("no support of one class")
-    text = f"the teacher's UA at {listing(metric, single)}"
-    return Found(all(value > above for value in single.values()), text)
+    return note_numbers(case, "the teacher's UA at", metric, single)
 
 
-def top_mass(cell: CellTable, above: float) -> Found:
-    """Test whether the classes in LTD's targets have most of the teacher's probability."""
-    share = number(cell, "ltd", "top_mass")
-    return Found(share > above, f"LTD's targets have {format_percent(share)} of the teacher's mass")
+def theory(case: Case, panel: str, finding: str) -> float:
+    """Return and note a number of an experiment on the theory."""
+    results: Theory = case.results[0]
+    found = results.findings.get((panel, finding), math.nan)
+    if math.isnan(found):
+        raise Missing(f"no “{finding}” of {panel}")
+    case.note(finding, f"{found:.2g}")
+    return found
 
 
-def grows_with_alignment(theory: Theory, panel: str, above: float) -> Found:
-    """Test whether the rank correlation of alignment and discrepancy exceeds a limit."""
-    found = theory.number(panel, RANK)
-    slope = theory.number(panel, "slope of measured on predicted")
-    return Found(found > above, f"{RANK} {found:.2f}, slope on theory {slope:.2f}")
+def alignment_rank(case: Case, panel: str) -> float:
+    """Return the rank correlation of alignment and discrepancy; note the slope on theory, too."""
+    found = theory(case, panel, RANK)
+    theory(case, panel, "slope of measured on predicted")
+    return found
 
 
-def restores_retained(theory: Theory, below: float, times: float) -> Found:
-    """Test whether the residual is small on retained points, and much larger on queries."""
-    kept = theory.number("retain_residual", "largest |residual| on retained points")
-    off = theory.number("retain_residual", "root mean square residual on queries")
-    text = f"residual at most {kept:.1e} on retained points"
-    return Found(
-        kept < below and off > times * kept, f"{text}, {off:.2g} on queries (root mean square)"
-    )
-
-
-def bound_holds_and_falls(theory: Theory) -> Found:
-    """Test whether every deviation is within its bound, and the bound falls with |cos|."""
-    panels = ("support_with_noise_logits", "support_with_linear_logits")
-    worst = max(theory.number(panel, "largest deviation over its bound") for panel in panels)
-    if FALLS not in theory.checks:
+def bound_falls(case: Case) -> bool:
+    """Test whether the bound of P4 falls with |cos|."""
+    results: Theory = case.results[0]
+    if FALLS not in results.checks:
         raise Missing(f"no check “{FALLS}”")
-    falls = theory.checks[FALLS]
-    text = f"largest deviation {worst:.2f} of its bound"
-    return Found(
-        worst <= 1 and falls, f"{text}, which {'falls' if falls else 'does not fall'} with |cos|"
-    )
+    found = results.checks[FALLS]
+    case.note(f"the bound {'falls' if found else 'does not fall'} with |cos|")
+    return found

@@ -6,12 +6,17 @@ claims may follow it: `<!-- claims: NAME 1-11,19 -->`.
 """
 
 import ast
+import inspect
+import operator
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from collateral.results.table import CellTable
 from paper.claims import curves, sweeps, values
@@ -23,15 +28,28 @@ from paper.claims.results import (
     Found,
     Results,
     Scope,
-    Test,
+    all_hold,
     join,
     read_all,
-    run_all,
     share,
 )
 
 FILE = Path(__file__).parent / "claims.toml"
-TESTS: dict[str, Any] = {**vars(values), **vars(sweeps), **vars(curves)}
+# Functions that a test may call with the case as first argument, by name.
+FUNCTIONS = {
+    name: function
+    for module in (values, sweeps, curves)
+    for name, function in vars(module).items()
+    if inspect.isfunction(function) and next(iter(inspect.signature(function).parameters)) == "case"
+}
+# Functions of arrays, and lists of runs, that a test may use.
+ARRAYS = {
+    **{"abs": np.abs, "min": np.min, "mean": np.mean, "spread": np.ptp, "diff": np.diff},
+    **{"later": curves.later, "baselines": values.BASELINES},
+}
+COMPARISONS: dict[type[ast.cmpop], Callable[..., Any]] = {
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+}
 HEAD = "| claim | here | numbers |\n| --- | --- | --- |\n"
 TABLE = re.compile(
     r"(<!-- claims: (\S+)(?: ([\d,-]+))? -->\n)(.*?)(<!-- end of claims -->)", re.DOTALL
@@ -41,23 +59,44 @@ TABLE = re.compile(
 def read_claims(file: Path = FILE) -> list[Claim]:
     """Read the claims of a TOML file."""
     rows = tomllib.loads(file.read_text(encoding="utf-8"))["claim"]
-    return [Claim(tests=tuple(map(parse_test, row.pop("test"))), **row) for row in rows]
+    return [Claim(tests=tuple(row.pop("test")), **row) for row in rows]
 
 
-def parse_test(call: str) -> Test:
-    """Parse a test from a call as text, such as "lowest(ltd, avg_gap)"; arguments are strings."""
-    node = ast.parse(call, mode="eval").body
-    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name), call
-    function = TESTS[node.func.id]
-    arguments = [_argument(argument) for argument in node.args]
-    limits = {keyword.arg or "": _argument(keyword.value) for keyword in node.keywords}
-    return lambda *results: function(*results, *arguments, **limits)
+class Names(dict[str, Any]):
+    """Names in a test: functions and lists by name; any other name is a string."""
+
+    def __missing__(self, name: str) -> str:
+        """Return the name itself, such as that of a run or a metric."""
+        return name
 
 
-def _argument(node: ast.expr) -> Any:
-    if isinstance(node, ast.List):
-        return [_argument(element) for element in node.elts]
-    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+def holds(case: values.Case, test: str) -> bool | None:
+    """Evaluate a test: a comparison of numbers such as "delta(iu, ua) > 0.1", or one call."""
+    names = Names(ARRAYS)
+    names.update({name: partial(function, case) for name, function in FUNCTIONS.items()})
+
+    def value(node: ast.expr) -> Any:
+        code = compile(ast.Expression(node), FILE.name, "eval")
+        return eval(code, {"__builtins__": {}}, names)
+
+    node = ast.parse(test, mode="eval").body
+    if not isinstance(node, ast.Compare):
+        found: bool | None = value(node)
+        return found
+    sides = pairwise(np.asarray(value(side)) for side in (node.left, *node.comparators))
+    return all_hold([_compare(op, *pair) for op, pair in zip(node.ops, sides, strict=True)])
+
+
+def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
+    """Tell whether all numbers compare so; None if some are missing, and no other contradicts."""
+    is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
+    return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
+
+
+def run_tests(claim: Claim, *results: Any) -> Found:
+    """Run all tests of a claim on the same results, and combine their outcomes."""
+    case = values.Case(*results)
+    return Found(all_hold([case.attempt(holds, test) for test in claim.tests]), case.text)
 
 
 CLAIMS = read_claims()
@@ -72,7 +111,7 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
     scope = SCOPES[claim.cells]
     cases = [(name, case) for name, of in results.items() for case in scope.cases(of).items()]
     for name, (case, cells) in cases:
-        found = _on_each(claim, scope, cells) if scope.is_each else run_all(claim.tests, *cells)
+        found = _on_each(claim, scope, cells) if scope.is_each else run_tests(claim, *cells)
         yield Answer(claim, name, case, VERDICTS[found.holds], found.text)
     if not cases:
         yield Answer(claim, "", "", VERDICTS[None], scope.missing)
@@ -80,7 +119,7 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
     """Test a claim on every cell; it cannot be decided if a required class is missing."""
-    found = [_named(cell, run_all(claim.tests, cell), len(cells)) for cell in cells]
+    found = [_named(cell, run_tests(claim, cell), len(cells)) for cell in cells]
     shares = [share(cell) for cell in cells]
     missing = sorted({*scope.classes} - {one[0] for one in shares if one})
     return join([*found, *([Found(None, f"not here: {', '.join(missing)}")] * bool(missing))])

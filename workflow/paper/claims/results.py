@@ -4,10 +4,8 @@ A claim of the paper on the class couch is tested on couch, if the benchmark has
 on every cell in which the same share of one class is forgotten.
 """
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -42,9 +40,6 @@ class Found(NamedTuple):
     text: str
 
 
-Test = Callable[..., Found]  # function from the results of one case to an outcome
-
-
 @dataclass(frozen=True)
 class Claim:
     """A claim of the paper: a row of claims.toml."""
@@ -53,7 +48,7 @@ class Claim:
     sentence: str
     source: str  # tables and figures of the paper that make the claim
     cells: str  # key of SCOPES that selects the cells of the claim
-    tests: tuple[Test, ...]
+    tests: tuple[str, ...]  # expressions that must hold; evaluate.py evaluates them
 
 
 @dataclass(frozen=True)
@@ -78,19 +73,6 @@ def join(found: Iterable[Found]) -> Found:
     return Found(all_hold([part.holds for part in parts]), "; ".join(part.text for part in parts))
 
 
-def attempt(test: Test, *arguments: object) -> Found:
-    """Run a test; if results are missing, the outcome is None and the text names them."""
-    try:
-        return test(*arguments)
-    except Missing as missing:
-        return Found(None, str(missing))
-
-
-def run_all(tests: Iterable[Test], *arguments: object) -> Found:
-    """Run all tests on the same results, and combine their outcomes."""
-    return join(attempt(test, *arguments) for test in tests)
-
-
 @dataclass(frozen=True)
 class Theory:
     """Numbers of the experiments on the theory, and whether its identities hold."""
@@ -98,13 +80,6 @@ class Theory:
     # Numbers, by panel of the figure and name of the finding.
     findings: dict[tuple[str, str], float]
     checks: dict[str, bool]  # whether each identity holds, by its name
-
-    def number(self, panel: str, finding: str) -> float:
-        """Return a number of an experiment; raise Missing if it is not there."""
-        found = self.findings.get((panel, finding), math.nan)
-        if math.isnan(found):
-            raise Missing(f"no “{finding}” of {panel}")
-        return found
 
 
 Results = BenchmarkTable | Theory
@@ -156,16 +131,6 @@ def _read_theory(folder: Path) -> Theory:
     )
 
 
-@dataclass(frozen=True)
-class Scope:
-    """Cases on which a claim is tested, and a text for results without such a case."""
-
-    cases: Callable[[Results], Cases]
-    missing: str
-    is_each: bool = False  # whether tests run on each cell of a case separately
-    classes: tuple[str, ...] = ()  # classes that a case must have
-
-
 def share(cell: CellTable) -> tuple[str, float] | None:
     """Return the forgotten class and its forgotten share; None if several classes are affected."""
     if len(cell.forgotten) != 1:
@@ -187,70 +152,72 @@ def is_svhn(results: Results) -> bool:
     return isinstance(results, BenchmarkTable) and results.plan.data.get("name") == "svhn"
 
 
-def _separate(cells: Iterable[CellTable]) -> Cases:
-    return {cell.name: (cell,) for cell in cells}
+@dataclass(frozen=True)
+class Scope:
+    """Cells on which a claim is tested; in each of them, a fraction of one class is forgotten."""
+
+    missing: str  # text for results without such cells
+    fractions: tuple[float, ...] = (0.5,)  # forgotten fractions of the class
+    of_svhn: bool | None = False  # whether the data set must be SVHN; None: any data set
+    classes: tuple[str, ...] = ()  # forgotten classes; if empty, any class
+    is_one_case: bool = False  # whether all cells together are one case
+    is_each: bool = False  # whether tests run on each cell of a case separately
+    prefers_couch: bool = False  # whether only cells of the class couch count, if there are any
+
+    def cases(self, results: Results) -> Cases:
+        """Return the cases of this scope in the results of a benchmark."""
+        found = [one for fraction in self.fractions for one in cells_at(results, fraction)]
+        if self.of_svhn not in (None, is_svhn(results)):
+            return {}
+        if self.classes:
+            found = [(name, cell) for name, cell in found if name in self.classes]
+        couch = [cell for name, cell in found if name == "couch" and self.prefers_couch]
+        cells = tuple(couch or [cell for _, cell in found])
+        if self.is_one_case:
+            return {", ".join(cell.name for cell in cells): cells} if cells else {}
+        return {cell.name: (cell,) for cell in cells}
 
 
-def _together(cells: Iterable[CellTable]) -> Cases:
-    found = tuple(cells)
-    return {", ".join(cell.name for cell in found): found} if found else {}
+@dataclass(frozen=True)
+class PairScope(Scope):
+    """Pairs of cells: half of a class forgotten, and 90 % of the same class."""
+
+    def cases(self, results: Results) -> Cases:
+        """Return one case per class with both cells."""
+        most = {} if is_svhn(results) else dict(cells_at(results, 0.9))
+        halves = [(half, most[name]) for name, half in cells_at(results, 0.5) if name in most]
+        return {f"{half.name}, {other.name}": (half, other) for half, other in halves}
 
 
-def _couch(fraction: float, results: Results) -> Cases:
-    cells = [] if is_svhn(results) else list(cells_at(results, fraction))
-    couch = [cell for name, cell in cells if name == "couch"]
-    return _separate(couch or [cell for _, cell in cells])
+@dataclass(frozen=True)
+class TheoryScope(Scope):
+    """The experiments on the theory."""
 
-
-def _svhn(fractions: tuple[float, ...], results: Results) -> Cases:
-    found = (cell for fraction in fractions for _, cell in cells_at(results, fraction))
-    return _separate(found if is_svhn(results) else ())
-
-
-def _all(fractions: tuple[float, ...], results: Results) -> Cases:
-    found = (cell for fraction in fractions for _, cell in cells_at(results, fraction))
-    return _together(() if is_svhn(results) else found)
-
-
-def _half_of(classes: tuple[str, ...], results: Results) -> Cases:
-    return _together(cell for name, cell in cells_at(results, 0.5) if name in classes)
-
-
-def _whole(results: Results) -> Cases:
-    return _separate(cell for _, cell in cells_at(results, 1.0))
-
-
-def _pairs(results: Results) -> Cases:
-    """Return pairs of cells: half and 90 % of the same class forgotten."""
-    most = {} if is_svhn(results) else dict(cells_at(results, 0.9))
-    halves = [(half, most[name]) for name, half in cells_at(results, 0.5) if name in most]
-    return {f"{half.name}, {other.name}": (half, other) for half, other in halves}
-
-
-def _theory(results: Results) -> Cases:
-    return {"": (results,)} if isinstance(results, Theory) else {}
+    def cases(self, results: Results) -> Cases:
+        """Return the theory as one case, if the results are those of the theory."""
+        return {"": (results,)} if isinstance(results, Theory) else {}
 
 
 NO_HALF = "no cell with half of a class forgotten"
 NO_PART = "no cell with a part of a class forgotten"
 SCOPES = {
-    "half": Scope(partial(_couch, 0.5), NO_HALF),
-    "90 %": Scope(partial(_couch, 0.9), "no cell with 90 % of a class forgotten"),
-    "half and 90 %": Scope(_pairs, "no class of which half and, apart, 90 % are forgotten"),
-    "all halves": Scope(partial(_all, (0.5,)), NO_HALF),
-    "each half": Scope(partial(_all, (0.5,)), NO_HALF, is_each=True),
-    "each half and 90 %": Scope(partial(_all, (0.5, 0.9)), NO_PART, is_each=True),
-    "whole class": Scope(_whole, "no cell with a whole class forgotten"),
-    "SVHN, half": Scope(partial(_svhn, (0.5,)), "no SVHN with half of a class forgotten"),
-    "SVHN, 90 %": Scope(partial(_svhn, (0.9,)), "no SVHN with 90 % of a class forgotten"),
-    "SVHN": Scope(partial(_svhn, (0.5, 0.9)), "no SVHN"),
-    "theory": Scope(_theory, "no theory"),
+    "half": Scope(NO_HALF, prefers_couch=True),
+    "90 %": Scope("no cell with 90 % of a class forgotten", (0.9,), prefers_couch=True),
+    "half and 90 %": PairScope("no class of which half and, apart, 90 % are forgotten"),
+    "all halves": Scope(NO_HALF, is_one_case=True),
+    "each half": Scope(NO_HALF, is_one_case=True, is_each=True),
+    "each half and 90 %": Scope(NO_PART, (0.5, 0.9), is_one_case=True, is_each=True),
+    "whole class": Scope("no cell with a whole class forgotten", (1.0,), None),
+    "SVHN, half": Scope("no SVHN with half of a class forgotten", (0.5,), True),
+    "SVHN, 90 %": Scope("no SVHN with 90 % of a class forgotten", (0.9,), True),
+    "SVHN": Scope("no SVHN", (0.5, 0.9), True),
+    "theory": TheoryScope("no theory"),
     "each of five classes": Scope(
-        partial(_half_of, FIVE), f"no cell of {', '.join(FIVE)}", is_each=True, classes=FIVE
+        f"no cell of {', '.join(FIVE)}", (0.5,), None, FIVE, is_one_case=True, is_each=True
     ),
     **{
         f"half of {name}": Scope(
-            partial(_half_of, (name,)), f"no cell with half of {name} forgotten"
+            f"no cell with half of {name} forgotten", (0.5,), None, (name,), is_one_case=True
         )
         for name in FIVE
     },

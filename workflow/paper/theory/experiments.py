@@ -73,13 +73,13 @@ def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
         parabola(scale.mean()),
     )
     findings = {
-        "slope of measured on predicted": estimate(slopes(leading, measured)),
-        "slope of measured on predicted, one noise draw": estimate(slopes(leading, first)),
-        "slope of exact expectation on predicted": estimate(slopes(leading, exact)),
+        "slope of measured on predicted": slopes(leading, measured),
+        "slope of measured on predicted, one noise draw": slopes(leading, first),
+        "slope of exact expectation on predicted": slopes(leading, exact),
         "rank correlation of bin and |alignment|": correlate_bins(points),
         **_scalings(x_f, ASCENT),
     }
-    return Panel(points, findings)
+    return make_panel(points, findings)
 
 
 def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Array:
@@ -90,7 +90,7 @@ def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Arr
     return (np.matvec(x_q, theta_T) - y_q) ** 2 - (np.matvec(x_q, theta_retrain) - y_q) ** 2
 
 
-def _scalings(x_f: Array, setting: Setting) -> dict[str, Estimate]:
+def _scalings(x_f: Array, setting: Setting) -> dict[str, float]:
     """Return, for each step size, how the residual of x_f grows, and the largest run's fraction."""
     n, d, lr, T = setting
     findings = {}
@@ -103,10 +103,8 @@ def _scalings(x_f: Array, setting: Setting) -> dict[str, Estimate]:
         log10 = log_gain / np.log(10)
         spread = {"median": np.median(log10), "least": log10.min(), "largest": log10.max()}
         for which, value in spread.items():
-            findings[f"eta = {name}: {which} log10 growth of the residual of x_f"] = (
-                without_interval(value)
-            )
-        findings[f"eta = {name}: largest run's share of the mean"] = without_interval(share)
+            findings[f"eta = {name}: {which} log10 growth of the residual of x_f"] = value
+        findings[f"eta = {name}: largest run's share of the mean"] = share
     return findings
 
 
@@ -128,11 +126,11 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
     )
     worst = np.abs(measured - predicted).max(-1) / predicted.max(-1)
     findings = {
-        "slope of measured on predicted": estimate(slopes(predicted, measured)),
-        "largest error relative to the largest discrepancy": without_interval(worst.max()),
+        "slope of measured on predicted": slopes(predicted, measured),
+        "largest error relative to the largest discrepancy": worst.max(),
         "rank correlation of bin and |alignment|": correlate_bins(points),
     }
-    return Panel(points, findings)
+    return make_panel(points, findings)
 
 
 def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
@@ -150,14 +148,12 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
         columns("retained point", np.zeros_like(retained), retained, np.zeros_like(retained)),
     )
     findings = {
-        "slope of measured on predicted": estimate(slopes(predicted, measured)),
-        "largest |measured - predicted| on queries": without_interval(
-            np.abs(measured - predicted).max()
-        ),
-        "root mean square residual on queries": without_interval(np.sqrt((measured**2).mean())),
-        "largest |residual| on retained points": without_interval(np.abs(retained).max()),
+        "slope of measured on predicted": slopes(predicted, measured),
+        "largest |measured - predicted| on queries": np.abs(measured - predicted).max(),
+        "root mean square residual on queries": np.sqrt((measured**2).mean()),
+        "largest |residual| on retained points": np.abs(retained).max(),
     }
-    return Panel(points, findings)
+    return make_panel(points, findings)
 
 
 def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
@@ -174,12 +170,10 @@ def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
     )
     largest = errors.max((1, 2))
     findings = {
-        "log-log slope of the largest logit error in lam": without_interval(
-            slope(LAMBDAS, largest)
-        ),
-        "largest logit error at lam = 1e-10": without_interval(largest[-1]),
+        "log-log slope of the largest logit error in lam": slope(LAMBDAS, largest),
+        "largest logit error at lam = 1e-10": largest[-1],
     }
-    return Panel(points, findings)
+    return make_panel(points, findings)
 
 
 def support_with_noise_logits(rng: np.random.Generator, runs: int) -> Panel:
@@ -212,16 +206,14 @@ def _support(rng: np.random.Generator, data: Points) -> Panel:
     rank_correlation = (centred[0] * centred[1]).sum(0) / (centred[0] ** 2).sum(0)
     nearest = np.take_along_axis(delta, cos.argmax(0)[None], axis=0)[0]
     findings = {
-        "largest deviation over its bound": without_interval((delta / limit[..., 0]).max()),
-        "rank correlation of |cos| and deviation, per run": estimate(rank_correlation),
-        "deviation with the nearest support over the mean support's": without_interval(
-            nearest.mean() / delta.mean()
-        ),
-        "share of runs where the nearest support beats the median": estimate(
-            (nearest < np.median(delta, axis=0)).astype(float)
-        ),
+        "largest deviation over its bound": (delta / limit[..., 0]).max(),
+        "rank correlation of |cos| and deviation, per run": rank_correlation,
+        "deviation with the nearest support over the mean support's": nearest.mean() / delta.mean(),
+        "share of runs where the nearest support beats the median": (
+            nearest < np.median(delta, axis=0)
+        ).astype(float),
     }
-    return Panel(columns("support point", cos, delta / unit, limit[..., 0] / unit), findings)
+    return make_panel(columns("support point", cos, delta / unit, limit[..., 0] / unit), findings)
 
 
 def interval(per_run: Array) -> tuple[Array, Array, Array]:
@@ -231,14 +223,15 @@ def interval(per_run: Array) -> tuple[Array, Array, Array]:
     return mean, mean - half, mean + half
 
 
-def estimate(per_run: Array) -> Estimate:
-    """Return the mean over runs with its interval."""
-    return Estimate(*map(float, interval(per_run)))
+def make_panel(points: dict[str, Any], findings: dict[str, Any]) -> Panel:
+    """Return a panel; a finding with one value per run becomes its mean and interval over runs."""
+    return Panel(points, {name: _estimate(found) for name, found in findings.items()})
 
 
-def without_interval(value: float) -> Estimate:
-    """Return a number as an estimate without an interval."""
-    return Estimate(float(value), np.nan, np.nan)
+def _estimate(found: Array | float) -> Estimate:
+    if np.ndim(found):
+        return Estimate(*map(float, interval(np.asarray(found))))
+    return Estimate(float(found), np.nan, np.nan)
 
 
 def slopes(x: Array, y: Array) -> Array:
@@ -290,11 +283,11 @@ def binned(
     return points | {"low": low, "high": high}
 
 
-def correlate_bins(points: dict[str, Any]) -> Estimate:
+def correlate_bins(points: dict[str, Any]) -> float:
     """Return the rank correlation of |alignment| and discrepancy over the measured bins."""
     measured = points["series"] == "measured"
     x, y = np.abs(points["x"][measured]), points["y"][measured]
-    return without_interval(stats.spearmanr(x, y).statistic)
+    return float(stats.spearmanr(x, y).statistic)
 
 
 PANELS = {

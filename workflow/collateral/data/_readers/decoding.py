@@ -98,11 +98,6 @@ def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[n
     return np.ascontiguousarray(images[..., :1]) if is_grey else images
 
 
-def read_image_headers(sources: Sequence[Source]) -> list[ImageHeader]:
-    """Read the headers of image files; skip broken files, which `decode` reports."""
-    return [one for one in map(read_image_header, sources) if isinstance(one, ImageHeader)]
-
-
 def read_image_header(source: Source) -> ImageHeader | str:
     """Return the header of an image file, or the reason why it cannot be read."""
     try:
@@ -113,9 +108,9 @@ def read_image_header(source: Source) -> ImageHeader | str:
 
 
 def num_channels(sources: Sequence[Source]) -> int:
-    """Return 1 if the images in a sample of the files are grey, else 3."""
-    some = take_evenly(sources, NUM_HEADERS)
-    return 1 if all(one.is_grey for one in read_image_headers(some)) else 3
+    """Return 1 if the images in a sample of the files are grey, else 3; skip broken files."""
+    headers = map(read_image_header, take_evenly(sources, NUM_HEADERS))
+    return 1 if all(one.is_grey for one in headers if isinstance(one, ImageHeader)) else 3
 
 
 def take_evenly(items: Sequence[T], count: int) -> Sequence[T]:

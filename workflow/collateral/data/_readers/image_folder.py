@@ -18,7 +18,7 @@ from collateral.contract.messages import did_you_mean, looked_for, quoted
 from collateral.data._readers import file_list
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.file_list import ListedFile, Listing
-from collateral.data._readers.test_set import SplitOptions, find_test_files
+from collateral.data._readers.test_set import FolderOptions, find_test_files
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # names of the test folder, in order of preference
@@ -81,7 +81,7 @@ class FolderIndex:
         return found
 
 
-def index_folder(source: SplitOptions) -> FolderIndex:
+def index_folder(source: FolderOptions) -> FolderIndex:
     """Index a folder; an error is one line that starts with the key of the config."""
     folder = source.path.expanduser()
     if not folder.is_dir():
@@ -137,7 +137,7 @@ def _check_parts(folder: Path) -> None:
         raise _wrong(folder, f"no names of classes: {no_classes}; rename to {TRAIN}/, {TESTS[0]}/")
 
 
-def _check_test_options(source: SplitOptions, folder: Path, test: str | None) -> None:
+def _check_test_options(source: FolderOptions, folder: Path, test: str | None) -> None:
     """Raise if options of the test set are missing or contradict each other."""
     given = [key for key in ("test_share", "test_path") if getattr(source, key) is not None]
     if test and given:
@@ -173,7 +173,7 @@ def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[s
     return names
 
 
-def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
+def _test_folder(source: FolderOptions, folder: Path) -> Path | None:
     """Return the folder that `test_path` names; None if it is a list or a fraction."""
     path = source.test_path.expanduser() if source.test_path else None
     if path is None or path.is_file():
@@ -187,7 +187,7 @@ def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
     return path
 
 
-def _list_test_files(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
+def _list_test_files(source: FolderOptions, folder: Path, names: tuple[str, ...]) -> Listing:
     """List the test images; raise for an empty folder and for a class that the train set lacks."""
     key = "path" if source.test_path is None else "test_path"
     found = file_list.list_files(folder.parent, folder.name)
@@ -200,7 +200,7 @@ def _list_test_files(source: SplitOptions, folder: Path, names: tuple[str, ...])
     return found
 
 
-def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
+def _add_columns(source: FolderOptions, *listings: Listing) -> tuple[str, ...]:
     """Add the values of the table to every file; return the names of its columns."""
     if source.table is None:
         return ()
@@ -212,7 +212,9 @@ def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
     return names
 
 
-def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:
+def _check_train(
+    source: FolderOptions, train: Sequence[ListedFile], names: tuple[str, ...]
+) -> None:
     """Raise if the list of test images contains all images of a class."""
     there = {file.class_name for file in train}
     if lost := [name for name in names if name not in there]:
@@ -221,5 +223,5 @@ def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple
         raise _wrong(source.test_path, problem, "test_path")
 
 
-def _is_table(source: SplitOptions, path: Path) -> bool:
+def _is_table(source: FolderOptions, path: Path) -> bool:
     return source.table is not None and path.resolve() == source.table.expanduser().resolve()

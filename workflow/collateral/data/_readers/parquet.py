@@ -13,10 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from collateral.contract.conventions import FILE, Columns
 from collateral.contract.messages import error_in_one_line, looked_for, printable, unknown_name
+from collateral.contract.params import UserPath
 from collateral.data._readers.examples import Examples
-from collateral.data._readers.test_set import SplitOptions, draw_test_set
+from collateral.data._readers.test_set import ImageFileOptions, draw_test_set
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
@@ -32,6 +35,14 @@ METADATA = b"huggingface"  # key of the metadata in a parquet schema
 BATCH_ROWS = 1024
 
 
+class ParquetOptions(ImageFileOptions):
+    """Options of a data set in parquet files: the files, their columns, and the test set."""
+
+    path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
+    image: str | None = Field(None, description="The column of images, if there are several.")
+    label: str | None = Field(None, description="The column of labels, if its name does not tell.")
+
+
 @dataclass(frozen=True)
 class ParquetFiles:
     """The files of the train and the test set, and the options for reading them."""
@@ -40,9 +51,7 @@ class ParquetFiles:
     train: tuple[Path, ...]
     test: tuple[Path, ...]  # test files; empty if the test set is drawn from the train files
     unused: tuple[Path, ...]  # files of neither set
-    split: SplitOptions
-    wanted_image: str | None  # column of images that the config names
-    wanted_label: str | None  # column of labels that the config names
+    options: ParquetOptions
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -53,8 +62,8 @@ class ParquetFiles:
     def image(self) -> str:
         """Name of the column of images: the config's, or the only column with bytes."""
         found = [field.name for field in self.schema if _holds_bytes(field.type)]
-        if self.wanted_image is not None:
-            return _check_column("data.image", "column of images", self.wanted_image, found)
+        if self.options.image is not None:
+            return _check_column("data.image", "column of images", self.options.image, found)
         if len(found) != 1:
             listed = f"{len(found)} columns of images: {_join(found) or 'none'}"
             raise ValueError(f"data.image: {listed}; name the one that is meant")
@@ -64,8 +73,8 @@ class ParquetFiles:
     def label(self) -> str:
         """Name of the column of labels: the config's, the metadata's, or a usual name."""
         names = self.schema.names
-        if self.wanted_label is not None:
-            return _check_column("data.label", "column", self.wanted_label, names)
+        if self.options.label is not None:
+            return _check_column("data.label", "column", self.options.label, names)
         with_classes = [name for name in names if _read_class_names(self.schema, name)]
         usual = [name for name in LABELS if name in names]
         if len(with_classes) == 1 or (not with_classes and usual):
@@ -100,10 +109,10 @@ class ParquetFiles:
     def _draw_test_set(self, labels: list[int], names: tuple[str, ...]) -> list[bool]:
         """Draw the test set from the train files; read metadata columns only if needed."""
         rows = range(len(labels))
-        reads_columns = self.split.test_by is not None or self.split.train_where
+        reads_columns = self.options.test_by is not None or self.options.train_where
         columns = self._read_columns(self.train, rows) if reads_columns else {}
-        stay = where.find_staying(self.split.train_where, columns)
-        chosen = draw_test_set(labels, names, rows, columns, self.split, stay)
+        stay = where.find_staying(self.options.train_where, columns)
+        chosen = draw_test_set(labels, names, rows, columns, self.options, stay)
         return [row in chosen for row in rows]
 
     def _read_columns(self, files: Sequence[Path], rows: Sequence[int]) -> Columns:
@@ -144,10 +153,10 @@ def list_files(folder: Path) -> list[Path]:
     return sorted(path for path in found if is_shown[path] and path.is_file())
 
 
-def find_files(split: SplitOptions, image: str | None, label: str | None) -> ParquetFiles:
+def find_files(options: ParquetOptions) -> ParquetFiles:
     """Divide the parquet files into train and test files; an error is one line."""
-    split.check_test_share("test_by", "train_where")
-    folder, test_share = split.path.expanduser(), split.test_share
+    options.check_test_share("test_by", "train_where")
+    folder, test_share = options.path.expanduser(), options.test_share
     files = list_files(folder)
     if not files:
         what = f"no {SUFFIX} file in" if folder.is_dir() else "there is no folder"
@@ -166,7 +175,7 @@ def find_files(split: SplitOptions, image: str | None, label: str | None) -> Par
         raise ValueError(f"data.test_share: {test_share}: there is a test set; leave it out")
     if test_share is not None:
         train, test = train or tuple(files), ()
-    return ParquetFiles(folder, train, test, unused, split, image, label)
+    return ParquetFiles(folder, train, test, unused, options)
 
 
 def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:

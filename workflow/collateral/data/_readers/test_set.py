@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -43,33 +41,36 @@ class ImageFileOptions(DataOptions):
         0, ge=0, le=256, description="Train with random crops after padding by so much."
     )
 
-
-@dataclass(frozen=True)
-class SplitOptions:
-    """The options of a data set that define its test set; hashable."""
-
-    path: Path
-    table: Path | None = None
-    test_path: Path | None = None
-    test_share: float | None = None
-    test_seed: int = 0
-    test_by: str | None = None
-    train_list: Path | None = None
-    # Column names, each with the values whose examples stay in the train set.
-    train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()
-
-    @classmethod
-    def select(cls, options: ImageFileOptions) -> SplitOptions:
-        """Select the options that define the test set from all options of a data set."""
-        names = [field.name for field in fields(cls) if hasattr(options, field.name)]
-        given = {name: getattr(options, name) for name in names}
-        return cls(**{**given, "train_where": tuple((given["train_where"] or {}).items())})
-
     def check_test_share(self, *keys: str) -> None:
         """Raise if an option that needs `test_share` is used without it."""
         for key in keys:
             if getattr(self, key) and self.test_share is None:
                 raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
+
+
+class FolderOptions(ImageFileOptions):
+    """The folder, its test set, and the size of the images."""
+
+    path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
+    table: UserPath | None = Field(
+        None,
+        description="A CSV file with a column `file` (paths below the folder), one row per image; "
+        "its other columns are for `kind: where`.",
+    )
+    test_path: UserPath | None = Field(
+        None,
+        description="The test set, if `path` has none: another folder with a folder a class, or a "
+        "list of files below `path`, one a line.",
+    )
+    train_list: UserPath | None = Field(
+        None,
+        description="A list of files, one a line, that `test_share` leaves in the train set: those "
+        "to be forgotten.",
+    )
+
+    def __hash__(self) -> int:
+        """Return a hash of all values; `train_where` is a dictionary, which has none."""
+        return hash(self.model_dump_json())
 
 
 def count_test_examples(total: int, share: float) -> int:
@@ -101,7 +102,7 @@ def draw_test_set(
     class_names: Sequence[str],
     keys: Sequence[str] | Sequence[int],
     columns: Columns,
-    source: SplitOptions,
+    source: ImageFileOptions,
     stay: Container[int],
 ) -> set[int]:
     """Return the rows of the test set: single examples, or all examples of a value of `test_by`."""
@@ -186,7 +187,7 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
 
 
 def find_test_files(
-    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+    files: Sequence[ListedFile], columns: Sequence[str], source: FolderOptions
 ) -> set[int]:
     """Return the rows of the test set: the files in the list `test_path`, or a drawn fraction."""
     if source.test_path is None:
@@ -199,7 +200,7 @@ def find_test_files(
 
 
 def _draw_share(
-    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+    files: Sequence[ListedFile], columns: Sequence[str], source: FolderOptions
 ) -> set[int]:
     """Return the rows of a test set that has a fraction (`test_share`) of every class."""
     values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
@@ -213,7 +214,7 @@ def _draw_share(
 
 
 def _check_enough(
-    labels: Sequence[int], names: Sequence[str], source: SplitOptions, stay: set[int]
+    labels: Sequence[int], names: Sequence[str], source: FolderOptions, stay: set[int]
 ) -> None:
     """Raise if a class has one image, or if too many of its images must stay in the train set."""
     assert source.test_share is not None
@@ -232,7 +233,7 @@ def _check_enough(
             )
 
 
-def _listed_rows(files: Sequence[ListedFile], source: SplitOptions) -> set[int]:
+def _listed_rows(files: Sequence[ListedFile], source: FolderOptions) -> set[int]:
     """Return the rows of the files in `train_list`; the list may spell paths in several ways."""
     if source.train_list is None:
         return set()

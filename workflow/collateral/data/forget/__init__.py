@@ -1,9 +1,9 @@
 """Kinds of forget sets, one file each; each file has `Params`, `select`, `chosen` and `count`.
 
-A kind that names classes has `problems`, which checks them. A kind that names examples has `unfit`,
-which checks them against the size and the columns of the data set. A kind that depends on trained
-models has `NEEDS`, which is "base" or "shadows". Its `select` has a third argument, one number per
-train example: the loss under the first seed's base model, or the memorisation by the first half of
-the shadow models. The Snakefile imports `Params`, `count`, `problems` and `unfit`; therefore numpy
-is imported in `select` only.
+`count` raises a ValueError "key: reason" if a parameter does not fit the data set. A kind with
+classes has `find_classes`, which checks them by the class names alone. A kind that depends on
+trained models has `NEEDS`, which is "base" or "shadows". Its `select` has a third argument, one
+number per train example: the loss under the first seed's base model, or the memorisation by the
+first half of the shadow models. The Snakefile calls `count` and `find_classes`; therefore numpy is
+imported in `select` only.
 """

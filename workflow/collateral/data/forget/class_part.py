@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -31,26 +31,12 @@ class Params(Strict):
     split_seed: Seed = Field(0, description="Seed of the random choice.")
 
 
-def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) if `class` is not among the class names of the data set."""
+def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
+    """Return the index of the class in a list; raise if the data set has no such class."""
     try:
-        class_index(params.class_, class_names)
+        return [class_index(params.class_, class_names)]
     except ValueError as error:
-        yield "class", str(error)
-
-
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) if the class is unknown, or if no example would be selected."""
-    found = [*problems(params, size.class_names)]
-    yield from found
-    if not found and not count(size, params):
-        index = class_index(params.class_, size.class_names)
-        yield "fraction", _no_example(params, size.train[index], size.class_names[index])
-
-
-def _no_example(params: Params, members: int, name: str) -> str:
-    found = f"{params.fraction:g} of the {members} train examples of '{name}'"
-    return f"{found} is no example; expected at least one"
+        raise ValueError(f"class: {error}") from None
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
@@ -60,12 +46,10 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """
     import numpy as np
 
-    index = _index(labels, params)
+    (index,) = find_classes(params, labels.class_names)
     name = labels.class_names[index]
     members = np.flatnonzero(labels.train == index)
-    count = count_share(len(members), params.fraction)
-    if not count:
-        raise ValueError(f"fraction: {_no_example(params, len(members), name)}")
+    count = _count(len(members), name, params)
     if params.order == "random":
         members = np.random.default_rng(derive_seed("forget", params.split_seed, name)).permutation(
             members
@@ -74,22 +58,22 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
-    index = class_index(params.class_, size.class_names)
-    return count_share(size.train[index], params.fraction)
+    """Return the number of examples that `select` returns; raise if there are none."""
+    (index,) = find_classes(params, size.class_names)
+    return _count(size.train[index], size.class_names[index], params)
+
+
+def _count(members: int, name: str, params: Params) -> int:
+    if not (count := count_share(members, params.fraction)):
+        found = f"{params.fraction:g} of the {members} train examples of '{name}'"
+        raise ValueError(f"fraction: {found} is no example; expected at least one")
+    return count
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
     """Return the parameters for the record: the class by name, and the seed if it was used."""
     content = params.model_dump(by_alias=True)
-    content["class"] = labels.class_names[_index(labels, params)]
+    content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]
     if params.order == "first":
         del content["split_seed"]
     return content
-
-
-def _index(labels: Labels, params: Params) -> int:
-    try:
-        return class_index(params.class_, labels.class_names)
-    except ValueError as error:
-        raise ValueError(f"class: {error}") from None

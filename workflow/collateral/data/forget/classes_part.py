@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from collateral.contract.conventions import class_indices, count_share
+from collateral.contract.conventions import class_indices
 from collateral.contract.params import Seed, Share, Strict
 from collateral.data.forget import class_part
 
@@ -41,37 +41,33 @@ class Params(Strict):
         return {str(key) if type(key) is int else key: share for key, share in value.items()}
 
 
-def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) if `classes` is not among the class names of the data set."""
+def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
+    """Return the indices of the classes; a number is an index unless a class has that name."""
+    is_index = {key: key.isdecimal() and key not in class_names for key in params.classes}
+    wanted = [int(key) if is_index[key] else key for key in params.classes]
     try:
-        _indices(params, class_names)
+        return class_indices(wanted, class_names)
     except ValueError as error:
-        yield "classes", str(error)
-
-
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for an unknown class, and for one without selected examples."""
-    found = [*problems(params, size.class_names)]
-    yield from found
-    for part in _parts(params, size.class_names) if not found else ():
-        yield from (("classes", problem) for _, problem in class_part.unfit(size, part))
+        raise ValueError(f"classes: {error}") from None
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending: those that `class_part` selects per class."""
     import numpy as np
 
+    parts = _parts(params, labels.class_names)
     try:
-        parts = [class_part.select(labels, part) for part in _parts(params, labels.class_names)]
+        return np.sort(np.concatenate([class_part.select(labels, part) for part in parts]))
     except ValueError as error:
         raise ValueError(f"classes: {error}") from None
-    return np.sort(np.concatenate(parts))
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
-    members = [size.train[index] for index in _indices(params, size.class_names)]
-    return sum(map(count_share, members, params.classes.values()))
+    """Return the number of examples that `select` returns; raise if a class has none."""
+    try:
+        return sum(class_part.count(size, part) for part in _parts(params, size.class_names))
+    except ValueError as error:
+        raise ValueError(str(error).replace("fraction: ", "classes: ", 1)) from None
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
@@ -86,15 +82,9 @@ def chosen(labels: Labels, params: Params) -> dict[str, Any]:
 def _parts(params: Params, names: Sequence[str]) -> list[class_part.Params]:
     """Return the parameters of `class_part` for each class, by name."""
     shared = params.model_dump(exclude={"classes"})
-    found = [names[index] for index in _indices(params, names)]
+    found = [names[index] for index in find_classes(params, names)]
     parts = [
         {"class": name, "fraction": fraction, **shared}
         for name, fraction in zip(found, params.classes.values(), strict=True)
     ]
     return [class_part.Params.model_validate(part) for part in parts]
-
-
-def _indices(params: Params, names: Sequence[str]) -> list[int]:
-    """Return the indices of the classes; a number is an index unless a class has that name."""
-    is_index = {key: key.isdecimal() and key not in names for key in params.classes}
-    return class_indices([int(key) if is_index[key] else key for key in params.classes], names)

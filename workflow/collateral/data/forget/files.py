@@ -5,8 +5,7 @@ Empty lines and lines that start with # are skipped; write `./#1.png` for a file
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -14,7 +13,6 @@ from pydantic import Field
 from collateral.contract.conventions import FILE
 from collateral.contract.params import Strict, UserPath
 from collateral.data._readers.file_list import find_listed
-from collateral.data.forget import where
 from collateral.results.provenance import content_hash
 
 if TYPE_CHECKING:
@@ -33,12 +31,6 @@ class Params(Strict):
     )
 
 
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for an invalid list, or a listed file that is no train image."""
-    if params.path.expanduser().exists():
-        yield from where.find_errors(size, partial(find_indices, params))
-
-
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the indices of the listed train examples, ascending; raise for an unknown file."""
     import numpy as np
@@ -51,7 +43,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
+    """Return the number of examples that `select` returns; raise for a file that is no image."""
     return len(find_indices(params, size.columns()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -31,20 +31,13 @@ class Params(Strict):
     split_seed: Seed = Field(0, description="Seed of the order of examples with equal values.")
 
 
-def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) if `class` is not among the class names of the data set."""
+def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
+    """Return the index of the class, or of all classes; raise if there is no such class."""
     try:
-        class_index(params.class_ or 0, class_names)
+        whole = range(len(class_names))
+        return [*whole] if params.class_ is None else [class_index(params.class_, class_names)]
     except ValueError as error:
-        yield "class", str(error)
-
-
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) if the class is unknown, or if no example would be selected."""
-    found = [*problems(params, size.class_names)]
-    yield from found
-    if not found and not count(size, params):
-        yield "share", f"{params.share:g} of the train examples is no example"
+        raise ValueError(f"class: {error}") from None
 
 
 def select(labels: Labels, params: Params, loss: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -60,9 +53,7 @@ def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) ->
     """
     import numpy as np
 
-    members = np.arange(len(labels.train))
-    if params.class_ is not None:
-        members = np.flatnonzero(labels.train == class_index(params.class_, labels.class_names))
+    members = np.flatnonzero(np.isin(labels.train, find_classes(params, labels.class_names)))
     count = count_share(len(members), params.share)
     if not count:
         raise ValueError(f"share: {params.share:g} of {len(members)} train examples is no example")
@@ -73,15 +64,16 @@ def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) ->
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
-    if params.class_ is None:
-        return count_share(size.num_train, params.share)
-    return count_share(size.train[class_index(params.class_, size.class_names)], params.share)
+    """Return the number of examples that `select` returns; raise if there are none."""
+    members = sum(size.train[index] for index in find_classes(params, size.class_names))
+    if not (count := count_share(members, params.share)):
+        raise ValueError(f"share: {params.share:g} of the train examples is no example")
+    return count
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
     """Return the parameters for the record: the class by name, if one is given."""
     content = params.model_dump(by_alias=True, exclude_none=True)
     if params.class_ is not None:
-        content["class"] = labels.class_names[class_index(params.class_, labels.class_names)]
+        content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]
     return content

@@ -7,7 +7,6 @@ a list, a .npy file has an array of integers with one axis.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,16 +39,6 @@ class Params(Strict):
         return value
 
 
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for an invalid file, or an index that no train example has."""
-    if not params.path.expanduser().exists():
-        return
-    try:
-        _check_indices(params, size.num_train)
-    except ValueError as error:
-        yield "path", str(error).removeprefix("path: ")
-
-
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the listed train examples, ascending; raise for an index twice or out of range."""
     return _check_indices(params, len(labels.train))
@@ -73,9 +62,9 @@ def _check_indices(params: Params, total: int) -> NDArray[np.int64]:
     return indices
 
 
-def count(_size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
-    return len(_read_indices(params.path.expanduser()))
+def count(size: DatasetSize, params: Params) -> int:
+    """Return the number of examples that `select` returns; raise for an invalid index or file."""
+    return len(_check_indices(params, size.num_train))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:

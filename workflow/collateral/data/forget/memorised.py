@@ -32,7 +32,7 @@ class Params(hardest.Params):
     )
 
 
-problems, unfit, count, chosen = hardest.problems, hardest.unfit, hardest.count, hardest.chosen
+find_classes, count, chosen = hardest.find_classes, hardest.count, hardest.chosen
 
 
 def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -27,17 +26,6 @@ class Params(Strict):
     split_seed: Seed = Field(0, description="Seed of the random choice.")
 
 
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) if the fraction is less than one example."""
-    if not count(size, params):
-        yield "fraction", _no_example(params, size.num_train)
-
-
-def _no_example(params: Params, total: int) -> str:
-    found = f"{params.fraction:g} of the {total} train examples"
-    return f"{found} is no example; expected at least one"
-
-
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the indices of the train examples to forget, ascending.
 
@@ -46,16 +34,21 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     total = len(labels.train)
-    count = count_share(total, params.fraction)
-    if not count:
-        raise ValueError(f"fraction: {_no_example(params, total)}")
+    count = _count(total, params)
     rng = np.random.default_rng(derive_seed("forget", params.split_seed))
     return np.sort(rng.permutation(total)[:count])
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
-    return count_share(size.num_train, params.fraction)
+    """Return the number of examples that `select` returns; raise if there are none."""
+    return _count(size.num_train, params)
+
+
+def _count(total: int, params: Params) -> int:
+    if not (count := count_share(total, params.fraction)):
+        found = f"{params.fraction:g} of the {total} train examples"
+        raise ValueError(f"fraction: {found} is no example; expected at least one")
+    return count
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:

@@ -6,8 +6,7 @@ table of a folder. Values are compared as text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
@@ -50,26 +49,6 @@ class Params(Strict):
     is_: Values = Field(alias="is", description="Forget the examples that have one of these.")
 
 
-def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield (config key, message) for an unknown column, or a value that no example has."""
-    yield from find_errors(size, partial(find_indices, params))
-
-
-def find_errors(
-    size: DatasetSize, find: Callable[[Mapping[str, Sequence[Any]]], object]
-) -> Iterator[tuple[str, str]]:
-    """Yield (key, message) of the error that `find` raises for the metadata columns, if any."""
-    try:
-        columns = size.columns()
-    except ValueError:
-        return  # The job that reads the data reports this error.
-    try:
-        find(columns)
-    except ValueError as error:
-        key, _, problem = str(error).partition(": ")
-        yield key, problem
-
-
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the indices of the train examples with these values, ascending."""
     import numpy as np
@@ -79,7 +58,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns."""
+    """Return the number of examples that `select` returns; raise for an unknown value."""
     return len(find_indices(params, size.columns()))
 
 
@@ -88,12 +67,10 @@ def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     return {"column": params.column, "is": list(params.is_)}
 
 
-def find_staying(
-    given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]
-) -> set[int]:
+def find_staying(given: TrainWhere, columns: Mapping[str, Sequence[Any]]) -> set[int]:
     """Return the indices of examples with values in `train_where`, which stay in the train set."""
     found = set[int]()
-    for column, values in given:
+    for column, values in (given or {}).items():
         try:
             params = Params.model_validate({"column": column, "is": values})
             found |= {*find_indices(params, columns)}

@@ -27,7 +27,7 @@ class Params(random_part.Params):
     )
 
 
-unfit, count, chosen = random_part.unfit, random_part.count, random_part.chosen
+count, chosen = random_part.count, random_part.chosen
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

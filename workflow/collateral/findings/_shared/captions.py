@@ -1,6 +1,6 @@
 """Sentences that the captions of several tables and figures share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable
@@ -34,6 +34,16 @@ def describe_metrics(metrics: Iterable[str]) -> str:
     """Return one sentence per metric: its label and its description."""
     found = [find_metric(name) for name in metrics]
     return " ".join(f"{metric.label}: {metric.describe()}." for metric in found)
+
+
+def count_seeds(count: int) -> str:
+    """Return the number of seeds as text, such as "1 seed" or "3 seeds"."""
+    return f"{count} seed{'s' * (count != 1)}"
+
+
+def list_seeds(seeds: Sequence[int]) -> str:
+    """Return the names of seeds as text, such as "seeds 0, 2"; empty without seeds."""
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else ""
 
 
 def list_devices(cell: CellTable) -> dict[str, str]:

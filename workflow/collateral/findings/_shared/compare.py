@@ -46,14 +46,14 @@ UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap
 
 
 def noise_floor(cell: CellTable, metric: str) -> float:
-    """Return the difference that 95 % of pairs of groups of retrained models stay below."""
+    """Return a metric's noise floor: 95 % of differences between retrained models are smaller."""
     # Ratio of standard deviation and mean absolute deviation of a normal distribution.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return t_quantile(len(cell.seeds)) * standard
 
 
 def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the noise floor of a metric whose standard deviation between retrainings is stored."""
+    """Return a metric's noise floor from its stored standard deviation between retrainings."""
     return t_quantile(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", subset, at)
 
 

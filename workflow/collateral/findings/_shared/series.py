@@ -88,12 +88,12 @@ def describe_failures(cell: CellTable) -> Iterator[str]:
 
 
 def describe_seeds(cell: CellTable) -> str:
-    """Return the sentence about the seeds of a plot's intervals."""
+    """Return the sentence on a plot's number of seeds and on its intervals."""
     return describe_intervals(len(cell.seeds), "seeds") if len(cell.seeds) > 1 else "One seed."
 
 
 def describe_intervals(count: int, unit: str) -> str:
-    """Return the sentence about the seeds or cells of a plot's intervals, if they are drawn."""
+    """Return the sentence on the intervals over seeds or cells, or on why none are drawn."""
     if count < LEAST_SEEDS:
         return f"Means over {count} {unit}; intervals are drawn from {LEAST_SEEDS} {unit} on."
     return f"Intervals: 95 %, over {count} {unit}."
@@ -108,7 +108,7 @@ def plot_cell(
     reading: str = "",
     **more: Any,
 ) -> Plot:
-    """Return a plot of a cell, with notes on its reading, its seeds and its failed runs."""
+    """Return a plot of a cell with notes: how to read it, its seeds, and its failed runs."""
     title = f"{cell.title}: {subject}" if subject else cell.title
     notes = [f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)]
     return Plot(name, title, caption, panels, notes=notes, **more)

@@ -10,7 +10,7 @@ ORDER = 35
 
 
 def _cost(label: str, description: str, unit: str) -> Metric:
-    return Metric(label, description, unit, "low", is_cost=True)  # type: ignore[arg-type]
+    return Metric(label, description, unit, "low", is_cost=True)
 
 
 METRICS = {

@@ -36,13 +36,9 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the numbers of one cost.json file; NaN for numbers that were not measured."""
-    totals = {
-        "rte": "total_seconds",
-        "peak_rss_mb": "peak_rss_mb",
-        "peak_device_mb": "peak_device_mb",
-    }
-    for metric, key in totals.items():
-        yield Row(run, metric, math.nan if cost[key] is None else float(cost[key]), seed)
+    for metric in ("rte", "peak_rss_mb", "peak_device_mb"):
+        value = cost["total_seconds" if metric == "rte" else metric]
+        yield Row(run, metric, math.nan if value is None else float(value), seed)
     for phase, seconds in cost["seconds"].items():
         yield Row(run, "seconds", float(seconds), seed, at=phase)
     for epoch, seconds in enumerate(cost.get(EPOCH_SECONDS, ())):
@@ -66,7 +62,10 @@ def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
     for result in cell.all_results():
         by_run.setdefault(result.run, []).append(result)
     retrain = _mean_seconds(by_run[cell.reference])
-    devices = {run: _devices(results) for run, results in by_run.items()}
+    devices = {
+        run: {name_device(result.cost(), result.record) for result in results}
+        for run, results in by_run.items()
+    }
     for run in cell.runs:
         own = 0.0 if run == ORIGINAL else _mean_seconds(by_run[run])
         is_elsewhere = run != ORIGINAL and devices[run] != devices[cell.reference]
@@ -95,7 +94,3 @@ def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
 def _mean_seconds(results: list[Result]) -> float:
     found = (result.cost()["total_seconds"] for result in results)
     return mean_of_defined(math.nan if seconds is None else float(seconds) for seconds in found)
-
-
-def _devices(results: list[Result]) -> set[str]:
-    return {name_device(result.cost(), result.record) for result in results}

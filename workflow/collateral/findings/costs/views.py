@@ -47,7 +47,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
     ]
     if not totals:
         return
-    phases = [(row, _phase_columns(cell, row.run)) for row in rows]
+    phases = [
+        (row, [Column("seconds", at=phase) for phase in cell.indices(row.run, "seconds")])
+        for row in rows
+    ]
     ledger = LEDGER if any(not math.isnan(LEDGER[0].value(row)) for row in rows) else []
     metrics = [column.metric for column in (*totals, *LEDGER[1:] * cell.has_retrain)]
     yield Table(
@@ -114,10 +117,6 @@ def _show_paying(row: TableRow) -> Field:
     # After exactly `paying_deletions`, both total times are equal; above, the method is faster.
     source = number_source(row.run, "paying_deletions")
     return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
-
-
-def _phase_columns(cell: CellTable, run: str) -> list[Column]:
-    return [Column("seconds", at=phase) for phase in cell.indices(run, "seconds")]
 
 
 def _phase_grid(phases: list[tuple[TableRow, list[Column]]]) -> list[Grid]:

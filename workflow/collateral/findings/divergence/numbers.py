@@ -6,6 +6,7 @@ Runs of sweeps are left out: reading logits takes most of the time.
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,8 @@ KEYS: list[Key] = [(m, name, at) for m in METRICS for name, parts in PARTS.items
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
     """Yield mean divergences and agreement of all runs outside sweeps, by subset, near and far."""
-    retrained = list(cell.retrained())
-    followers = [*retrained[1:], retrained[0]]
-    for reference, follower in zip(retrained, followers, strict=True):
+    first, *others = cell.retrained()
+    for reference, follower in pairwise([first, *others, first]):
         runs = [r for r in cell.results() if r.seed == reference.seed and not r.is_sweep]
         read_reference = cache(partial(_read_outputs, reference))
         for other in (follower, *runs):

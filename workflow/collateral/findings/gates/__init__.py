@@ -28,6 +28,12 @@ METRICS = {
         "where the base is the user's own",
         "points",
     ),
+    "forgotten_in_test": Metric(
+        "Forgotten values in test set",
+        "test images with a value of the column that is to be forgotten, such as images of the "
+        "same person (forget sets of the kind `where`)",
+        "examples",
+    ),
     "exact_copies": Metric(
         "Exact copies", "forgotten images of which a retained one is a copy", "examples"
     ),

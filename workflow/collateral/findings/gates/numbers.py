@@ -20,6 +20,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield from _describe_retrain(cell)
     for metric, value in count_copies(cell).items():
         yield Row(cell.reference, metric, value)
+    column = cell.labels.test_columns.get(cell.split.chosen.get("column", ""))
+    if column is not None:
+        is_same = np.isin(column.astype(str), [str(value) for value in cell.split.chosen["is"]])
+        yield Row(cell.reference, "forgotten_in_test", float(is_same.sum()))
 
 
 def _describe_retrain(cell: CellResults) -> Iterator[Row]:

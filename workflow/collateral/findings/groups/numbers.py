@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Place:
+class GroupPart:
     """The examples of one group in one part of a subset, for one measure."""
 
     measure: str
@@ -46,25 +46,25 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     known = sorted({*cell.labels.columns, *cell.labels.test_columns})
     if unknown := [column for column in cell.groups if column not in known]:
         raise ValueError(f"groups: {unknown_name('column', unknown[0], known)}")
-    places = list(_find_places(cell))
-    for place in places:
+    parts = list(_find_parts(cell))
+    for part in parts:
         # The confidence is measured on the same examples as the error.
-        if place.measure != "group_confidence":
-            count = MEASURES[place.measure][2]
-            yield Row(cell.reference, count, float(len(place.members)), set=place.set, at=place.at)
-    places = [place for place in places if len(place.members) >= LEAST_EXAMPLES]
+        if part.measure != "group_confidence":
+            count = MEASURES[part.measure][2]
+            yield Row(cell.reference, count, float(len(part.members)), set=part.set, at=part.at)
+    parts = [part for part in parts if len(part.members) >= LEAST_EXAMPLES]
     found: dict[str, list[Floats]] = {}
-    for result in cell.all_results() if places else ():
+    for result in cell.all_results() if parts else ():
         if not result.is_sweep:
-            values, rows = _measure(cell, result, places)
+            values, rows = _measure(cell, result, parts)
             found.setdefault(result.run, []).append(values)
             yield from rows
     retrained = np.array(found.pop(cell.reference, []))
     for run, by_seed in found.items():
-        yield from _test_gaps(run, places, (np.array(by_seed) - retrained).T)
+        yield from _test_gaps(run, parts, (np.array(by_seed) - retrained).T)
 
 
-def _find_places(cell: CellResults) -> Iterator[Place]:
+def _find_parts(cell: CellResults) -> Iterator[GroupPart]:
     """Yield four parts of each group: near and far examples, positives, and negatives."""
     labels, retain = cell.labels, cell.split.retain
     columns = {
@@ -80,12 +80,12 @@ def _find_places(cell: CellResults) -> Iterator[Place]:
                 for part, mask in ((NEAR, near), (FAR, ~near)):
                     members = np.flatnonzero(is_member & mask)
                     for measure in ("group_error", "group_confidence"):
-                        yield Place(measure, name, f"{group} {part}", members)
+                        yield GroupPart(measure, name, f"{group} {part}", members)
                 for positive in find_positive(cell):
                     is_positive = label == positive
                     both = {"group_missed": is_positive, "group_alarm": ~is_positive}
                     for measure, mask in both.items():
-                        yield Place(measure, name, group, np.flatnonzero(is_member & mask))
+                        yield GroupPart(measure, name, group, np.flatnonzero(is_member & mask))
 
 
 def find_positive(cell: CellResults) -> list[int]:
@@ -104,30 +104,25 @@ def find_positive(cell: CellResults) -> list[int]:
 
 
 def _measure(
-    cell: CellResults, result: Result, places: Sequence[Place]
+    cell: CellResults, result: Result, parts: Sequence[GroupPart]
 ) -> tuple[Floats, list[Row]]:
-    """Return the measures of one run and seed at all places, and their rows."""
-    if result.is_diverged:
-        values = np.full(len(places), np.nan)
-        return values, list(_make_rows(result, places, values))
-    by_set = _measure_examples(cell, result)
-    values = np.array([by_set[p.set][p.measure][p.members].mean() for p in places])
-    rows = [*_make_rows(result, places, values)]
-    for place in (place for place in places if place.measure == "group_confidence"):
-        rows += _binned_errors(result, place, by_set[place.set])
+    """Return the measures of one run and seed in all parts of groups, and their rows."""
+    values, rows = np.full(len(parts), np.nan), list[Row]()
+    by_set = {} if result.is_diverged else _measure_examples(cell, result)
+    for i, part in enumerate(parts):
+        if by_set:
+            values[i] = by_set[part.set][part.measure][part.members].mean()
+            rows += _binned_errors(result, part, by_set[part.set])
+        rows.append(Row(result.run, part.measure, float(values[i]), result.seed, part.set, part.at))
     return values, rows
-
-
-def _make_rows(result: Result, places: Sequence[Place], values: Floats) -> Iterator[Row]:
-    for place, value in zip(places, values, strict=True):
-        yield Row(result.run, place.measure, float(value), result.seed, place.set, place.at)
 
 
 def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, Floats]]:
     """Return, by subset and measure, one number per example; a measure is the mean of a group."""
     labels, both = cell.sets(cell.labels.train, cell.labels.test), (result.train, result.test)
     predictions = cell.sets(*(outputs.prediction for outputs in both))
-    confidences = cell.sets(*(_find_confidence(outputs.logits) for outputs in both))
+    probabilities = [softmax(outputs.logits.astype(np.float64), axis=1) for outputs in both]
+    confidences = cell.sets(*(probability.max(axis=1) for probability in probabilities))
     found: dict[str, dict[str, Floats]] = {}
     for name in SUBSETS:
         prediction, confidence = predictions[name], confidences[name]
@@ -140,27 +135,21 @@ def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, 
     return found
 
 
-def _find_confidence(logits: NDArray[np.float16]) -> Floats:
-    """Return the probability of the predicted class."""
-    largest: Floats = softmax(logits.astype(np.float64), axis=1).max(axis=1)
-    return largest
-
-
-def _binned_errors(result: Result, place: Place, by_example: dict[str, Floats]) -> Iterator[Row]:
+def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats]) -> Iterator[Row]:
     """Yield the binned calibration errors of a group with enough examples."""
-    if len(place.members) < calibration.LEAST_EXAMPLES:
+    if part.measure != "group_confidence" or len(part.members) < calibration.LEAST_EXAMPLES:
         return
-    is_correct = by_example["group_error"][place.members] == 0
-    errors = calibration.calibration_errors(by_example["confidence"][place.members], is_correct)
+    is_correct = by_example["group_error"][part.members] == 0
+    errors = calibration.calibration_errors(by_example["confidence"][part.members], is_correct)
     for metric, value in zip(("group_ece", "group_squared_ece"), errors, strict=True):
-        yield Row(result.run, metric, value, result.seed, place.set, place.at)
+        yield Row(result.run, metric, value, result.seed, part.set, part.at)
 
 
-def _test_gaps(run: str, places: Sequence[Place], gaps: Floats) -> Iterator[Row]:
-    """Yield the mean gap of a run at each place (rows of `gaps`), with its interval by Holm."""
+def _test_gaps(run: str, parts: Sequence[GroupPart], gaps: Floats) -> Iterator[Row]:
+    """Yield the mean gap of a run in each part (rows of `gaps`), with its interval by Holm."""
     for measure in MEASURES:
-        chosen = [i for i, place in enumerate(places) if place.measure == measure]
-        sizes = np.array([len(places[i].members) for i in chosen])
+        chosen = [i for i, part in enumerate(parts) if part.measure == measure]
+        sizes = np.array([len(parts[i].members) for i in chosen])
         mean = np.array([mean_of_defined(values) for values in gaps[chosen]])
         _, variance, count = moments(gaps[chosen])
         # If all seeds have equal gaps, the variance is set as if one seed differed by one example.
@@ -170,4 +159,4 @@ def _test_gaps(run: str, places: Sequence[Place], gaps: Floats) -> Iterator[Row]
         for i, *values in zip(chosen, mean, low, high, strict=True):
             for ending, value in zip(("", "_low", "_high"), values, strict=True):
                 metric = f"{measure}_gap{ending}"
-                yield Row(run, metric, float(value), set=places[i].set, at=places[i].at)
+                yield Row(run, metric, float(value), set=parts[i].set, at=parts[i].at)

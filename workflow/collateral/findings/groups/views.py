@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from collateral.contract.tables import Field, Grid, Table
 from collateral.findings._shared.captions import join_sentences
-from collateral.findings.columns import (
-    Column,
-    TableRow,
-    build_grid,
-    build_records,
-    number_source,
-)
+from collateral.findings.columns import Column, TableRow, build_grid, build_records
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR, PART_HEADINGS
@@ -95,15 +90,14 @@ def _make_grid(
     places = [at for at in _find_groups(cell, measure, subset) if at.endswith(part)]
     rows = [TableRow(cell, cell.reference, at.removesuffix(f" {part}"), at) for at in places]
     gaps = [
-        Column(f"{measure}_gap", subset, heading=label, run=run, show=partial(_show_gap, run, one))
+        Column(f"{measure}_gap", subset, heading=label, run=run, ends="")
         for run, label in cell.labels.items()
         if run != cell.reference
-        for one in [(f"{measure}_gap", subset)]
     ]
     columns = [
         Column(MEASURES[measure][2], subset, heading="Examples"),
         Column(measure, subset, heading=cell.reference_label),
-        *gaps,
+        *(replace(column, show=partial(_show_gap, column)) for column in gaps),
     ]
     heading = PART_HEADINGS.get((subset, part)) or f"{MEASURES[measure][0]}, {SUBSETS[subset]}"
     binned = [
@@ -115,18 +109,15 @@ def _make_grid(
     return build_grid(heading, columns, [rows]), build_records(rows, [*columns, *binned])
 
 
-def _show_gap(run: str, metric: tuple[str, str], row: TableRow) -> Field:
+def _show_gap(column: Column, row: TableRow) -> Field:
     """Return the table entry of a gap; with † if its interval includes zero or is undefined."""
-    name, subset = metric
-    value, low, high = (
-        row.cell.number(run, f"{name}{ending}", subset, row.at) for ending in ("", "_low", "_high")
-    )
+    value, (low, high) = column.value(row), column.interval(row)
     return Field(
-        find_metric(name).text(value, sign=True),
+        find_metric(column.metric).text(value, sign=True),
         value,
         is_chance=not (low > 0 or high < 0),  # one seed has no interval: NaN is chance
-        source=number_source(run, name, subset, row.at),
-        also=tuple(number_source(run, f"{name}{end}", subset, row.at) for end in ("_low", "_high")),
+        source=column.source(row),
+        also=tuple(column.source(row, ending) for ending in ("_low", "_high")),
     )
 
 

@@ -42,12 +42,8 @@ def _ends(name: str, metric: Metric) -> dict[str, Metric]:
         "examples_high": ("to, examples", "largest of the 95 % interval over examples"),
     }
     return {
-        f"{name}_{end}": Metric(
-            f"{metric.label} {label}",
-            f"{text}: {metric.description}",
-            metric.unit,
-            None,
-            metric.digits,
+        f"{name}_{end}": replace(
+            metric, label=f"{metric.label} {label}", description=f"{text}: {metric.description}"
         )
         for end, (label, text) in ends.items()
     }

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from collateral.findings.columns import (
     NEXT_SEED,
     Column,
     TableRow,
-    build_grid,
+    build_table,
     number_source,
     rows_with_next_seed,
 )
@@ -63,26 +64,37 @@ PLOT_CAPTION = (
 READING = "A line that rises to the right: what is near the forget set changes more."
 
 
+class MeasureColumn(Column):
+    """A column of a measure, whose records have its intervals over seeds and over examples."""
+
+    def record(self, row: TableRow) -> dict[str, Any]:
+        """Return the unrounded number with both intervals, for the CSV file."""
+        found, place = super().record(row), (self.set, self.at)
+        ends = ("low", "high", "examples_low", "examples_high")
+        return {
+            "run": row.run,
+            "label": row.label,
+            **{key: found[key] for key in ("metric", "set")},
+            "control": found["at"],
+            "mean": found["mean"],
+            **{end: row.cell.number(row.run, f"{self.metric}_{end}", *place) for end in ends},
+            "n": found["n"],
+        }
+
+
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of a cell, if there is a run with numbers."""
     groups = [
         [row for row in rows if row.run == cell.reference or _has_slope(cell, row.run)]
         for rows in rows_with_next_seed(cell)
     ]
-    rows = [row for group in groups for row in group]
-    if not {row.run for row in rows} - {cell.reference}:
+    if all(row.run == cell.reference for row in chain(*groups)):
         return
     several = len(cell.seeds) > 1
-    columns = {control: _make_columns(control, several) for control in CONTROLS}
+    columns = {CORNERS[control]: _make_columns(control, several) for control in CONTROLS}
     brackets = OVER_SEEDS.format(n=len(cell.seeds)) if several else OVER_EXAMPLES
-    yield Table(
-        "localization",
-        "Localization",
-        [build_grid(CORNERS[control], columns[control], groups) for control in CONTROLS],
-        fill_caption(CAPTION, cell, brackets=brackets),
-        CONVENTIONS,
-        [_make_record(c, row) for control in CONTROLS for row in rows for c in columns[control]],
-    )
+    caption = fill_caption(CAPTION, cell, brackets=brackets)
+    yield build_table("localization", "Localization", columns, groups, caption, CONVENTIONS)
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
@@ -99,7 +111,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
         ACROSS.format(count=len(table.cells)),
         join_sentences(CONVENTIONS, describe_metrics(["rising_cells"])),
         [
-            _make_record(column, TableRow(cell, run, cell.labels[run])) | {"cell": cell.name}
+            column.record(TableRow(cell, run, cell.labels[run])) | {"cell": cell.name}
             for control in CONTROLS
             for cell in table.cells
             for run in runs
@@ -116,7 +128,7 @@ def _has_slope(cell: CellTable, run: str) -> bool:
 def _make_columns(control: str | None, several: bool = True) -> list[Column]:
     """Return the columns of all measures; with one seed, intervals are over examples."""
     return [
-        Column(
+        MeasureColumn(
             name,
             subset,
             control,
@@ -127,22 +139,6 @@ def _make_columns(control: str | None, several: bool = True) -> list[Column]:
         for subset in SETS
         for name, metric in MEASURES.items()
     ]
-
-
-def _make_record(column: Column, row: TableRow) -> dict[str, Any]:
-    record = column.record(row)
-    ends = ("low", "high", "examples_low", "examples_high")
-    place = (column.set, column.at)
-    return {
-        "run": row.run,
-        "label": row.label,
-        "metric": column.metric,
-        "set": column.set,
-        "control": record["at"],
-        "mean": record["mean"],
-        **{end: row.cell.number(row.run, f"{column.metric}_{end}", *place) for end in ends},
-        "n": record["n"],
-    }
 
 
 def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) -> Grid:

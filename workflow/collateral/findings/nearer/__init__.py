@@ -15,11 +15,7 @@ ORDER = 6.5
 _D = "MMD² of the outputs on the forget set from the base's, minus that from Retrain's"
 METRICS = {
     "nearer": Metric(
-        "Nearer to Retrain",
-        f"{_D}; above zero, they are nearer to Retrain's",
-        "",
-        "high",
-        digits=3,
+        "Nearer to Retrain", f"{_D}; above zero, they are nearer to Retrain's", "", "high", digits=3
     ),
     "nearer_low": Metric("Nearer from", f"lower end of the 95 % interval: {_D}", "", digits=3),
     "nearer_high": Metric("Nearer to", f"upper end of the 95 % interval: {_D}", "", digits=3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from collateral.contract.rows import Row
-from collateral.metrics.divergence import (
-    Floats,
-    choose_examples,
-    relative_mmd,
-    squared_bandwidth,
-)
+from collateral.metrics.divergence import Floats, choose_examples, relative_mmd, squared_bandwidth
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.results.layout import ORIGINAL
 
@@ -42,7 +38,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
     """Yield bandwidth and relative MMD by seed; Retrain's is that of the next seed's Retrain."""
-    for retrained, following in zip(cell.retrained(), _shift(cell.retrained()), strict=True):
+    first, *others = cell.retrained()
+    for retrained, following in pairwise([first, *others, first]):
         seed = retrained.seed
         reference, base = (
             _read_probabilities(cell, one) for one in (retrained, cell.result(ORIGINAL, seed))
@@ -54,11 +51,6 @@ def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
             own = _read_probabilities(cell, one)
             value = math.nan if one is retrained else relative_mmd(own, reference, base, scale)
             yield Row(one.run, "nearer", value, seed)
-
-
-def _shift(retrained: list[Result]) -> list[Result]:
-    """Return for each seed the Retrain of the next seed; for the last seed, that of the first."""
-    return [*retrained[1:], retrained[0]]
 
 
 def _read_probabilities(cell: CellResults, result: Result) -> Floats:

@@ -5,12 +5,7 @@ from collections.abc import Iterator
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.captions import describe_metrics, join_sentences
-from collateral.findings.columns import (
-    NEXT_SEED_NOTE,
-    Column,
-    build_table,
-    rows_with_next_seed,
-)
+from collateral.findings.columns import NEXT_SEED_NOTE, Column, build_table, rows_with_next_seed
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.divergence import LEAST_EXAMPLES
 from collateral.metrics.statistics import mean

@@ -1,27 +1,21 @@
 """The numbers of all probes of every run by seed, without sweeps."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.probes import PARTS
-from collateral.contract.rows import Row
+from collateral.contract.rows import At, Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.findings.near import FAR, NEAR
 from collateral.metrics import divergence
 from collateral.metrics.features import cka_by_part
 from collateral.metrics.statistics import Floats, shift_seeds
 from collateral.results.outputs import MANY_CLASSES, compress_logits, expand_logits
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
-
-    Probes = Sequence[Any]  # list with one results.experiments.Probe per seed
-    Results = Sequence[Result]  # results of one run, one per seed
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -33,83 +27,100 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     probes = [cell.probe(seed) for seed in cell.seeds] if cell.probed else []
     for name in cell.probed:
         for results in by_run.values():
-            yield from PROBES[name](cell, probes, results, by_run[cell.reference])
+            yield from PROBES[name](ProbedRun(cell, probes, results, by_run[cell.reference]))
 
 
-def relearning(
-    cell: CellResults, probes: Probes, results: Results, retrained: Results
-) -> Iterator[Row]:
+@dataclass(frozen=True)
+class ProbedRun:
+    """The values of one run in the probes, and those of Retrain."""
+
+    cell: CellResults
+    probes: Sequence[Any]  # `Probe` of each seed
+    results: Sequence[Result]  # results of the run, one per seed
+    retrained: Sequence[Result]  # results of Retrain, one per seed
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+        return self.results[0].run
+
+    def values(self, name: str, results: Sequence[Result] | None = None) -> Floats:
+        """Return the run's values in a probe, one row per seed; NaN in a seed that diverged."""
+        pairs = list(zip(self.probes, results or self.results, strict=True))
+        rows = [getattr(probe, name)[probe.row(one.run)].astype(np.float64) for probe, one in pairs]
+        return np.where([[one.is_diverged] for _, one in pairs], np.nan, np.stack(rows))
+
+    def pair(self, name: str) -> tuple[Floats, Floats]:
+        """Return the run's values in a probe and Retrain's; for Retrain, the next seed's first."""
+        own, reference = self.values(name), self.values(name, self.retrained)
+        return shift_seeds(own) if self.run == self.cell.reference else own, reference
+
+    def rows(
+        self, metric: str, values: Floats, subset: str = "", at: Iterable[At] = (None,)
+    ) -> Iterator[Row]:
+        """Yield one row per seed and index (`at`) of a metric of the run."""
+        by_seed = np.reshape(values, (len(self.cell.seeds), -1))
+        for seed, row in zip(self.cell.seeds, by_seed, strict=True):
+            for index, value in zip(at, row, strict=True):
+                yield Row(self.run, metric, float(value), seed, subset, index)
+
+
+def relearning(probed: ProbedRun) -> Iterator[Row]:
     """Yield a run's accuracy after each relearning step, and its difference from Retrain's."""
-    run, own = results[0].run, _read("relearn_accuracy", probes, results)
-    for seed, curve in zip(cell.seeds, own, strict=True):
-        for step, value in enumerate(curve):
-            yield Row(run, "relearn_accuracy", float(value), seed, at=step)
-    reference = _read("relearn_accuracy", probes, retrained)
-    if run == cell.reference:
-        own = shift_seeds(own)
+    curves = probed.values("relearn_accuracy")
+    yield from probed.rows("relearn_accuracy", curves, at=range(curves.shape[1]))
+    own, reference = probed.pair("relearn_accuracy")
     # Step 0 is left out: before fine-tuning, the accuracy is UA on one half of the forget set.
-    yield from _gap_rows(run, "relearn_gap", cell.seeds, own[:, 1:] - reference[:, 1:])
-    for seed, difference in zip(cell.seeds, own - reference, strict=True):
-        yield Row(run, "relearn_even", first_even_step(difference), seed)
+    yield from probed.rows("relearn_gap", (own[:, 1:] - reference[:, 1:]).mean(axis=1))
+    even = [first_even_step(difference) for difference in own - reference]
+    yield from probed.rows("relearn_even", np.array(even))
 
 
-def residual(
-    cell: CellResults, probes: Probes, results: Results, retrained: Results
-) -> Iterator[Row]:
+def residual(probed: ProbedRun) -> Iterator[Row]:
     """Yield a run's residual accuracy under noise, and its difference from Retrain's."""
-    run, own = results[0].run, _read("residual_share", probes, results)
-    for seed, share in zip(cell.seeds, own.mean(axis=1), strict=True):
-        yield Row(run, "residual_accuracy", float(share), seed)
-    reference = _read("residual_share", probes, retrained)
-    if run == cell.reference:
-        own = shift_seeds(own)
-    yield from _gap_rows(run, "residual_gap", cell.seeds, own - reference)
+    yield from probed.rows("residual_accuracy", probed.values("residual_share").mean(axis=1))
+    own, reference = probed.pair("residual_share")
+    yield from probed.rows("residual_gap", (own - reference).mean(axis=1))
 
 
-def zrf(cell: CellResults, probes: Probes, results: Results, _: Results) -> Iterator[Row]:
+def zrf(probed: ProbedRun) -> Iterator[Row]:
     """Yield a run's ZRF: how close its predictions are to an untrained net's."""
-    forget = cell.split.forget
-    for probe, result in zip(probes, results, strict=True):
+    forget, labels = probed.cell.split.forget, probed.cell.labels.train
+    for probe, result in zip(probed.probes, probed.results, strict=True):
         value = math.nan
         if not result.is_diverged:
-            untrained = compress_like_outputs(probe.zrf_logits, cell.labels.train[forget])
+            untrained = compress_like_outputs(probe.zrf_logits, labels[forget])
             value = divergence.zrf(result.train.logits[forget], untrained)
         yield Row(result.run, "zrf", value, result.seed)
 
 
-def linear(
-    cell: CellResults, probes: Probes, results: Results, retrained: Results
-) -> Iterator[Row]:
+def linear(probed: ProbedRun) -> Iterator[Row]:
     """Yield the accuracy of a new head on a run's features, and its difference from Retrain's."""
-    run, own = results[0].run, _read("linear_accuracy", probes, results)
-    for seed, (forget, test) in zip(cell.seeds, own, strict=True):
-        yield Row(run, "linear_accuracy", float(forget), seed)
-        yield Row(run, "linear_test_accuracy", float(test), seed)
-    reference = _read("linear_accuracy", probes, retrained)
-    if run == cell.reference:
-        own = shift_seeds(own)
-    yield from _gap_rows(run, "linear_gap", cell.seeds, own[:, :1] - reference[:, :1])
+    forget, test = probed.values("linear_accuracy").T
+    yield from probed.rows("linear_accuracy", forget)
+    yield from probed.rows("linear_test_accuracy", test)
+    own, reference = probed.pair("linear_accuracy")
+    yield from probed.rows("linear_gap", own[:, 0] - reference[:, 0])
 
 
-def cka(cell: CellResults, probes: Probes, results: Results, retrained: Results) -> Iterator[Row]:
+def cka(probed: ProbedRun) -> Iterator[Row]:
     """Yield CKA of a run's features with Retrain's and with the base model's, for each part.
 
     Retrain's own features are compared with those of Retrain of the next seed.
     """
-    run = results[0].run
-    by_metric = {name: _read(name, probes, results) for name in ("cka_retrain", "cka_base")}
-    if run == cell.reference:
-        by_metric["cka_retrain"] = _compare_retrains(probes, results)
-    is_lost = [result.is_diverged for result in retrained]
-    by_metric["cka_retrain"][is_lost] = np.nan
+    by_metric = {name: probed.values(name) for name in ("cka_retrain", "cka_base")}
+    if probed.run == probed.cell.reference:
+        by_metric["cka_retrain"] = _compare_retrains(probed)
+    by_metric["cka_retrain"][[result.is_diverged for result in probed.retrained]] = np.nan
     for metric, values in by_metric.items():
-        for seed, by_part in zip(cell.seeds, values, strict=True):
-            for name, value in zip(PARTS, by_part, strict=True):
-                yield Row(run, metric, float(value), seed, *CKA_PLACES[name])
+        for name, of_part in zip(PARTS, values.T, strict=True):
+            subset, at = CKA_PLACES[name]
+            yield from probed.rows(metric, of_part, subset, [at])
 
 
-def _compare_retrains(probes: Probes, results: Results) -> Floats:
+def _compare_retrains(probed: ProbedRun) -> Floats:
     """Return CKA of Retrain's features with those of Retrain of the next seed, (seeds, parts)."""
+    probes, results = probed.probes, probed.results
     found = np.full((len(probes), len(PARTS)), np.nan)
     for place, probe in enumerate(probes):
         following = (place + 1) % len(probes)
@@ -119,27 +130,16 @@ def _compare_retrains(probes: Probes, results: Results) -> Floats:
     return found
 
 
-def resurfacing(
-    cell: CellResults, probes: Probes, results: Results, retrained: Results
-) -> Iterator[Row]:
+def resurfacing(probed: ProbedRun) -> Iterator[Row]:
     """Yield a run's accuracies after each step of fine-tuning on retained examples.
 
     The gap is the rise of the accuracy on the forget set, minus Retrain's rise.
     """
-    run = results[0].run
+    steps = [int(step) for step in probed.probes[0].resurface_steps]
     for metric in RESURFACE_CURVES:
-        for seed, probe, curve in zip(
-            cell.seeds, probes, _read(metric, probes, results), strict=True
-        ):
-            for step, value in zip(probe.resurface_steps, curve, strict=True):
-                yield Row(run, metric, float(value), seed, at=int(step))
-    own, reference = (
-        of[:, -1:] - of[:, :1]
-        for of in (_read("resurface_accuracy", probes, one) for one in (results, retrained))
-    )
-    if run == cell.reference:
-        own = shift_seeds(own)
-    yield from _gap_rows(run, "resurface_gap", cell.seeds, own - reference)
+        yield from probed.rows(metric, probed.values(metric), at=steps)
+    own, reference = (of[:, -1] - of[:, 0] for of in probed.pair("resurface_accuracy"))
+    yield from probed.rows("resurface_gap", own - reference)
 
 
 # Columns `set` and `at` of the rows of CKA, by part of the data.
@@ -159,22 +159,6 @@ PROBES = {
     "cka": cka,
     "resurface": resurfacing,
 }
-
-
-def _read(name: str, probes: Probes, results: Results) -> Floats:
-    """Return one run's values in a probe, one row per seed; NaN in a seed that diverged."""
-    rows = [
-        getattr(probe, name)[probe.row(result.run)].astype(np.float64)
-        for probe, result in zip(probes, results, strict=True)
-    ]
-    is_diverged = np.array([result.is_diverged for result in results])
-    return np.where(is_diverged[:, None], np.nan, np.stack(rows))
-
-
-def _gap_rows(run: str, metric: str, seeds: Sequence[int], differences: Floats) -> Iterator[Row]:
-    """Yield the mean difference from Retrain, one row per seed."""
-    for seed, gap in zip(seeds, differences.mean(axis=1), strict=True):
-        yield Row(run, metric, float(gap), seed)
 
 
 def first_even_step(difference: Floats) -> float:

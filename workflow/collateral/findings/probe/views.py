@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 
@@ -13,22 +12,11 @@ from collateral.contract.tables import Table
 from collateral.findings._shared.captions import (
     CHANCE,
     describe_metrics,
-    describe_spread,
+    fill_caption,
     join_sentences,
 )
-from collateral.findings._shared.series import (
-    average_seeds,
-    describe_failures,
-    describe_seeds,
-    find_looks,
-)
-from collateral.findings.columns import (
-    Column,
-    build_grid,
-    build_records,
-    build_table,
-    rows_by_kind,
-)
+from collateral.findings._shared.series import average_seeds, find_looks, plot_cell
+from collateral.findings.columns import Column, build_table, rows_by_kind
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import PART_HEADINGS
 from collateral.findings.probe import METRICS
@@ -133,7 +121,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the tables of the probes that the config has, with one column per metric."""
     for name, (title, metrics, reading) in TABLES.items():
         if columns := _find_columns(cell, metrics):
-            caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
+            caption = fill_caption(CAPTION, cell)
             conventions = join_sentences(
                 describe_metrics(column.metric for column in columns),
                 reading,
@@ -156,19 +144,14 @@ def _describe_few(cell: CellTable) -> str:
 
 def _cka_table(cell: CellTable) -> Table:
     """Return a table with one grid for Retrain and one for the base, and one column per part."""
+    metrics, caption = ("cka_retrain", "cka_base"), fill_caption(CKA_CAPTION, cell)
     columns = {
-        metric: [Column(metric, *part, heading=text) for part, text in CKA_HEADINGS.items()]
-        for metric in ("cka_retrain", "cka_base")
+        METRICS[metric].heading: [Column(metric, *p, heading=t) for p, t in CKA_HEADINGS.items()]
+        for metric in metrics
     }
+    conventions = join_sentences(describe_metrics(metrics), CKA_NOTE)
     groups = rows_by_kind(cell)
-    return Table(
-        "probe-cka",
-        "Similarity of features",
-        [build_grid(METRICS[metric].heading, of, groups) for metric, of in columns.items()],
-        CKA_CAPTION.format(title=cell.title, spread=describe_spread(cell)),
-        join_sentences(describe_metrics(columns), CKA_NOTE),
-        [record for of in columns.values() for record in build_records(chain(*groups), of)],
-    )
+    return build_table("probe-cka", "Similarity of features", columns, groups, caption, conventions)
 
 
 def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
@@ -193,28 +176,28 @@ def _column(name: str, at: At) -> Column:
 
 def words(cell: CellTable) -> str:
     """Return one sentence per probe about the method with the largest gap; empty without probes."""
-    sentences = [sentence for sentence in _make_sentences(cell) if sentence]
-    return join_sentences(*sentences, ONE_SEED if sentences and len(cell.seeds) == 1 else "")
-
-
-def _make_sentences(cell: CellTable) -> Iterator[str]:
-    yield _describe_largest_gap(cell, "relearn_gap")
-    yield _describe_first_even(cell)
-    yield _describe_largest_gap(cell, "residual_gap")
-    yield _describe_nearest_zrf(cell)
-    yield _describe_largest_gap(cell, "linear_gap")
-    yield _describe_largest_gap(cell, "resurface_gap")
+    text = join_sentences(
+        _describe_largest_gap(cell, "relearn_gap"),
+        _describe_first_even(cell),
+        _describe_largest_gap(cell, "residual_gap"),
+        _describe_nearest_zrf(cell),
+        _describe_largest_gap(cell, "linear_gap"),
+        _describe_largest_gap(cell, "resurface_gap"),
+    )
+    return join_sentences(text, ONE_SEED if text and len(cell.seeds) == 1 else "")
 
 
 def _describe_largest_gap(cell: CellTable, name: str) -> str:
     gaps, metric = _find_means(cell, name), find_metric(name)
     if not gaps:
         return ""
+    if max(gaps.values()) <= chance(cell, name):
+        return NO_GAP[name]
     gap = metric.text(max(gaps.values()), sign=True)
-    most = [run for run in gaps if metric.text(gaps[run], sign=True) == gap]
-    is_chance = max(gaps.values()) <= chance(cell, name)
-    text = NO_GAP[name] if is_chance else LARGEST_GAP[name]
-    return text.format(most=_list_labels(cell, most), gap=gap, floor=_describe_floor(cell, name))
+    most = [cell.labels[run] for run in gaps if metric.text(gaps[run], sign=True) == gap]
+    noise = mean(np.abs(cell.values(cell.reference, name)))
+    floor = "" if np.isnan(noise) else FLOOR.format(floor=metric.text(noise))
+    return LARGEST_GAP[name].format(most=" and ".join(most), gap=gap, floor=floor)
 
 
 def _describe_nearest_zrf(cell: CellTable) -> str:
@@ -238,7 +221,8 @@ def _describe_first_even(cell: CellTable) -> str:
     step = find_metric("relearn_even").text(min(found.values()))
     first = [run for run in found if find_metric("relearn_even").text(found[run]) == step]
     counts = dict.fromkeys("{} of {} seeds".format(*seeds[run]) for run in first)
-    return EVEN.format(first=_list_labels(cell, first), step=step, seeds=", ".join(counts))
+    labels = " and ".join(cell.labels[run] for run in first)
+    return EVEN.format(first=labels, step=step, seeds=", ".join(counts))
 
 
 def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
@@ -248,20 +232,10 @@ def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
     return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
 
 
-def _list_labels(cell: CellTable, runs: list[str]) -> str:
-    return " and ".join(cell.labels[run] for run in runs)
-
-
 def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]:
     """Return the mean over seeds of a metric, for every method that has it."""
     found = {run: mean(cell.values(run, metric, at=at)) for run in cell.runs("method")}
     return {run: value for run, value in found.items() if not np.isnan(value)}
-
-
-def _describe_floor(cell: CellTable, metric: str) -> str:
-    """Return the mean |gap| between Retrains of two seeds as text; empty if it is unknown."""
-    floor = mean(np.abs(cell.values(cell.reference, metric)))
-    return "" if np.isnan(floor) else FLOOR.format(floor=find_metric(metric).text(floor))
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -273,40 +247,39 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def _plot_curves(cell: CellTable, metric: str) -> Plot:
     """Return the accuracies by step, and their differences from Retrain's."""
-    name, title, caption, reading = CURVES[metric]
-    runs = [run for run in find_looks(cell) if cell.indices(run, metric)]
+    name, subject, caption, reading = CURVES[metric]
     retrained = find_curve(cell, cell.reference, metric)
-    curves = {run: find_curve(cell, run, metric) for run in runs}
-    gaps = {
-        run: [own - other for own, other in zip(curve, retrained, strict=True)]
-        for run, curve in curves.items()
-    }
-    steps = [int(step) for step in cell.indices(cell.reference, metric)]
-    heading = find_metric(metric).heading
-    accuracy = _panel(cell, steps, {**curves, cell.reference: retrained}, heading)
-    accuracy = replace(accuracy, y=Axis(limits=fit_rates(accuracy)), unit=" %")
-    gap = _panel(cell, steps, gaps, "Minus Retrain's (points)")
-    gap = replace(gap, levels=[Level(0.0)], number_format="+.1f", unit=" points")
-    notes = [f"{reading} {describe_seeds(cell)}", *describe_failures(cell)]
-    title = f"{cell.title}: {title}"
-    return Plot(name, title, caption, [accuracy, gap], columns=2, notes=notes, row_height=2.5)
+    curves = {run: find_curve(cell, run, metric) for run in find_looks(cell)}
+    curves = {run: curve for run, curve in curves.items() if cell.indices(run, metric)}
+    gaps = {run: list(np.subtract(curve, retrained)) for run, curve in curves.items()}
+    accuracy = _panel(cell, metric, {**curves, cell.reference: retrained})
+    panels = [
+        replace(accuracy, y=Axis(limits=fit_rates(accuracy)), unit=" %"),
+        replace(
+            _panel(cell, metric, gaps),
+            title="Minus Retrain's (points)",
+            levels=[Level(0.0)],
+            number_format="+.1f",
+            unit=" points",
+        ),
+    ]
+    return plot_cell(cell, name, panels, caption, subject, reading, columns=2, row_height=2.5)
 
 
 def find_curve(cell: CellTable, run: str, metric: str) -> list[Floats]:
     """Return a run's accuracies in percent after each step, one value per seed."""
-    factor = find_metric(metric).factor
-    steps = cell.indices(cell.reference, metric)
+    factor, steps = find_metric(metric).factor, cell.indices(cell.reference, metric)
     return [factor * cell.values(run, metric, at=step) for step in steps]
 
 
-def _panel(
-    cell: CellTable, steps: Sequence[int], curves: Mapping[str, Sequence[Floats]], title: str
-) -> Panel:
+def _panel(cell: CellTable, metric: str, curves: Mapping[str, Sequence[Floats]]) -> Panel:
+    """Return a panel with one line per run over the steps."""
     looks = {**find_looks(cell), cell.reference: RETRAIN}
+    steps = [int(step) for step in cell.indices(cell.reference, metric)]
     series = [
         # A marker at every step would hide the lines.
         average_seeds(cell, run, steps, values, look=replace(looks[run], marker=""))
         for run, values in curves.items()
     ]
-    x = Axis("Step", is_whole=True)
+    x, title = Axis("Step", is_whole=True), find_metric(metric).heading
     return Panel(series, title, x, interval="area", value_name="mean", x_name="step")

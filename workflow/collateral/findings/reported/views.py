@@ -21,7 +21,10 @@ ESTIMATE = "A teacher's accuracy on the forget set is an estimate of Retrain's U
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a table with one row per run and reported number, if any run reports a number."""
     found = [
-        (row, Column(name)) for row in all_rows(cell) for name in _find_reported(cell, row.run)
+        (row, Column(name))
+        for row in all_rows(cell)
+        for name in cell.metrics(row.run)
+        if name in METRICS or not is_known(name)
     ]
     if found:
         ua = find_metric("ua").text(mean(cell.values(cell.reference, "ua")))
@@ -34,10 +37,6 @@ def tables(cell: CellTable) -> Iterator[Table]:
             join_sentences(fill_caption(CAPTION, cell), note),
             records=[column.record(row) for row, column in found],
         )
-
-
-def _find_reported(cell: CellTable, run: str) -> list[str]:
-    return [name for name in cell.metrics(run) if name in METRICS or not is_known(name)]
 
 
 def _name(column: Column) -> Field:

@@ -1,24 +1,20 @@
 """Numbers over the rounds of a sequence of requests, from the outputs and costs of every round."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.accuracy import accuracy
 from collateral.metrics.statistics import average_gap, expected_deviation, t_quantile
 from collateral.results.layout import ORIGINAL
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -64,15 +60,11 @@ class Stream:
     def rates(self, run: str, seed: int, sets: Sequence[Indices]) -> Floats:
         """Return the accuracy on fixed sets of train examples, (rounds, sets)."""
         labels = self.cell.labels.train
-        return np.array(
-            [
-                [
-                    math.nan if one.is_diverged else accuracy(one.train.prediction[s], labels[s])
-                    for s in sets
-                ]
-                for one in self.results(run, seed)
-            ]
-        )
+
+        def rate(one: Result, s: Indices) -> float:
+            return math.nan if one.is_diverged else accuracy(one.train.prediction[s], labels[s])
+
+        return np.array([[rate(one, s) for s in sets] for one in self.results(run, seed)])
 
     def seed_rows(self, run: str, seed: int) -> Iterator[Row]:
         """Yield the numbers of a run in one seed.
@@ -114,14 +106,13 @@ class Stream:
 
     def failure_rows(self) -> Iterator[Row]:
         """Yield the first round in which a run has no usable model in one of the seeds."""
-        cell = self.cell
-        for run in cell.runs:
-            results = [[one.result(run, seed) for seed in cell.seeds] for one in cell.by_round]
-            failed = [r for r, found in enumerate(results, 1) if any(x.is_diverged for x in found)]
+        for run in self.cell.runs:
+            by_round = zip(*(self.results(run, seed) for seed in self.cell.seeds), strict=True)
+            failed = [r for r, found in enumerate(by_round, 1) if any(x.is_diverged for x in found)]
             yield Row(run, "retrain_by_failure", float(min(failed, default=math.nan)))
 
     def request_rows(self) -> Iterator[Row]:
-        """Yield the size of each request, and the base model's accuracy on them minus Retrain's."""
+        """Yield the size of each request, and the base model's accuracy minus Retrain's on them."""
         cell = self.cell
         for q, request in enumerate(self.requests):
             yield Row(cell.reference, "request_examples", float(len(request)), set=name_request(q))
@@ -178,7 +169,7 @@ def name_request(place: int) -> str:
 
 
 def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
-    """Return the accuracies of a round that make up the distance, by seed."""
+    """Return a run's accuracies on all requests so far, retained and test examples, by seed."""
     split, labels = cell.split, cell.labels
     requests = np.concatenate([split.earlier, split.forget])
     found: dict[str, list[float]] = {name: [] for name in TERMS}

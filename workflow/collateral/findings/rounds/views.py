@@ -5,26 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
+from collateral.contract.rows import At
 from collateral.contract.tables import Field, Table
-from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
-from collateral.findings._shared.series import (
-    average_seeds,
-    describe_failures,
-    describe_seeds,
-    find_looks,
-)
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
+from collateral.findings._shared.series import average_seeds, find_looks, plot_cell
 from collateral.findings.checks import red_gates
 from collateral.findings.columns import (
     NEXT_SEED_NOTE,
     Column,
     TableRow,
-    build_grid,
-    build_records,
     build_table,
     number_source,
     rows_by_kind,
@@ -43,6 +38,8 @@ MEASURES = (*BY_SEED, "rounds_gap")
 # Metrics over all seeds; both must be defined to say when to retrain.
 BY_RUN = ("rounds_gap", "rounds_share")
 FIRST = "request-1"
+# Titles of the panels that show Retrain beside the other runs, by metric.
+WITH_RETRAIN = {"request_accuracy": "Request 1 (%)", "rounds_rte": "RTE so far (s)"}
 CAPTION = "{count} requests one after another; the last is {title}. {spread}"
 CONVENTIONS = (
     "In every round a method starts from its own model of the round before, and Retrain is trained "
@@ -86,40 +83,27 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the tables after the last round and by round, if the cell is the last of several."""
     if not (count := count_rounds(cell)):
         return
-    caption = CAPTION.format(count=count, title=cell.title, spread=describe_spread(cell))
-    shown = [
-        *(Column(metric, at=count, sign=metric in BY_SEED) for metric in MEASURES),
-        Column("rounds_share", at=count),
+    caption = fill_caption(CAPTION, cell, count=str(count))
+    last = [
+        *_columns(*MEASURES, "rounds_share", at=count),
         Column(heading="Retrain instead", show=_show_instead),
         Column(heading="Verdict, last round", show=_show_verdict),
     ]
-    groups = rows_with_next_seed(cell)
-    rows = [row for group in groups for row in group]
-    known = [column for column in shown if column.metric]
     conventions = join_sentences(describe_metrics(MEASURES), LAST_CONVENTIONS, NEXT_SEED_NOTE)
-    grid = build_grid("Method", shown, groups)
-    yield Table(
-        "rounds-last",
-        "After the last round",
-        [grid],
-        caption,
-        conventions,
-        build_records(rows, known),
-    )
-    yield _by_round(cell, count, caption)
-
-
-def _by_round(cell: CellTable, count: int, caption: str) -> Table:
-    columns = [Column("request_accuracy", FIRST, heading="Request 1 (%)")]
-    columns += [Column(metric, sign=metric in BY_SEED) for metric in MEASURES]
-    columns += [Column("rounds_rte"), Column("rounds_share")]
+    groups = rows_with_next_seed(cell)
+    yield build_table("rounds-last", "After the last round", last, groups, caption, conventions)
+    columns = _columns(*MEASURES, "rounds_rte", "rounds_share")
+    conventions = join_sentences(CONVENTIONS, describe_metrics(c.metric for c in columns))
+    columns.insert(0, Column("request_accuracy", FIRST, heading="Request 1 (%)"))
     groups = [
         [replace(row, label=f"{row.label}, round {r}", at=r) for r in range(1, count + 1)]
-        for kind in rows_by_kind(cell)
-        for row in kind
+        for row in chain(*rows_by_kind(cell))
     ]
-    conventions = join_sentences(CONVENTIONS, describe_metrics(c.metric for c in columns[1:]))
-    return build_table("rounds", "By round", columns, groups, caption, conventions)
+    yield build_table("rounds", "By round", columns, groups, caption, conventions)
+
+
+def _columns(*metrics: str, at: At = None) -> list[Column]:
+    return [Column(metric, at=at, sign=metric in BY_SEED) for metric in metrics]
 
 
 def count_rounds(cell: CellTable) -> int:
@@ -129,11 +113,10 @@ def count_rounds(cell: CellTable) -> int:
 
 def _show_instead(row: TableRow) -> Field:
     """Return the table entry of the first round in which to retrain, and of the reason."""
-    found = find_instead(row.cell, row.run)
-    sources = [number_source(row.run, metric) for metric in REASONS]
-    if row.run == row.cell.reference or row.is_aside:
+    if row.is_aside:
         return Field(EMPTY)
-    return Field(found, source=sources[0], also=tuple(sources[1:]))
+    first, *others = (number_source(row.run, metric) for metric in REASONS)
+    return Field(find_instead(row.cell, row.run), source=first, also=tuple(others))
 
 
 def _show_verdict(row: TableRow) -> Field:
@@ -171,8 +154,7 @@ def words(cell: CellTable) -> str:
         first = ONE_SEED
     else:
         known = [text for run in cell.runs("method") if (text := _find_reversal(cell, run, count))]
-        first = KNOWN_AGAIN if known else NOT_KNOWN
-        first = first.replace("{runs}", ", ".join(known))
+        first = KNOWN_AGAIN.replace("{runs}", ", ".join(known)) if known else NOT_KNOWN
     found = {cell.labels[run]: find_instead(cell, run) for run in cell.runs("method")}
     parts = [f"{label} from {text}" for label, text in found.items() if text.startswith("round")]
     for text in (NOT_YET, UNKNOWN):
@@ -195,24 +177,20 @@ def _describe_nothing(cell: CellTable, count: int) -> str:
 def _find_reversal(cell: CellTable, run: str, count: int) -> str:
     """Return the text of a method's largest reversal with an interval above zero; or empty."""
     metric, tests = find_metric("reversal"), (count - 1) * len(cell.runs("method"))
-    found = []
-    for r in range(2, count + 1):
-        values = cell.values(run, "reversal", at=r)
-        average, half = mean(values), _half_width(cell, values, r, tests)
-        if average - half > 0:
-            found.append((average, half, r))
-    if not found:
+    by_round = {r: cell.values(run, "reversal", at=r) for r in range(2, count + 1)}
+    found = [(mean(v), _half_width(cell, v, r, tests), r) for r, v in by_round.items()]
+    if not (clear := [one for one in found if one[0] - one[1] > 0]):
         return ""
-    average, half, r = max(found)
+    average, half, r = max(clear)
     low, high = (metric.text(average + sign * half, sign=True) for sign in (-1, 1))
     text = f"{metric.text(average, sign=True)} points [{low}, {high}]"
     return f"{cell.labels[run]} {text} after round {r}"
 
 
 def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int) -> float:
-    """Return half the interval of a reversal.
+    """Return half the width of the 95 % interval of a reversal.
 
-    It is at least the interval of equal seeds of which one differs by one example.
+    It is at least that of seeds that are equal but for one example in one seed.
     """
     sizes = [cell.number(cell.reference, "request_examples", f"request-{q}") for q in range(1, r)]
     n = int(np.count_nonzero(~np.isnan(values)))
@@ -222,44 +200,40 @@ def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int
 
 def plots(cell: CellTable) -> Iterator[Plot]:
     """Yield the plot over rounds."""
-    if not (count := count_rounds(cell)):
+    if not count_rounds(cell):
         return
-    first = _panel(cell, count, "request_accuracy", FIRST, "Request 1 (%)", with_retrain=True)
-    seconds = _panel(cell, count, "rounds_rte", "", "RTE so far (s)", with_retrain=True)
-    gap = _panel(cell, count, "rounds_gap", "", "Distance (points)")
-    floor = [find_metric("rounds_floor").factor * _floor(cell, r) for r in range(1, count + 1)]
-    noise = Series("Noise floor", Look(DARK, dash="dotted"), list(range(1, count + 1)), floor)
-    differences = [_panel(cell, count, m, "", f"{find_metric(m).label} (points)") for m in BY_SEED]
+    first, gap = _panel(cell, "request_accuracy", FIRST), _panel(cell, "rounds_gap")
     panels = [
         replace(first, y=Axis(limits=fit_rates(first)), unit=" %"),
-        *(replace(one, levels=[Level(0.0)], number_format="+.1f") for one in differences),
-        replace(gap, series=[*gap.series, noise] if not math.isnan(sum(floor)) else gap.series),
-        replace(seconds, unit=" s"),
+        *(replace(_panel(cell, m), levels=[Level(0.0)], number_format="+.1f") for m in BY_SEED),
+        replace(gap, series=[*gap.series, *_noise_floor(cell)]),
+        replace(_panel(cell, "rounds_rte"), unit=" s"),
     ]
-    notes = [describe_seeds(cell), *describe_failures(cell)]
-    title = f"{cell.title}: over rounds"
-    yield Plot("rounds", title, PLOT_CAPTION, panels, columns=2, notes=notes, row_height=2.0)
+    yield plot_cell(cell, "rounds", panels, PLOT_CAPTION, "over rounds", columns=2, row_height=2.0)
 
 
-def _floor(cell: CellTable, r: int) -> float:
-    return cell.number(cell.reference, "rounds_floor", at=r)
-
-
-def _panel(
-    cell: CellTable, count: int, metric: str, name: str, title: str, *, with_retrain: bool = False
-) -> Panel:
+def _panel(cell: CellTable, metric: str, subset: str = "") -> Panel:
     """Return a panel with one line per run over the rounds in which the metric is defined."""
-    looks, factor = find_looks(cell), find_metric(metric).factor
-    if with_retrain:
+    looks, shown, count = find_looks(cell), find_metric(metric), count_rounds(cell)
+    if metric in WITH_RETRAIN:
         looks[cell.reference] = RETRAIN
     series = []
     for run, look in looks.items():
-        rounds = [int(r) for r in cell.indices(run, metric, name) if int(r) <= count]
+        rounds = [int(r) for r in cell.indices(run, metric, subset)]
         if metric == "rounds_gap":
-            values = [factor * cell.number(run, metric, name, r) for r in rounds]
+            values = [shown.factor * cell.number(run, metric, at=r) for r in rounds]
             series.append(Series(cell.labels[run], look, rounds, values, run))
         else:
-            by_seed = [factor * cell.values(run, metric, name, r) for r in rounds]
+            by_seed = [shown.factor * cell.values(run, metric, subset, r) for r in rounds]
             series.append(average_seeds(cell, run, rounds, by_seed, look=look))
+    title = WITH_RETRAIN.get(metric, f"{shown.label} (points)")
     x = Axis("Round", is_whole=True, limits=(0.8, count + 0.2))
     return Panel(series, title, x, dodge=0.15, value_name="mean", x_name="round")
+
+
+def _noise_floor(cell: CellTable) -> Iterator[Series]:
+    """Yield the line of the distance's noise floor, if it is defined in every round."""
+    rounds, factor = list(range(1, count_rounds(cell) + 1)), find_metric("rounds_floor").factor
+    floor = [factor * cell.number(cell.reference, "rounds_floor", at=r) for r in rounds]
+    if not math.isnan(sum(floor)):
+        yield Series("Noise floor", Look(DARK, dash="dotted"), rounds, floor)

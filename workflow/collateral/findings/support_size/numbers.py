@@ -61,7 +61,7 @@ def size_rows(run: str, seed: int, sizes: SupportSizes, label: NDArray[np.int64]
 
 
 def bin_rows(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
-    """Yield the accuracy that each bin loses in one ascent step, and the size of `k: auto`."""
+    """Yield the accuracy that each bin loses in one ascent step, and the k of `k: auto`."""
     columns = {
         "drop": sizes.step_drop,
         "bin_low": sizes.step_edges[:-1],

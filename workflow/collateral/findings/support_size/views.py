@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_metrics, fill_caption
+from collateral.findings._shared.captions import describe_metrics, fill_caption, list_seeds
 from collateral.findings._shared.series import (
     average_seeds,
     count_examples,
@@ -24,9 +23,9 @@ from collateral.findings._shared.series import (
 )
 from collateral.findings.columns import (
     Column,
+    Groups,
     TableRow,
-    build_grid,
-    build_records,
+    build_table,
     number_field,
     number_source,
 )
@@ -36,12 +35,13 @@ from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_ra
 from collateral.plots.style import GREY, Look
 from collateral.results.table import CellTable
 
-SIZE_COLUMNS = [
-    *map(Column, ("support_least_similarity", "support_num_classes", "support_epochs")),
-    *map(Column, ("support_accuracy", "support_teacher_ua", "support_top_mass")),
-    *map(Column, ("support_kl_previous", "support_kl_seeds")),
-]
-KL_RETRAIN = Column("support_kl_retrain")
+# Metrics of the table by support size.
+SIZE_METRICS = (
+    *("support_least_similarity", "support_num_classes", "support_epochs"),
+    *("support_accuracy", "support_teacher_ua", "support_top_mass"),
+    *("support_kl_previous", "support_kl_seeds"),
+)
+KL = "support_kl_retrain"
 DIFFERENCE = Metric("Teacher's accuracy − Retrain's UA", "", "points")
 SIZES = "{method}'s teachers by the size k of their support, without Retrain: {title}. {spread}"
 AUTO = (
@@ -106,8 +106,7 @@ class Supports:
     @property
     def floors(self) -> Array:
         """KL between two seeds' teachers by support size, (sizes,); NaN with one seed."""
-        numbers = [self.cell.number(self.run, "support_kl_seeds", at=size) for size in self.sizes]
-        return np.array(numbers)
+        return np.array([self.cell.number(self.run, "support_kl_seeds", at=k) for k in self.sizes])
 
     @property
     def auto(self) -> Array:
@@ -122,12 +121,10 @@ class Supports:
     @property
     def steps(self) -> list[Step]:
         """The steps of gradient ascent, one per seed."""
-        rates = self.cell.values(self.run, "support_step_rate")
-        columns = zip(
-            *(self.bins(name).T for name in ("drop", "bin_low", "bin_count")), strict=True
-        )
-        by_seed = zip(self.cell.seeds, rates, self.auto, columns, strict=True)
-        return [Step(seed, float(rate), int(auto), *column) for seed, rate, auto, column in by_seed]
+        rates = self.cell.values(self.run, "support_step_rate").tolist()
+        bins = [self.bins(name).T for name in ("drop", "bin_low", "bin_count")]
+        by_seed = zip(self.cell.seeds, rates, map(int, self.auto), *bins, strict=True)
+        return [Step(*numbers) for numbers in by_seed]
 
     def _at(self, name: str, indices: Iterable[int | str]) -> Array:
         return np.array([self.cell.values(self.run, f"support_{name}", at=at) for at in indices])
@@ -135,7 +132,7 @@ class Supports:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of gradient ascent in one seed, and the support size that `k: auto` derives."""
+    """One step of gradient ascent in one seed, and the support size that follows for `k: auto`."""
 
     seed: int
     rate: float
@@ -166,7 +163,7 @@ class Step:
 
 
 def find_supports(cell: CellTable) -> Supports | None:
-    """Return the teachers of a cell; None if no support sizes were compared."""
+    """Return the support sizes of a cell's LTD run; None if none were compared."""
     for run in sorted(cell.labels):
         if sizes := cell.indices(run, "support_teacher_ua"):
             return Supports(cell, run, tuple(int(size) for size in sizes))
@@ -187,31 +184,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
         return
     rows = [TableRow(cell, supports.run, str(size), size) for size in supports.sizes]
     fill = partial(fill_caption, cell=cell, method=supports.label)
-    bins = cell.indices(supports.run, "support_drop")
-    yield Table(
-        "support-sizes",
-        "Support size, without Retrain",
-        [build_grid("k", SIZE_COLUMNS, [rows])],
-        fill(SIZES),
-        describe_metrics(column.metric for column in SIZE_COLUMNS),
-        build_records(rows, SIZE_COLUMNS),
-    )
-    yield Table(
-        "support-auto",
-        "k: auto",
-        [_build_auto_grid(supports)],
-        fill(AUTO),
-        records=[_make_step_record(step, bins) for step in supports.steps],
-    )
-    difference = Column(heading=DIFFERENCE.heading, show=_show_difference)
-    yield Table(
-        "support-retrain",
-        "Support size after the fact: this uses Retrain",
-        [build_grid("k", [KL_RETRAIN, difference], [rows, _retrains_line(supports)])],
-        fill(AFTER_THE_FACT),
-        describe_metrics([KL_RETRAIN.metric]),
-        build_records(rows, [KL_RETRAIN]),
-    )
+    title, described = "Support size, without Retrain", describe_metrics(SIZE_METRICS)
+    columns = {"k": [Column(metric) for metric in SIZE_METRICS]}
+    yield build_table("support-sizes", title, columns, [rows], fill(SIZES), described)
+    yield _auto_table(supports, fill(AUTO))
+    columns = {"k": [Column(KL), Column(heading=DIFFERENCE.heading, show=_show_difference)]}
+    groups: Groups = [rows, _kl_line(supports)]
+    title, described = "Support size after the fact: this uses Retrain", describe_metrics([KL])
+    yield build_table("support-retrain", title, columns, groups, fill(AFTER_THE_FACT), described)
 
 
 def _show_difference(row: TableRow) -> Field:
@@ -226,17 +206,17 @@ def _show_difference(row: TableRow) -> Field:
     )
 
 
-def _retrains_line(supports: Supports) -> list[Line]:
+def _kl_line(supports: Supports) -> list[Line]:
     """Return the row of the KL divergence between Retrains of two seeds; no row with one seed."""
     between = Column("support_kl_retrains").field(TableRow(supports.cell, supports.run, ""))
-    known = [] if math.isnan(between.order) else [between]
-    return [Line("two Retrains", [field, Field("")], is_aside=True) for field in known]
+    fields = [between, Field("")]
+    return [] if math.isnan(between.order) else [Line("two Retrains", fields, is_aside=True)]
 
 
-def _build_auto_grid(supports: Supports) -> Grid:
-    """Return the grid of `k: auto` with one row per seed."""
+def _auto_table(supports: Supports, caption: str) -> Table:
+    """Return the table of `k: auto` with one row per seed."""
     bins = supports.cell.indices(supports.run, "support_drop")
-    lines = []
+    lines, records = [], []
     for step in supports.steps:
         numbers = _step_numbers(step, bins)
         fields = [
@@ -246,11 +226,13 @@ def _build_auto_grid(supports: Supports) -> Grid:
             for _, _, metric, value, at in numbers
         ]
         lines.append(Line(str(step.seed), fields))
-    return Grid("Seed", [heading for _, heading, *_ in numbers], [lines])
+        records.append({"seed": step.seed, **{key: value for key, _, _, value, _ in numbers}})
+    grid = Grid("Seed", [heading for _, heading, *_ in numbers], [lines])
+    return Table("support-auto", "k: auto", [grid], caption, records=records)
 
 
 def _step_numbers(step: Step, bins: Sequence[str]) -> list[tuple[str, str, str, float, str | None]]:
-    """Return the numbers of a step: key of the record, heading, metric, value and index."""
+    """Return the numbers of a step: key of the record, heading, metric, value and bin."""
     largest, first = step.largest, bins[-step.num_included]
     drop, count = float(step.drop[largest]), float(step.counts[largest])
     return [
@@ -264,10 +246,6 @@ def _step_numbers(step: Step, bins: Sequence[str]) -> list[tuple[str, str, str, 
     ]
 
 
-def _make_step_record(step: Step, bins: Sequence[str]) -> dict[str, Any]:
-    return {"seed": step.seed, **{key: value for key, _, _, value, _ in _step_numbers(step, bins)}}
-
-
 def words(cell: CellTable) -> str:
     """Return sentences on the size that `k: auto` chooses; empty if no sizes were compared."""
     supports = find_supports(cell)
@@ -275,7 +253,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_auto(supports: Supports) -> str:
-    """Return sentences on the size that `k: auto` chooses, its learning rate and similarity."""
+    """Return sentences on the size of `k: auto`, the step's learning rate and the bins taken."""
     steps = supports.steps
     rates = format_range([step.rate for step in steps], "support_step_rate")
     losses = format_range([float(step.drop[-1]) for step in steps], "support_drop")
@@ -290,26 +268,19 @@ def _describe_auto(supports: Supports) -> str:
     )
     if short := [step.seed for step in steps if step.top_is_short]:
         text += (
-            f" In {_list_seeds(short)} another bin loses more than twice as much as the most "
+            f" In {list_seeds(short)} another bin loses more than twice as much as the most "
             "similar one, which is taken alone, because it always is."
         )
     if weak := [step.seed for step in steps if step.drop[-1] < MIN_DROP]:
-        seeds = _list_seeds(weak)
+        seeds = list_seeds(weak)
         text += f" In {seeds} no rate of the series costs it 5 points; the last was taken."
     return text
 
 
-def _list_seeds(seeds: Sequence[int]) -> str:
-    return f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-
-
 def _describe_one_class(supports: Supports) -> str:
     """Return a sentence on the largest support that has one class only; empty if none has."""
-    alone = [
-        size
-        for size, classes in zip(supports.sizes, supports.values("num_classes"), strict=True)
-        if mean(classes) == 1
-    ]
+    by_size = zip(supports.sizes, supports.values("num_classes"), strict=True)
+    alone = [size for size, counts in by_size if mean(counts) == 1]
     return f" A support of {max(alone)} or fewer is of one class in every seed." if alone else ""
 
 
@@ -363,26 +334,18 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     """Return the panels of lost accuracy and of the number of examples by bin."""
     low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
     drop = find_metric("support_drop").factor * supports.bins("drop")
-    counts = supports.bins("bin_count").mean(axis=1)
-    centres = ((low + high) / 2).mean(axis=1)
-    ends = (float(low.min()), float(high.max()))
-    own = find_look(supports.cell, supports.run)
-    bars = average_seeds(
-        supports.cell,
-        supports.run,
-        centres.tolist(),
-        list(drop),
-        mark="bar",
-        look=Look(LIGHT),
-        label=f"{supports.label}, mean over seeds",
-        details={"examples": [f"{count:.0f}" for count in counts]},
-    )
+    counts, middle = supports.bins("bin_count").mean(axis=1), (low + high) / 2
+    centres, ends = middle.mean(axis=1), (float(low.min()), float(high.max()))
+    cell, run, own = supports.cell, supports.run, find_look(supports.cell, supports.run)
+    details = {"examples": [f"{count:.0f}" for count in counts]}
+    shown = {"label": f"{supports.label}, mean over seeds", "look": Look(LIGHT), "details": details}
+    bars = average_seeds(cell, run, centres.tolist(), list(drop), mark="bar", **shown)
     single = Series(
         f"{supports.label}, single seeds",
         replace(own, marker="o"),
-        ((low + high) / 2).ravel().tolist(),
+        middle.ravel().tolist(),
         drop.ravel().tolist(),
-        run=supports.run,
+        run=run,
         mark="point",
         areas=[12.0] * drop.size,
         details={"examples": [""] * drop.size},
@@ -391,13 +354,19 @@ def _drop_panels(supports: Supports) -> list[Panel]:
         Band(step.least_similarity, float(top), colour=own.colour, opacity=TINT)
         for step, top in zip(supports.steps, high[-1], strict=True)
     ]
-    taken = [replace(taken[0], label="Taken by k: auto"), *taken[1:]]
-    x = Axis("Similarity to the forget set", limits=ends)
-    y = Axis("Accuracy lost by one step\n(points)")
-    upper = Panel([bars, single], x=x, y=y, levels=[Level(0.0)], bands=taken, value_name="loss")
-    upper = replace(upper, number_format="+.1f", unit=" points")
+    taken[0] = replace(taken[0], label="Taken by k: auto")
+    upper = Panel(
+        [bars, single],
+        x=Axis("Similarity to the forget set", limits=ends),
+        y=Axis("Accuracy lost by one step\n(points)"),
+        levels=[Level(0.0)],
+        bands=taken,
+        value_name="loss",
+        number_format="+.1f",
+        unit=" points",
+    )
     # Minimum length of the axis, chosen so that one example in one seed is a visible bar.
-    least = 0.5 / len(supports.cell.seeds)
+    least = 0.5 / len(cell.seeds)
     lower = count_examples(centres, counts.tolist(), ends, least, "Examples")
     return [upper, replace(lower, bands=taken)]
 
@@ -416,16 +385,9 @@ def _size_panel(
     if not np.isnan(own).all():
         text = f"k of the runs: {format_range(own, 'support_auto')}"
         levels.append(Level(mean(own), "x", label=text))
-    teacher = average_seeds(
-        cell,
-        run,
-        supports.sizes,
-        list(find_metric(f"support_{name}").factor * supports.values(name)),
-        label=f"{supports.label}'s teacher",
-        look=find_look(cell, run),
-        noise=noise,
-        sets_scale=True,
-    )
+    values = find_metric(f"support_{name}").factor * supports.values(name)
+    shown = {"label": f"{supports.label}'s teacher", "look": find_look(cell, run), "noise": noise}
+    teacher = average_seeds(cell, run, supports.sizes, list(values), sets_scale=True, **shown)
     return Panel(
         [*others, teacher],
         x=Axis("Support size k", limits=(0.0, 1.03 * max(*supports.sizes, mean(auto)))),

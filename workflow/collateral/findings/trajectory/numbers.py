@@ -76,7 +76,7 @@ class History:
         return {name: values[epoch] for name, values in self.values.items()}
 
     def latest_epoch(self, seconds: float) -> int:
-        """Return the last epoch that ends within a time limit, on average over seeds; or 0."""
+        """Return the last epoch that ends in time, on average over seeds; 0 if there is none."""
         return int(np.count_nonzero(self.seconds[1:].mean(axis=1) <= seconds))
 
 

@@ -77,201 +77,72 @@ class RunPath:
     error: Floats
     damage: Floats
     is_paced: bool  # whether the learning-rate schedule depends on the number of epochs
-    # (gap, epoch) within each budget, by budget in percent of Retrain's cost.
-    _within: dict[int, tuple[float, int]]
+    # Gap and epoch of the latest model within each budget, which is in percent of Retrain's cost.
+    # The epoch is 0 if there is no model yet; a paced run has a model at its last epoch only.
+    within: Mapping[int, tuple[float, int]]
+
+    @staticmethod
+    def read(cell: CellTable, run: str) -> RunPath:
+        """Read the path of a tracked run."""
+        epochs, is_paced = cell.indices(run, GAP), run in cell.plan.paced
+        gap, error, damage = (
+            np.array([cell.number(run, f"{TRACKED}{part}", at=epoch) for epoch in epochs])
+            for part in ("avg_gap", "forgetting_error", "damage")
+        )
+        seconds = np.array([mean(cell.values(run, EPOCH_SECONDS, at=epoch)) for epoch in epochs])
+        within = {}
+        for share in SHARES:
+            epoch = cell.number(run, "budget_epoch", at=share)
+            has_model = epoch == len(epochs) - 1 if is_paced else epoch > 0  # false if it is NaN
+            gap_then = cell.number(run, "budget_gap", at=share)
+            within[share] = (gap_then, int(epoch)) if has_model else (math.nan, 0)
+        return RunPath(run, seconds, gap, error, damage, is_paced, within)
 
     def in_points(self) -> RunPath:
         """Return the path with distances in points instead of rates."""
         parts = {name: POINTS * getattr(self, name) for name in ("gap", "error", "damage")}
         return replace(self, **parts)
 
-    def within(self, share: int) -> tuple[float, int]:
-        """Return the gap of the latest model within a budget, and its epoch, or 0 without a model.
-
-        The budget is in percent of Retrain's cost. A paced run has a model at its last epoch only.
-        """
-        gap, epoch = self._within[share]
-        is_run = epoch == len(self.gap) - 1 if self.is_paced else epoch > 0
-        return (gap, epoch) if is_run else (math.nan, 0)
-
-
-def find_paths(cell: CellTable) -> dict[str, RunPath]:
-    """Return the paths of all tracked runs, methods first."""
-    runs = [*cell.runs("method"), *cell.runs("control")]
-    return {run: _read_path(cell, run) for run in runs if cell.indices(run, f"{TRACKED}avg_gap")}
-
-
-def find_leaders(cell: CellTable) -> dict[int, list[str]]:
-    """Return the ranked methods with the smallest gap within each budget, including ties.
-
-    No method leads if the base model, or a method within a smaller budget, has a smaller gap: with
-    a larger budget one may still stop early, or not start.
-    """
-    ranked = {run: path for run, path in find_paths(cell).items() if is_ranked(cell, path)}
-    idle = least = idle_gap(cell)
-    found = {}
-    for share in SHARES:
-        gaps = {run: path.within(share)[0] for run, path in ranked.items()}
-        known = (gap for gap in (least, *gaps.values()) if not math.isnan(gap))
-        least = min(known, default=math.nan)
-        found[share] = [run for run, gap in gaps.items() if gap == least < idle]
-    return found
-
-
-def idle_gap(cell: CellTable) -> float:
-    """Return the average gap of the base model, from which every run starts."""
-    return next((float(path.gap[0]) for path in find_paths(cell).values()), math.nan)
-
-
-def is_ranked(cell: CellTable, path: RunPath) -> bool:
-    """Tell whether a run is ranked: a method that is not paced, and that failed in no seed."""
-    is_sound = cell.kinds[path.run] == "method" and not cell.failure_summary(path.run)
-    return is_sound and not path.is_paced
-
-
-def _read_path(cell: CellTable, run: str) -> RunPath:
-    epochs = cell.indices(run, f"{TRACKED}avg_gap")
-    parts = ("avg_gap", "forgetting_error", "damage")
-    gap, error, damage = (
-        np.array([cell.number(run, f"{TRACKED}{part}", at=epoch) for epoch in epochs])
-        for part in parts
-    )
-    seconds = np.array([mean(cell.values(run, EPOCH_SECONDS, at=epoch)) for epoch in epochs])
-    within = {share: _within(cell, run, share) for share in SHARES}
-    return RunPath(run, seconds, gap, error, damage, run in cell.plan.paced, within)
-
-
-def _within(cell: CellTable, run: str, share: int) -> tuple[float, int]:
-    epoch = cell.number(run, "budget_epoch", at=share)
-    return cell.number(run, "budget_gap", at=share), 0 if math.isnan(epoch) else int(epoch)
-
-
-def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of gaps within budgets, if runs are tracked."""
-    if not (found := find_paths(cell)):
-        return
-    best = find_leaders(cell)
-    methods, controls = (
-        [_make_line(row, found[row.run], best) for row in rows if row.run in found]
-        for rows in rows_by_kind(cell, ("method", "control"))
-    )
-    groups = [group for group in (methods, [*controls, _idle_line(cell)]) if group]
-    headings = [*(f"{share} %" for share in SHARES), "At its end"]
-    seeds = f"Means over n = {len(cell.seeds)} seeds." if len(cell.seeds) > 1 else "One seed."
-    cost = find_metric("rte").text(mean(cell.values(cell.reference, "rte")))
-    caption = CAPTION.format(cost=cost, title=cell.title, seeds=seeds)
-    yield Table(
-        "trajectory",
-        "Within a budget",
-        [Grid("Method", headings, groups)],
-        join_sentences(caption, different_devices(cell)),
-        join_sentences(CONVENTIONS, PACED if any(path.is_paced for path in found.values()) else ""),
-        [_make_record(cell, run, share) for run in (*found, ORIGINAL) for share in SHARES],
-    )
-
-
-def _make_line(row: TableRow, path: RunPath, best: dict[int, list[str]]) -> Line:
-    """Return the row of a tracked run: its gap within each budget, and at the end."""
-    fields = [_show_gap(path, share, path.run in best[share]) for share in SHARES]
-    label = f"{row.label}*" if path.is_paced else row.label
-    return Line(label, [*fields, _show_end(row.cell, path)], row.note, row.is_aside)
-
-
-def _show_gap(path: RunPath, share: int, is_best: bool) -> Field:
-    gap, epoch = path.within(share)
-    if not epoch:
-        return Field(EMPTY)
-    return Field(
-        f"{find_metric('budget_gap').text(gap)} ({epoch})",
-        gap,
-        is_best=is_best,
-        source=number_source(path.run, "budget_gap", at=share),
-        also=(number_source(path.run, "budget_epoch", at=share),),
-    )
-
-
-def _show_end(cell: CellTable, path: RunPath) -> Field:
-    """Return the gap of the whole run, with its share of Retrain's cost on the same device."""
-    gap, devices = find_metric("avg_gap").text(path.gap[-1]), list_devices(cell)
-    source = number_source(path.run, GAP, at=len(path.gap) - 1)
-    if devices.get(path.run) != devices.get(cell.reference):
-        return Field(gap, path.gap[-1], source=source)
-    share = path.seconds[-1] / mean(cell.values(cell.reference, "rte"))
-    text = f"{gap} at {find_metric('rte_share').text(share)} %"
-    return Field(text, path.gap[-1], source=source)
-
-
-def _idle_line(cell: CellTable) -> Line:
-    """Return the row of the base model, which costs no time."""
-    gap, first = idle_gap(cell), next(iter(find_paths(cell)))
-    text, free = find_metric("avg_gap").text(gap), find_metric("rte_share").text(0.0)
-    field = Field(text, gap, source=number_source(first, GAP, at=0))
-    end = replace(field, value=f"{text} at {free} %")
-    return Line(IDLE, [*(field for _ in SHARES), end], is_aside=True)
-
-
-def _make_record(cell: CellTable, run: str, share: int) -> dict[str, Any]:
-    """Return a tracked run's unrounded numbers within one budget, or the base model's."""
-    path = find_paths(cell).get(run)
-    gap, epoch = path.within(share) if path else (idle_gap(cell), 0)
-    return {
-        "run": run,
-        "label": cell.labels[run] if path else IDLE,
-        "kind": cell.kinds[run] if path else "control",
-        "percent": share,
-        "avg_gap": gap,
-        "epoch": epoch if epoch or not path else math.nan,
-        "seconds": (path.seconds[epoch] if epoch else math.nan) if path else 0.0,
-        "n": len(cell.seeds),
-        "is_paced": bool(path and path.is_paced),
-        "status": (path and cell.failure_summary(run)) or "ok",
-        "best": run in find_leaders(cell)[share],
-    }
-
-
-def words(cell: CellTable) -> str:
-    """Return a sentence naming the leader within each budget; empty without tracked runs."""
-    found, best = find_paths(cell), find_leaders(cell)
-    if not found:
-        return ""
-    shares = [share for share in SHARES if best[share]]
-    if not shares:
-        return _explain_no_leader(cell)
-    parts: list[str] = []
-    last: list[str] = []
-    for share in shares:
-        names = " and ".join(cell.labels[run] for run in best[share])
-        gap = find_metric("budget_gap").text(found[best[share][0]].within(share)[0])
-        again = "still " if best[share] == last else ""
-        parts.append(f"within {share} % {again}{names} ({gap} points)")
-        last = best[share]
-    claim = "One seed, so no claim: nearest" if len(cell.seeds) == 1 else "Nearest"
-    text = f"{claim} to Retrain, by the average gap and for a share of its cost, is "
-    return f"{text}{', '.join(parts)}.{_describe_rest(cell, len(shares) < len(SHARES))}"
-
-
-def _explain_no_leader(cell: CellTable) -> str:
-    """Return why no method leads: none is in time, or none is nearer than the base model."""
-    within = f"within {SHARES[-1]} % of Retrain's cost"
-    ranked = [path for path in find_paths(cell).values() if is_ranked(cell, path)]
-    if not any(path.within(share)[1] for path in ranked for share in SHARES):
-        return f"No ranked method has a model {within}."
-    gap = find_metric("avg_gap").text(idle_gap(cell))
-    return f"No ranked method is nearer to Retrain {within} than doing nothing ({gap} points)."
-
-
-def _describe_rest(cell: CellTable, is_share_unnamed: bool) -> str:
-    """Return a sentence on the gap of the base model, and one on budgets without a leader."""
-    unnamed = " A larger share that is not named brings no method nearer." * is_share_unnamed
-    return f"{unnamed} Doing nothing has {find_metric('avg_gap').text(idle_gap(cell))} points."
-
 
 @dataclass(frozen=True)
-class DrawnPaths:
-    """The paths to draw, in points, by run."""
+class Paths:
+    """The paths of a cell's tracked runs, methods first."""
 
     cell: CellTable
     by_run: Mapping[str, RunPath]
+
+    @staticmethod
+    def read(cell: CellTable) -> Paths:
+        """Read the paths of all tracked runs."""
+        runs = [*cell.runs("method"), *cell.runs("control")]
+        return Paths(cell, {run: RunPath.read(cell, run) for run in runs if cell.indices(run, GAP)})
+
+    @property
+    def idle_gap(self) -> float:
+        """Average gap of the base model, from which every run starts."""
+        return next((float(path.gap[0]) for path in self.by_run.values()), math.nan)
+
+    @property
+    def ranked(self) -> list[RunPath]:
+        """Paths of the ranked methods: not paced (see `RunPath`), and no seed failed."""
+        methods = [run for run in self.by_run if self.cell.kinds[run] == "method"]
+        sound = [self.by_run[run] for run in methods if not self.cell.failure_summary(run)]
+        return [path for path in sound if not path.is_paced]
+
+    @cached_property
+    def leaders(self) -> dict[int, list[str]]:
+        """The ranked methods with the smallest gap within each budget, including ties.
+
+        No method leads if the base model, or a method within a smaller budget, has a smaller gap:
+        with a larger budget one may still stop early, or not start.
+        """
+        least, found = self.idle_gap, {}
+        for share in SHARES:
+            gaps = {path.run: path.within[share][0] for path in self.ranked}
+            known = (gap for gap in (least, *gaps.values()) if not math.isnan(gap))
+            least = min(known, default=math.nan)
+            found[share] = [run for run, gap in gaps.items() if gap == least < self.idle_gap]
+        return found
 
     @cached_property
     def far_runs(self) -> list[str]:
@@ -287,7 +158,7 @@ class DrawnPaths:
         return not path.gap[-1] <= max(FAR_FROM_MEDIAN * usual, FAR_FROM_BASE * path.gap[0])
 
     def limits(self, part: str, *least: float) -> Limits:
-        """Return axis limits that include all epochs of all runs but the far ones, and the base."""
+        """Return axis limits that include the base model and all epochs of the runs not far."""
         parts = {run: getattr(path, part) for run, path in self.by_run.items()}
         whole = [values for run, values in parts.items() if run not in self.far_runs]
         shown = np.concatenate([*whole, *(values[:1] for values in parts.values()), least])
@@ -299,12 +170,120 @@ class DrawnPaths:
         return float(np.nanmean([getattr(path, part)[0] for path in self.by_run.values()]))
 
 
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of gaps within budgets, if runs are tracked."""
+    paths = Paths.read(cell)
+    if not paths.by_run:
+        return
+    methods, controls = (
+        [_make_line(row, paths) for row in rows if row.run in paths.by_run]
+        for rows in rows_by_kind(cell, ("method", "control"))
+    )
+    groups = [group for group in (methods, [*controls, _idle_line(paths)]) if group]
+    headings = [*(f"{share} %" for share in SHARES), "At its end"]
+    seeds = f"Means over n = {len(cell.seeds)} seeds." if len(cell.seeds) > 1 else "One seed."
+    cost = find_metric("rte").text(mean(cell.values(cell.reference, "rte")))
+    caption = CAPTION.format(cost=cost, title=cell.title, seeds=seeds)
+    is_paced = any(path.is_paced for path in paths.by_run.values())
+    yield Table(
+        "trajectory",
+        "Within a budget",
+        [Grid("Method", headings, groups)],
+        join_sentences(caption, different_devices(cell)),
+        join_sentences(CONVENTIONS, PACED if is_paced else ""),
+        [_make_record(paths, run, share) for run in (*paths.by_run, ORIGINAL) for share in SHARES],
+    )
+
+
+def _make_line(row: TableRow, paths: Paths) -> Line:
+    """Return the row of a tracked run: its gap within each budget, and at the end."""
+    path = paths.by_run[row.run]
+    fields = [_show_gap(path, share, path.run in paths.leaders[share]) for share in SHARES]
+    label = f"{row.label}*" if path.is_paced else row.label
+    return Line(label, [*fields, _show_end(row.cell, path)], row.note, row.is_aside)
+
+
+def _show_gap(path: RunPath, share: int, is_best: bool) -> Field:
+    gap, epoch = path.within[share]
+    if not epoch:
+        return Field(EMPTY)
+    text = f"{find_metric('budget_gap').text(gap)} ({epoch})"
+    of_gap, of_epoch = (number_source(path.run, f"budget_{x}", at=share) for x in ("gap", "epoch"))
+    return Field(text, gap, is_best=is_best, source=of_gap, also=(of_epoch,))
+
+
+def _show_end(cell: CellTable, path: RunPath) -> Field:
+    """Return the gap of the whole run, with its share of Retrain's cost on the same device."""
+    text, devices = find_metric("avg_gap").text(path.gap[-1]), list_devices(cell)
+    if devices.get(path.run) == devices.get(cell.reference):
+        share = path.seconds[-1] / mean(cell.values(cell.reference, "rte"))
+        text = f"{text} at {find_metric('rte_share').text(share)} %"
+    return Field(text, path.gap[-1], source=number_source(path.run, GAP, at=len(path.gap) - 1))
+
+
+def _idle_line(paths: Paths) -> Line:
+    """Return the row of the base model, which costs no time."""
+    gap, first = paths.idle_gap, next(iter(paths.by_run))
+    text, free = find_metric("avg_gap").text(gap), find_metric("rte_share").text(0.0)
+    field = Field(text, gap, source=number_source(first, GAP, at=0))
+    end = replace(field, value=f"{text} at {free} %")
+    return Line(IDLE, [*(field for _ in SHARES), end], is_aside=True)
+
+
+def _make_record(paths: Paths, run: str, share: int) -> dict[str, Any]:
+    """Return a tracked run's unrounded numbers within one budget, or the base model's."""
+    cell, path = paths.cell, paths.by_run.get(run)
+    gap, epoch = path.within[share] if path else (paths.idle_gap, 0)
+    return {
+        "run": run,
+        "label": cell.labels[run] if path else IDLE,
+        "kind": cell.kinds[run] if path else "control",
+        "percent": share,
+        "avg_gap": gap,
+        "epoch": epoch if epoch or not path else math.nan,
+        "seconds": (path.seconds[epoch] if epoch else math.nan) if path else 0.0,
+        "n": len(cell.seeds),
+        "is_paced": bool(path and path.is_paced),
+        "status": (path and cell.failure_summary(run)) or "ok",
+        "best": run in paths.leaders[share],
+    }
+
+
+def words(cell: CellTable) -> str:
+    """Return a sentence naming the leader within each budget; empty without tracked runs."""
+    paths = Paths.read(cell)
+    if not paths.by_run:
+        return ""
+    idle = f"{find_metric('avg_gap').text(paths.idle_gap)} points"
+    best = {share: runs for share, runs in paths.leaders.items() if runs}
+    if not best:
+        within = f"within {SHARES[-1]} % of Retrain's cost"
+        if not any(epoch for path in paths.ranked for _, epoch in path.within.values()):
+            return f"No ranked method has a model {within}."
+        return f"No ranked method is nearer to Retrain {within} than doing nothing ({idle})."
+    parts: list[str] = []
+    last: list[str] = []
+    for share, runs in best.items():
+        names = " and ".join(cell.labels[run] for run in runs)
+        gap = find_metric("budget_gap").text(paths.by_run[runs[0]].within[share][0])
+        parts.append(f"within {share} % {'still ' * (runs == last)}{names} ({gap} points)")
+        last = runs
+    claim = "One seed, so no claim: nearest" if len(cell.seeds) == 1 else "Nearest"
+    return join_sentences(
+        f"{claim} to Retrain, by the average gap and for a share of its cost, is "
+        f"{', '.join(parts)}.",
+        "A larger share that is not named brings no method nearer."
+        if len(best) < len(SHARES)
+        else "",
+        f"Doing nothing has {idle}.",
+    )
+
+
 def plots(cell: CellTable) -> Iterator[Plot]:
     """Yield the plot of the tracked runs' paths."""
-    drawn = find_looks(cell)
-    found = {run: path.in_points() for run, path in find_paths(cell).items() if run in drawn}
-    if found:
-        paths = DrawnPaths(cell, found)
+    found, drawn = Paths.read(cell).by_run, find_looks(cell)
+    paths = Paths(cell, {run: path.in_points() for run, path in found.items() if run in drawn})
+    if paths.by_run:
         notes = [_describe_paths(paths), *describe_failures(cell)]
         panels = [_error_panel(paths), _cost_panel(paths)]
         title = f"{cell.title}: towards Retrain"
@@ -312,7 +291,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         yield replace(plot, names_are_legend=True)
 
 
-def _error_panel(paths: DrawnPaths) -> Panel:
+def _error_panel(paths: Paths) -> Panel:
     """Return the panel of damage against forgetting error, with Retrain at the origin."""
     noise = POINTS * noise_floor_by_sd(paths.cell, "damage", DAMAGED)
     start = paths.start("error"), paths.start("damage")
@@ -338,7 +317,7 @@ def _mark(label: str, marker: str, x: float, y: float, area: float, **more: Any)
     return Series(label, look, [x], [y], mark="point", areas=[area], names=[label], **more)
 
 
-def _cost_panel(paths: DrawnPaths) -> Panel:
+def _cost_panel(paths: Paths) -> Panel:
     """Return the panel of the average gap over seconds, with lines at shares of Retrain's time."""
     cell, cost = paths.cell, mean(paths.cell.values(paths.cell.reference, "rte"))
     moved = {run: path for run, path in paths.by_run.items() if len(path.gap) > 1}
@@ -366,14 +345,13 @@ def _cost_panel(paths: DrawnPaths) -> Panel:
     )
 
 
-def _path(paths: DrawnPaths, run: str, x: str, y: str, first: int = 0) -> Iterator[Series]:
+def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Series]:
     """Yield a run's line, and one dot per epoch; the last dot is large and has the run's name."""
-    path, look = paths.by_run[run], find_looks(paths.cell)[run]
+    cell, path, look = paths.cell, paths.by_run[run], find_looks(paths.cell)[run]
     across, up = getattr(path, x)[first:].tolist(), getattr(path, y)[first:].tolist()
-    label, is_near = paths.cell.labels[run], run not in paths.far_runs
+    label, is_near, count = cell.labels[run], run not in paths.far_runs, len(across)
     line = replace(look, marker="", dash="dashed" if path.is_paced else "solid", is_control=True)
     yield Series(label, line, across, up, run=run, sets_scale=is_near)
-    cell, count = paths.cell, len(across)
     by_sd = noise_floor_by_sd(cell, "damage", DAMAGED)
     noise = noise_floor(cell, "avg_gap") if y == "gap" else by_sd
     yield Series(
@@ -383,7 +361,7 @@ def _path(paths: DrawnPaths, run: str, x: str, y: str, first: int = 0) -> Iterat
         up,
         run=run,
         mark="point",
-        n=[len(paths.cell.seeds)] * count,
+        n=[len(cell.seeds)] * count,
         noise=[POINTS * noise] * count,
         details=_details(path, first),
         areas=[*[AREA] * (count - 1), LAST_AREA],
@@ -393,28 +371,29 @@ def _path(paths: DrawnPaths, run: str, x: str, y: str, first: int = 0) -> Iterat
 
 
 def _details(path: RunPath, first: int) -> Mapping[str, Sequence[str]]:
-    def texts(values: Floats, form: str, unit: str) -> list[str]:
-        return [format_number(value, form, unit) for value in values[first:]]
-
+    """Return the texts of the tooltips, from the epoch `first` on."""
+    distances = {"forgetting error": path.error, "damage": path.damage, "average gap": path.gap}
     return {
         "epoch": [str(epoch) for epoch in range(first, len(path.gap))],
-        "time": texts(path.seconds, ".3g", " s"),
-        "forgetting error": texts(path.error, ".1f", " points"),
-        "damage": texts(path.damage, ".1f", " points"),
-        "average gap": texts(path.gap, ".1f", " points"),
+        "time": [format_number(value, ".3g", " s") for value in path.seconds[first:]],
+        **{
+            name: [format_number(value, ".1f", " points") for value in values[first:]]
+            for name, values in distances.items()
+        },
     }
 
 
-def _describe_paths(paths: DrawnPaths) -> str:
+def _describe_paths(paths: Paths) -> str:
     """Return sentences on how to read the plot, and on runs that end outside it."""
     labels = paths.cell.labels
     dashed = [labels[run] for run, path in paths.by_run.items() if path.is_paced]
-    ends = [f"{labels[run]} ({_describe_end(paths.by_run[run])})" for run in paths.far_runs]
-    notes = ["Ring: the base model. Cross: Retrain. One dot per epoch; means over seeds."]
-    notes += [f"Dashed: an epoch is no shorter run ({', '.join(dashed)})."] if dashed else []
-    notes += [f"At the edge, as they end beyond: {', '.join(ends)}."] if ends else []
-    return " ".join(notes)
-
-
-def _describe_end(path: RunPath) -> str:
-    return "undefined" if np.isnan(path.gap[-1]) else f"a gap of {path.gap[-1]:.0f} points"
+    ends = {labels[run]: paths.by_run[run].gap[-1] for run in paths.far_runs}
+    texts = [
+        f"{label} ({'undefined' if np.isnan(gap) else f'a gap of {gap:.0f} points'})"
+        for label, gap in ends.items()
+    ]
+    return join_sentences(
+        "Ring: the base model. Cross: Retrain. One dot per epoch; means over seeds.",
+        f"Dashed: an epoch is no shorter run ({', '.join(dashed)})." if dashed else "",
+        f"At the edge, as they end beyond: {', '.join(texts)}." if texts else "",
+    )

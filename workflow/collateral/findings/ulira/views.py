@@ -1,7 +1,7 @@
 """Table, plot and sentences of U-LiRA on forgotten, near and far examples."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Line, Table
+from collateral.contract.tables import Field, Table
 from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings._shared.series import bin_edges, count_examples, find_look
 from collateral.findings.columns import Column, TableRow, build_grid, run_row
@@ -25,8 +25,6 @@ PARTS: dict[tuple[str, At], str] = {
     ("retain", NEAR): "Near",
     ("retain", FAR): "Far",
 }
-BEFORE = "Before unlearning"
-BEFORE_METRICS = {"ulira_auc": "lira_auc", "ulira_tpr": "lira_tpr"}
 RATE = "TPR: share of seen examples that are detected at an FPR of 1 %, over all models."
 COVERAGE = (
     "Attacked models share their fitted Gaussians, so 95 % intervals are too narrow: in a "
@@ -62,16 +60,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
     rows = [run_row(cell, run) for run in find_exposed(cell)]
     if not rows:
         return
-    columns = list(_make_columns(cell))
-    reference = TableRow(cell, cell.reference, BEFORE, is_aside=True)
-    before = Line(BEFORE, [_show_before(column, reference) for column in columns], is_aside=True)
-    records = list(_make_records(reference, [*BEFORE_METRICS.values()]))
+    before = TableRow(cell, cell.reference, "Before unlearning", is_aside=True)
+    records = list(_make_records(before, ("lira_auc", "lira_tpr")))
     for row in rows:
-        records += _make_records(row, [*BEFORE_METRICS, "exposure_change"])
+        records += _make_records(row, ("ulira_auc", "ulira_tpr", "exposure_change"))
     yield Table(
         "exposure",
         "Exposure to membership attacks",
-        [build_grid("Method", columns, [rows, [before]])],
+        [build_grid("Method", list(_make_columns(cell)), [rows, [before]])],
         fill_caption(CAPTION, cell, models=count_models(cell), coverage=COVERAGE),
         join_sentences(CONVENTIONS, RATE if _has_rate(cell) else ""),
         records,
@@ -104,25 +100,20 @@ def _make_columns(cell: CellTable) -> Iterator[Column]:
     for (name, at), part in PARTS.items():
         count = cell.number(cell.reference, "exposure_count", name, at)
         size = find_metric("exposure_count").text(count)
-        yield Column("ulira_auc", name, at, f"{part} ({size})", ends="")
+        yield Column("ulira_auc", name, at, f"{part} ({size})", "", "lira_auc", ends="")
         if name == "retain":
             change = Column("exposure_change", name, at, f"{part}, change", ends="", sign=True)
             yield replace(change, show=partial(_show_change, change))
         elif _has_rate(cell):
-            yield Column("ulira_tpr", name, at, f"{part}, TPR (%)", ends="")
+            yield Column("ulira_tpr", name, at, f"{part}, TPR (%)", "", "lira_tpr", ends="")
 
 
 def _show_change(column: Column, row: TableRow) -> Field:
     """Return the table entry of a change; with † if its interval includes zero or is undefined."""
+    if row.run == row.cell.reference:
+        return Field("")
     low, high = column.interval(row)
     return replace(column.field(row), is_chance=not (low > 0 or high < 0))
-
-
-def _show_before(column: Column, reference: TableRow) -> Field:
-    """Return the value before unlearning; empty in the columns of changes."""
-    if column.metric not in BEFORE_METRICS:
-        return Field("")
-    return replace(column, metric=BEFORE_METRICS[column.metric]).field(reference)
 
 
 def _has_rate(cell: CellTable) -> bool:
@@ -130,7 +121,7 @@ def _has_rate(cell: CellTable) -> bool:
     return math.isfinite(cell.number(cell.reference, "lira_tpr", "forget"))
 
 
-def _make_records(row: TableRow, metrics: list[str]) -> Iterator[dict[str, Any]]:
+def _make_records(row: TableRow, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield one record per metric, subset and part of the subset, including bins."""
     for metric in metrics:
         for name in ("forget", "retain"):

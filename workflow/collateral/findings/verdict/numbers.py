@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import TRACKED, Row
 from collateral.contract.verdicts import MARGIN_KEYS, MEASURES, TESTS, look_levels
 from collateral.findings.gap import FORGETTING
+from collateral.findings.inputs import CellResults, Result
 from collateral.findings.verdict import BROKEN, DAMAGED, UNDECIDED
 from collateral.findings.verdict.rule import (
     LEAST_SHARE,
@@ -25,9 +25,6 @@ from collateral.findings.verdict.rule import (
 )
 from collateral.metrics.statistics import average_gap, mean_of_defined
 from collateral.results.layout import ORIGINAL, RETRAIN
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
@@ -157,7 +154,7 @@ class AgainstRetrain:
         return Samples(rates, self.retrained, self.base_ua, self.steps, self.stated)
 
     def is_collapsed(self, run: str) -> bool:
-        """Tell whether a seed diverged or collapsed, or TA is below half of Retrain's."""
+        """Tell whether a seed diverged or collapsed, or mean TA is below half of Retrain's."""
         ta, retrained = (mean_of_defined(self.values(r, "ta")) for r in (run, RETRAIN))
         is_broken = any(result.record["status"] in BROKEN for result in self.results(run))
         return is_broken or ta < LEAST_SHARE * retrained

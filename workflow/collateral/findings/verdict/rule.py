@@ -33,6 +33,8 @@ UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
 # Index of the last test: a method's UA against the midpoint of the base model's UA and Retrain's.
 # Every other test compares one measure of the method with Retrain's.
 MIDPOINT = TESTS.index("midpoint")
+# Masks of the tests; damage is not a rate, and the midpoint test is one-sided.
+IS_DAMAGE, IS_MIDPOINT = (np.arange(len(TESTS)) == test for test in (DAMAGE, MIDPOINT))
 # 80 % quantile of the normal distribution: the proposed number of seeds has power 80 %.
 POWER_80 = 0.8416
 LEAST_SHARE = 0.5  # a method with TA below this fraction of Retrain's TA has collapsed
@@ -41,7 +43,11 @@ MOST_SEEDS = 100  # maximum number of seeds that is proposed
 
 @dataclass(frozen=True)
 class Samples:
-    """Rates by seed: UA, MIA, errors near, far and on far test examples, near minus far error."""
+    """Rates of all methods, of Retrain and of the base model, by seed.
+
+    The measures are UA, MIA, the errors on near retained, far retained and far test examples, and
+    the damage: the error on near minus that on far retained examples.
+    """
 
     runs: Floats  # (..., methods, measures, seeds); NaN where undefined
     retrained: Floats  # (..., measures, seeds)
@@ -78,7 +84,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Tested:
-    """Results of the tests, arrays (..., methods, tests); only equivalence has no midpoint test."""
+    """Results of the tests as arrays (..., methods, tests); equivalence has no midpoint test."""
 
     mean: Floats  # mean difference from Retrain
     # Ends of the confidence interval, at the level that Holm's method gives to the test.
@@ -111,16 +117,8 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
     mean = moments(runs)[0] - moments(reference)[0]
     low, high = _interval(mean, contrast, levels, p < levels, _slopes(runs, reference, samples))
     plain = _plain_contrast(samples)
-    equivalence_low, equivalence_high = plain.interval(2 * level)
-    return Tested(
-        mean,
-        low,
-        high,
-        adjusted,
-        equivalence_low,
-        equivalence_high,
-        _equivalence_p(samples, plain),
-    )
+    equivalence = (*plain.interval(2 * level), _equivalence_p(samples, plain))
+    return Tested(mean, low, high, adjusted, *equivalence)
 
 
 def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
@@ -156,22 +154,19 @@ def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
 
 
 def _scaled(rates: Floats) -> Floats:
-    is_damage = np.arange(rates.shape[-2])[:, None] == DAMAGE
-    return np.where(is_damage, rates, angle(rates))
+    return np.where(IS_DAMAGE[:, None], rates, angle(rates))
 
 
 def _scaled_steps(runs: Floats, reference: Floats, steps: Floats) -> Floats:
     """Return the change of each scaled measure by one example, at the mean rate of both samples."""
     rate = (moments(runs)[0] + moments(reference)[0]) / 2
     steps = np.append(steps, steps[UA])
-    is_damage = np.arange(len(steps)) == DAMAGE
-    return np.where(is_damage, steps, angle_step(rate, steps))
+    return np.where(IS_DAMAGE, steps, angle_step(rate, steps))
 
 
 def _p_values(contrast: Contrast) -> Floats:
-    """Return two-sided p-values of all measures and the one-sided p-value of the midpoint."""
-    is_midpoint = np.arange(contrast.mean.shape[-1]) == MIDPOINT
-    return np.where(is_midpoint, contrast.p_above, contrast.p)
+    """Return two-sided p-values of all measures and the one-sided one of the midpoint test."""
+    return np.where(IS_MIDPOINT, contrast.p_above, contrast.p)
 
 
 def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
@@ -180,8 +175,7 @@ def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
     secant = np.sinc((first - second) / np.pi) * np.sin(first + second)
     steps = np.append(samples.steps, samples.steps[UA])
     smallest = steps / _scaled_steps(runs, reference, samples.steps)
-    is_damage = np.arange(secant.shape[-1]) == DAMAGE
-    return np.where(is_damage, 1.0, np.fmax(secant, smallest))
+    return np.where(IS_DAMAGE, 1.0, np.fmax(secant, smallest))
 
 
 def _interval(
@@ -243,9 +237,13 @@ def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
 
 def is_equivalent(tested: Tested, level: float) -> Flags:
     """Tell which methods are equivalent to Retrain on every measure that is defined."""
-    p = tested.equivalence_p
-    is_tested = ~np.isnan(p[..., (UA, DAMAGE)]).any(axis=-1)
-    return np.asarray(((p < level) | np.isnan(p)).all(axis=-1) & is_tested)
+    return _pass_all(tested.equivalence_p < level, np.isnan(tested.equivalence_p))
+
+
+def _pass_all(passes: Flags, is_undefined: Flags) -> Flags:
+    """Tell which methods pass on every defined measure, if UA and damage are defined."""
+    is_tested = ~is_undefined[..., (UA, DAMAGE)].any(axis=-1)
+    return np.asarray((passes | is_undefined).all(axis=-1) & is_tested)
 
 
 def find_far_loss(samples: Samples, tested: Tested) -> Flags:
@@ -278,7 +276,7 @@ def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
 
 
 def _with_seeds(contrast: Contrast, num_seeds: int, count: int) -> Contrast:
-    """Return the contrast to expect with `count` seeds of the same means and deviations."""
+    """Return the contrast expected with `count` seeds, if means and deviations do not change."""
     error = contrast.error * np.sqrt(num_seeds / count)
     return Contrast(contrast.mean, error, contrast.freedom * (count - 1) / (num_seeds - 1))
 
@@ -291,7 +289,4 @@ def _is_equivalent_with(samples: Samples, plain: Contrast, count: int, level: fl
     by_mover = mover_limit(away, spread, count - 1, level / 2) < 0
     stated = tost_p(away, samples.stated) < level
     passes = np.where(np.isnan(samples.stated), by_example | by_mover, stated)
-    # Undefined measures are ignored, except UA and damage, which must be defined.
-    is_undefined = np.isnan(plain.mean[..., : len(MEASURES)])
-    is_tested = ~is_undefined[..., (UA, DAMAGE)].any(axis=-1)
-    return np.asarray((passes | is_undefined).all(axis=-1) & is_tested)
+    return _pass_all(passes, np.isnan(plain.mean[..., : len(MEASURES)]))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from collateral.contract.verdicts import MEASURES
+from collateral.findings._shared.captions import count_seeds
 from collateral.findings.checks import red_gates
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
@@ -68,8 +69,7 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
             is_of_base = verdict == HURT_FAR and all(
                 _is_loss_of_base(cell, run, at) for at in _find_far_losses(cell, run)
             )
-            count = len(cell.seeds)
-            note = f" ({count} seed{'s' * (count != 1)})" if verdict == UNDECIDED else ""
+            note = f" ({count_seeds(len(cell.seeds))})" if verdict == UNDECIDED else ""
             title = f"{verdict}{' (the base model too)' if is_of_base else note}"
             sentence = _name_look(cell, run) + SENTENCES[verdict](cell, run)
             yield MethodVerdict(run, cell.labels[run], verdict, title, sentence, is_of_base)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from collateral.contract.rows import Row
 from collateral.findings.inputs import CellResults
-from collateral.metrics.divergence import class_means, rf_js
+from collateral.metrics.divergence import mean_probabilities, rf_js
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import is_sweep
 
@@ -15,11 +15,11 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     forget, labels = cell.split.forget, cell.labels
     count = len(labels.class_names)
     unseen = {
-        seed: class_means(cell.reference_result(seed).test.logits, labels.test, count)
+        seed: mean_probabilities(cell.reference_result(seed).test.logits, labels.test, count)
         for seed in cell.seeds
     }
     for result in cell.all_results():
-        forgotten = class_means(result.train.logits[forget], labels.train[forget], count)
+        forgotten = mean_probabilities(result.train.logits[forget], labels.train[forget], count)
         value = math.nan if result.is_diverged else rf_js(forgotten, unseen[result.seed])
         yield Row(result.run, "rf_js", value, result.seed)
     yield Row(cell.reference, "estimated_ua", estimate_ua(cell))

@@ -7,13 +7,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.params import StudentParams
-from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.methods._shared.training import start_with_warm_pass
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Function from augmented images of b forget examples and their indices in the forget set, (b,), to
-# their soft labels, (b, C).
+# Function from b augmented forget images and their indices (b,) to their soft labels (b, C).
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -57,6 +56,12 @@ def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
     """
     hard = F.one_hot(task.retain.labels, task.num_classes).to(soft.dtype)
     return torch.cat([params.beta * keep_top(soft, params.top), hard])
+
+
+def divergence(logits: Tensor, expected: Tensor, temperature: float) -> Tensor:
+    """Return KL(teacher, student) of both models' logits at a temperature, averaged over images."""
+    found = (logits / temperature).log_softmax(1)
+    return F.kl_div(found, (expected / temperature).softmax(1), reduction="batchmean")
 
 
 def keep_top(soft: Tensor, top: int | str) -> Tensor:

@@ -7,7 +7,7 @@ parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from collateral.models._classifier import eval_mode
-from collateral.training.examples import Examples
+from collateral.training.examples import Batch, Examples
 from collateral.training.inference import BATCH_SIZE
 
 # Number of per-example gradients computed at once, chosen by benchmarks/bench_iu.py.
@@ -44,8 +44,24 @@ def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
     }
 
 
+def flat_gradient(loss: Tensor, weights: Sequence[Tensor]) -> Tensor:
+    """Return the gradient of a loss with respect to all weights, (P,)."""
+    parts = torch.autograd.grad(loss, weights, materialize_grads=True)
+    return torch.cat([part.flatten() for part in parts])
+
+
+def batch_gradients(
+    model: nn.Module, batches: Iterable[Batch], criterion: Loss = F.cross_entropy
+) -> Iterator[Tensor]:
+    """Yield the gradient of the mean loss of each batch, (P,)."""
+    weights = list(trainable(model).values())
+    for x, y in batches:
+        with eval_mode(model), torch.enable_grad():
+            yield flat_gradient(criterion(model(x), y), weights)
+
+
 def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None = None) -> Tensor:
-    """Return the gradient of the sum over all examples of factor times loss; default factor: 1."""
+    """Return the gradient of the sum of all losses, each multiplied by its factor (default 1)."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)
@@ -54,8 +70,7 @@ def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None
             examples.in_order(BATCH_SIZE), factors.split(BATCH_SIZE), strict=True
         ):
             loss = factor @ F.cross_entropy(model(x), y, reduction="none")
-            parts = torch.autograd.grad(loss, weights, materialize_grads=True)
-            total += torch.cat([part.flatten() for part in parts])
+            total += flat_gradient(loss, weights)
     return total
 
 

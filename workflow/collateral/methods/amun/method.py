@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.methods._shared.batches import mix_batches
+from collateral.methods._shared.training import mix_batches
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
 from collateral.training.examples import Task

@@ -68,38 +68,15 @@ class Params(TrainedParams, Prepare):
     """
 
     published: ClassVar[Published] = {
-        "paper": {
-            "epochs": 20,
-            "lr": Between(1e-3, 0.1),
-            "variant": ["standard", "advonly"],
-            **PAPER_SGD,
-        },
+        "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), "variant": ["standard", "advonly"]}
+        | {**PAPER_SGD},
         "paper, SVHN": {"epochs": 10},
-        "paper's code": {
-            "epochs": 20,
-            "lr": 0.05,
-            "lr_decay_epochs": 5,
-            "weight_decay": 5e-4,
-            "batch_size": 256,
-            "variant": "advonly",
-            "epsilon0": 0.01,
-            "median_after": 50,
-            "steps": 50,
-            "step_share": 0.1,
-            "give_up": False,
-        },
-        "AMUN": {
-            "epochs": 10,
-            "lr": 0.01,
-            "lr_decay_epochs": [1, 5, 10],
-            "weight_decay": 5e-4,
-            "batch_size": 128,
-            "variant": "standard",
-            "epsilon0": 0.04,
-            "steps": 50,
-            "step_share": 0.1,
-            "give_up": False,
-        },
+        "paper's code": {"epochs": 20, "lr": 0.05, "lr_decay_epochs": 5, "weight_decay": 5e-4}
+        | {"batch_size": 256, "variant": "advonly", "epsilon0": 0.01, "median_after": 50}
+        | {"steps": 50, "step_share": 0.1, "give_up": False},
+        "AMUN": {"epochs": 10, "lr": 0.01, "lr_decay_epochs": [1, 5, 10], "weight_decay": 5e-4}
+        | {"batch_size": 128, "variant": "standard", "epsilon0": 0.04}
+        | {"steps": 50, "step_share": 0.1, "give_up": False},
     }
 
     variant: Literal["standard", "advonly"] = Field(

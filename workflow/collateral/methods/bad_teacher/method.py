@@ -10,9 +10,9 @@ import copy
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import nn
 
+from collateral.methods._shared.distillation import divergence
 from collateral.methods.bad_teacher.params import Params
 from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import descend, start_training
@@ -66,9 +66,3 @@ def redraw(module: nn.Module) -> None:
     else:
         for weight in module.parameters(recurse=False):
             nn.init.normal_(weight, std=BARE_STD)
-
-
-def divergence(logits: Tensor, expected: Tensor, temperature: float) -> Tensor:
-    """Return KL(teacher, student) at a temperature, averaged over images."""
-    found = (logits / temperature).log_softmax(1)
-    return F.kl_div(found, (expected / temperature).softmax(1), reduction="batchmean")

@@ -21,16 +21,8 @@ class Params(TrainedParams):
     paper: ClassVar[str] = "https://arxiv.org/abs/2205.08096"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
     published: ClassVar[Published] = {
-        "SSD's code": {
-            "epochs": 1,
-            "optimizer": "adam",
-            "lr": 1e-4,
-            "batch_size": 256,
-            "share": 0.3,
-            "temperature": 1,
-            "augment": False,
-            "batchnorm": "train",
-        },
+        "SSD's code": {"epochs": 1, "optimizer": "adam", "lr": 1e-4, "batch_size": 256}
+        | {"share": 0.3, "temperature": 1, "augment": False, "batchnorm": "train"},
     }
 
     epochs: Epochs = Field(1, ge=0, description="Passes over what is distilled; SSD's code: 1.")

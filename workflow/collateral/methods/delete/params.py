@@ -6,8 +6,6 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, Published, TrainedParams, Whole
 
-CODE = {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0, "augment": True}
-
 
 class Params(TrainedParams):
     """DELETE (Zhou et al., CVPR 2025): distil the base's predictions on D_f without the true class.
@@ -24,7 +22,8 @@ class Params(TrainedParams):
     paper: ClassVar[str] = "https://arxiv.org/abs/2503.23751"
     touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
     published: ClassVar[Published] = {
-        "DELETE": {**CODE, "lr": 5e-5, "batch_size": 128},
+        "DELETE": {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0}
+        | {"augment": True, "lr": 5e-5, "batch_size": 128},
         "DELETE, CIFAR-10": {"lr": 1e-4},
         "DELETE, Tiny ImageNet": {"lr": 5e-5, "batch_size": 64, "batchnorm": ["train", "frozen"]},
     }

@@ -3,7 +3,7 @@
 from torch import nn
 from torch.nn import functional as F
 
-from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.methods._shared.training import start_with_warm_pass
 from collateral.methods.ft.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend

@@ -8,7 +8,7 @@ from itertools import islice
 from torch import nn
 from torch.nn import functional as F
 
-from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.methods._shared.training import start_with_warm_pass
 from collateral.methods.ga.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import count_batches, descend, steps_by_epoch

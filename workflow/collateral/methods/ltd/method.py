@@ -7,15 +7,16 @@ from torch import Tensor, nn
 
 from collateral.contract.conventions import derive_seed
 from collateral.methods._shared.distillation import distill
-from collateral.methods.ltd.assignments import (
-    TeacherAssignment,
-    assign_teachers,
-    online_targets,
-    prefix_weights,
-)
 from collateral.methods.ltd.params import Params, Prepare
 from collateral.methods.ltd.support import choose_support
-from collateral.methods.ltd.teacher import new_teacher, train_teacher
+from collateral.methods.ltd.teachers import (
+    TeacherAssignment,
+    assign_teachers,
+    new_teacher,
+    online_targets,
+    prefix_weights,
+    train_teacher,
+)
 from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run

@@ -191,39 +191,12 @@ class Params(StudentParams, Prepare):
     """
 
     published: ClassVar[Published] = {
-        "paper": {
-            "epochs": 20,
-            "lr": Between(1e-6, 1e-3),
-            "optimizer": "adamw",
-            "beta": 2,
-            "top": 3,
-            "support": "closest",
-            "k": 1000,
-            "teacher": "resnet8",
-            "threshold": 0.99,
-        },
-        "paper, SVHN": {
-            "epochs": 10,
-            "lr": 1e-4,
-            "beta": 3,
-            "k": [4500, 1200],
-            "teacher_lr": 0.005,
-            "teacher_schedule": "cosine",
-        },
-        "paper's code": {
-            **PAPER_CODE,
-            "weight_decay": 1e-6,
-            "beta": 2,
-            "top": 3,
-            "k": 1000,
-            "targets": "augmented",
-            "teacher_lr": 0.2,
-            "teacher_schedule": "step",
-            "teacher_step": 200,
-            "teacher_epochs": 250,
-            "teacher_batch_size": 256,
-            "teacher_momentum": 0.9,
-            "teacher_weight_decay": 1e-4,
-            "threshold": 0.99,
-        },
+        "paper": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2}
+        | {"top": 3, "support": "closest", "k": 1000, "teacher": "resnet8", "threshold": 0.99},
+        "paper, SVHN": {"epochs": 10, "lr": 1e-4, "beta": 3, "k": [4500, 1200]}
+        | {"teacher_lr": 0.005, "teacher_schedule": "cosine"},
+        "paper's code": {**PAPER_CODE, "weight_decay": 1e-6, "beta": 2, "top": 3, "k": 1000}
+        | {"targets": "augmented", "teacher_lr": 0.2, "teacher_schedule": "step"}
+        | {"teacher_step": 200, "teacher_epochs": 250, "teacher_batch_size": 256}
+        | {"teacher_momentum": 0.9, "teacher_weight_decay": 1e-4, "threshold": 0.99},
     }

@@ -1,6 +1,7 @@
 """The support: the retained examples that the teacher is trained on."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -10,13 +11,15 @@ from torch import Tensor, nn
 
 from collateral.methods._shared.nearest import (
     Search,
+    depths,
+    find_depths,
     nearest,
     select,
+    select_shallowest,
     similarity,
     similarity_to_nearest,
 )
 from collateral.methods.ltd.auto_k import take_ascent_step
-from collateral.methods.ltd.centres import Neighbourhood, Support, sum_clusters, use_every_example
 from collateral.methods.ltd.params import Prepare
 from collateral.training.examples import Task
 from collateral.training.inference import infer
@@ -60,6 +63,17 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 
 
 @dataclass(frozen=True)
+class Support:
+    """Sorted indices of the support in the retained set, and similarities of the retained set."""
+
+    support: Tensor
+    # (n,), cosine of each of the n retained examples with its nearest centre; NaN if not computed.
+    similarity: Tensor
+    # Function from a centre's index to the mask of its neighbours in the support; None: one centre.
+    is_near: Callable[[int], Tensor] | None = None
+
+
+@dataclass(frozen=True)
 class AroundMean:
     """Retained examples, ranked by their similarity to the mean of the forget set."""
 
@@ -72,12 +86,86 @@ class AroundMean:
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:
-        """Return `with_size` of the number of examples that have at least this similarity."""
+        """Return a support whose size is the number of examples with at least this similarity."""
         return self.with_size(int((self.scores >= least).sum()))
 
     def per_centre(self, count: int) -> Support:
         """Return `count` examples, because the mean is the only centre."""
         return self.with_size(count)
+
+
+@dataclass(frozen=True)
+class Centres:
+    """Centres in feature space, and the centre of each forget example."""
+
+    directions: Tensor  # (c, D), directions of the c centres
+    cluster: Tensor  # (n_f,), index of the centre of each of the n_f forget examples
+
+    @property
+    def shares(self) -> Tensor:
+        """Fraction of the forget set that belongs to each centre."""
+        return self.cluster.bincount().double() / len(self.cluster)
+
+
+def use_every_example(forget: Tensor) -> Centres:
+    """Return every forget example as a centre of its own."""
+    return Centres(forget, torch.arange(len(forget)))
+
+
+def sum_clusters(forget: Tensor, cluster: Tensor) -> Centres:
+    """Return one centre per cluster: the sum of its features."""
+    groups = [forget[cluster == c] for c in range(int(cluster.max()) + 1)]
+    sums = torch.stack([group.sum(0, dtype=torch.float64) for group in groups])
+    return Centres(sums.to(forget.dtype), cluster)
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Retained examples, searchable by their similarity to several centres."""
+
+    retain: Tensor  # (n, D), features of the n retained examples
+    centres: Centres
+    search: Search
+    # (n,), cosine of each retained example with its nearest centre; None for approximate search.
+    scores: Tensor | None
+
+    def with_size(self, size: int) -> Support:
+        """Return `size` examples near the centres; centres with more forget examples add more."""
+        shares, size = self.centres.shares, min(size, len(self.retain))
+        return self._first(find_depths(self.search, shares, size, len(self.retain)), size, shares)
+
+    def per_centre(self, count: int) -> Support:
+        """Return the union of the `count` nearest examples of each centre."""
+        alike = torch.ones(len(self.centres.directions), dtype=torch.float64)
+        depth = depths(self.search, alike, count, len(self.retain))
+        return self._first(depth, len(self.retain), alike)
+
+    def above(self, least: float) -> Support:
+        """Return the examples with at least this similarity to one of the centres."""
+        assert self.scores is not None, "a threshold needs all similarities"
+        support = (self.scores >= least).nonzero().squeeze(1)
+
+        def is_near(centre: int) -> Tensor:
+            return similarity(self.retain[support], self.centres.directions[[centre]]) >= least
+
+        return Support(support, self.scores, is_near)
+
+    def _first(self, depth: Tensor, size: int, shares: Tensor) -> Support:
+        scores = self._score(depth.isfinite()) if self.scores is None else self.scores
+        support = select_shallowest(depth, scores, size)
+        limit = depth[support].max().item()
+
+        def is_near(centre: int) -> Tensor:
+            own = partial(nearest, self.centres.directions[[centre]], self.retain)
+            most = math.ceil(limit * shares[centre].item())
+            return depths(own, shares[[centre]], most, len(self.retain))[support] <= limit
+
+        return Support(support, scores, is_near)
+
+    def _score(self, is_found: Tensor) -> Tensor:
+        scores = torch.full((len(self.retain),), torch.nan)
+        scores[is_found] = similarity_to_nearest(self.retain[is_found], self.centres.directions)
+        return scores
 
 
 def _make_neighbourhood(

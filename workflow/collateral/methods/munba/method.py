@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from collateral.methods._shared.gradients import trainable
-from collateral.methods._shared.steps import clip
+from collateral.methods._shared.training import clip
 from collateral.methods.munba.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training

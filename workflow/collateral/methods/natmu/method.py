@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.conventions import num_batches
-from collateral.methods._shared.batches import mix_batches
+from collateral.methods._shared.training import mix_batches
 from collateral.methods.natmu.params import Params, Prepare
 from collateral.training.examples import Task
 from collateral.training.inference import infer

@@ -7,8 +7,6 @@ from pydantic import Field
 from collateral.contract.params import Epochs, MethodParams, Published, TrainedParams, Whole
 from collateral.contract.work import Sizes
 
-CODE = {"optimizer": "adamw", "epochs": 5, "batch_size": 128, "blends": 4, "augment": True}
-
 
 class Prepare(MethodParams):
     """Parameters of the blends of forget images with retained images."""
@@ -54,7 +52,8 @@ class Params(TrainedParams, Prepare):
     """
 
     published: ClassVar[Published] = {
-        "NatMU": {**CODE, "delta": -0.03, "lr": 1.1e-3, "weight_decay": 5e-4},
+        "NatMU": {"optimizer": "adamw", "epochs": 5, "batch_size": 128, "blends": 4}
+        | {"augment": True, "delta": -0.03, "lr": 1.1e-3, "weight_decay": 5e-4},
         "NatMU, CIFAR-10": {"delta": -0.19, "lr": 1e-3, "weight_decay": 0.002},
         "NatMU, Tiny ImageNet": {"delta": 0.045, "lr": 8.3e-4, "weight_decay": 7e-5}
         | {"batch_size": 256},

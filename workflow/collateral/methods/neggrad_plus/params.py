@@ -21,31 +21,12 @@ class Params(TrainedParams):
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
     published: ClassVar[Published] = {
         "text": {"proximal": 0},
-        "SCRUB's code": {
-            "epochs": 10,
-            "lr": 0.01,
-            "alpha": 0.95,
-            "proximal": 0.1,
-            "momentum": 0,
-            "batch_size": 128,
-            "forget_batch_size": 64,
-            "batchnorm": "frozen",
-        },
-        "DeepUnlearn": {
-            "lr": 0.01,
-            "alpha": 0.95,
-            "proximal": 0,
-            "momentum": 0.9,
-            "batch_size": 256,
-            "batchnorm": "frozen",
-        },
-        "RUM": {
-            "lr": 0.01,
-            "proximal": 0,
-            "momentum": 0.9,
-            "weight_decay": 5e-4,
-            "batchnorm": "train",
-        },
+        "SCRUB's code": {"epochs": 10, "lr": 0.01, "alpha": 0.95, "proximal": 0.1, "momentum": 0}
+        | {"batch_size": 128, "forget_batch_size": 64, "batchnorm": "frozen"},
+        "DeepUnlearn": {"lr": 0.01, "alpha": 0.95, "proximal": 0, "momentum": 0.9}
+        | {"batch_size": 256, "batchnorm": "frozen"},
+        "RUM": {"lr": 0.01, "proximal": 0, "momentum": 0.9}
+        | {"weight_decay": 5e-4, "batchnorm": "train"},
     }
 
     epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples; SCRUB: 10.")

@@ -69,14 +69,8 @@ class Params(StudentParams, Prepare):
     published: ClassVar[Published] = {
         "paper": {"k": [500, 1000], "top": "all"},
         "paper, of LTD": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2},
-        "paper's code": {
-            **PAPER_CODE,
-            "weight_decay": 1e-6,
-            "beta": 2,
-            "top": "all",
-            "within": "support",
-            "candidates": 1000,
-        },
+        "paper's code": {**PAPER_CODE, "weight_decay": 1e-6, "beta": 2, "top": "all"}
+        | {"within": "support", "candidates": 1000},
     }
 
     top: Annotated[Count | Literal["all"], count_or("all")] = Field(

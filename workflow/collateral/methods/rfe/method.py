@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.optim import SGD, Adam
 
 from collateral.contract.conventions import Skipped
-from collateral.methods._shared.gradients import by_parameter, trainable
+from collateral.methods._shared.gradients import by_parameter, flat_gradient, trainable
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.rfe.params import Params, Prepare
 from collateral.training.examples import Batch, Examples, Task
@@ -30,7 +30,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     """Return the indices of adjacent retained examples, and the base model's loss on the others."""
     with run.phase("embedding"):
         (retain, logits), (forget, _) = (infer(model, part) for part in (task.retain, task.forget))
-    size = params.adjacent(len(task.retain))
+    size = params.count_adjacent(len(task.retain))
     places = select(similarity(retain, forget), size, "closest", run.generator)
     losses = F.cross_entropy(logits, task.retain.labels.cpu(), reduction="none")
     return {"adjacent": places, "remote_loss": losses[complement(places, len(retain))].mean()}
@@ -48,7 +48,7 @@ def unlearn(
             loss = stages.climb()
         else:
             if epoch == params.ascent_epochs:
-                stages.look_back()
+                stages.store_losses()
             loss = stages.repair()
         run.log(epoch=epoch, loss=loss.item())
     return model
@@ -107,7 +107,7 @@ class Stages:
             self._state["multiplier"] = multiplier + params.penalty * excess.detach()
         return loss
 
-    def look_back(self) -> None:
+    def store_losses(self) -> None:
         """Store the losses of the forget examples after stage 1."""
         logits = infer(self._model, self._forget)[1]
         losses = F.cross_entropy(logits, self._forget.labels.cpu(), reduction="none")
@@ -118,7 +118,9 @@ class Stages:
         params = self._params
         for x, y in self._batches(self._adjacent, params.batch_size):
             loss = F.cross_entropy(self._model(x), y)
-            velocity = params.momentum * self._state["velocity"] + self._gradient(loss)
+            velocity = params.momentum * self._state["velocity"] + flat_gradient(
+                loss, self._weights
+            )
             plane = self._forget_gradient(), self._remote_gradient()
             velocity = project(velocity, *plane, RIDGE * len(self._weights))
             self._state["velocity"] = velocity
@@ -154,14 +156,10 @@ class Stages:
         self, examples: Examples, size: int, loss: Callable[[Tensor, Tensor], Tensor]
     ) -> Tensor:
         batches = islice(self._batches(examples, size), self._params.span_batches)
-        return torch.stack([self._gradient(loss(x, y)) for x, y in batches]).sum(0)
+        return torch.stack([flat_gradient(loss(x, y), self._weights) for x, y in batches]).sum(0)
 
     def _batches(self, examples: Examples, size: int) -> Iterator[Batch]:
         return examples.batches(size, self._run.generator, augment=False)
-
-    def _gradient(self, loss: Tensor) -> Tensor:
-        parts = torch.autograd.grad(loss, self._weights, materialize_grads=True)
-        return torch.cat([part.flatten() for part in parts])
 
 
 def complement(places: Tensor, count: int) -> Tensor:

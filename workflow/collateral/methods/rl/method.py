@@ -5,8 +5,7 @@ from itertools import islice
 from torch import nn
 from torch.nn import functional as F
 
-from collateral.methods._shared.batches import draw_labels
-from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.methods._shared.training import draw_labels, start_with_warm_pass
 from collateral.methods.rl.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import count_batches, descend, steps_by_epoch

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.methods._shared.batches import draw_labels
 from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
+from collateral.methods._shared.training import draw_labels
 from collateral.methods.salun.params import Params, Prepare
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training

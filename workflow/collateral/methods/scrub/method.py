@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from collateral.methods._shared.distillation import divergence
 from collateral.methods.scrub.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend, set_learning_rate, start_training
@@ -29,19 +30,18 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
         if epoch < params.max_epochs:
             size = params.forget_batch_size
             for x, _ in task.forget.batches(size, run.generator, augment=params.augment):
-                descend(optimizer, -divergence(model(x), teacher, x, params.temperature))
+                descend(optimizer, -scaled_divergence(model(x), teacher, x, params.temperature))
         for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
             logits = model(x)
-            far = divergence(logits, teacher, x, params.temperature)
+            far = scaled_divergence(logits, teacher, x, params.temperature)
             loss = params.gamma * F.cross_entropy(logits, y) + params.alpha * far
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
     return model
 
 
-def divergence(logits: Tensor, teacher: nn.Module, x: Tensor, temperature: float) -> Tensor:
+def scaled_divergence(logits: Tensor, teacher: nn.Module, x: Tensor, temperature: float) -> Tensor:
     """Return T^2 KL(teacher, student) at temperature T, averaged over images."""
     with torch.no_grad():
-        expected = (teacher(x) / temperature).softmax(1)
-    found = (logits / temperature).log_softmax(1)
-    return temperature**2 * F.kl_div(found, expected, reduction="batchmean")
+        expected = teacher(x)
+    return temperature**2 * divergence(logits, expected, temperature)

@@ -23,41 +23,14 @@ class Params(TrainedParams):
     paper: ClassVar[str] = "https://arxiv.org/abs/2302.09880"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
     published: ClassVar[Published] = {
-        "authors' code, small": {
-            "epochs": 10,
-            "max_epochs": 3,
-            "optimizer": "adam",
-            "lr": 5e-4,
-            "decay_after": (5, 8, 9),
-            "weight_decay": 0.1,
-            "batch_size": 32,
-            "forget_batch_size": 64,
-            "temperature": 2,
-            "gamma": 1,
-            "alpha": 0.5,
-        },
-        "authors' code, large": {
-            "epochs": 3,
-            "max_epochs": 2,
-            "optimizer": "sgd",
-            "momentum": 0.9,
-            "lr": 5e-4,
-            "decay_after": (3, 5, 9),
-            "weight_decay": 5e-4,
-            "batch_size": 256,
-            "forget_batch_size": 512,
-            "temperature": 4,
-            "gamma": 0.99,
-            "alpha": 0.001,
-        },
-        "authors' code, MIA": {
-            "epochs": 5,
-            "max_epochs": 3,
-            "optimizer": "sgd",
-            "temperature": 4,
-            "gamma": 1,
-            "alpha": 0.5,
-        },
+        "authors' code, small": {"epochs": 10, "max_epochs": 3, "optimizer": "adam", "lr": 5e-4}
+        | {"decay_after": (5, 8, 9), "weight_decay": 0.1, "batch_size": 32, "forget_batch_size": 64}
+        | {"temperature": 2, "gamma": 1, "alpha": 0.5},
+        "authors' code, large": {"epochs": 3, "max_epochs": 2, "optimizer": "sgd", "momentum": 0.9}
+        | {"lr": 5e-4, "decay_after": (3, 5, 9), "weight_decay": 5e-4, "batch_size": 256}
+        | {"forget_batch_size": 512, "temperature": 4, "gamma": 0.99, "alpha": 0.001},
+        "authors' code, MIA": {"epochs": 5, "max_epochs": 3, "optimizer": "sgd"}
+        | {"temperature": 4, "gamma": 1, "alpha": 0.5},
     }
 
     epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples; authors: 10.")

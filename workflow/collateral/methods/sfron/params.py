@@ -6,8 +6,6 @@ from pydantic import Field
 
 from collateral.contract.params import MethodParams, Published, TrainedParams, Whole
 
-CODE = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128}
-
 
 class Prepare(MethodParams):
     """Parameters of the importance of weights, measured on clean images in eval mode."""
@@ -39,7 +37,8 @@ class Params(TrainedParams, Prepare):
     """
 
     published: ClassVar[Published] = {
-        "SFRon": {**CODE, "steps": 1500, "every": 5, "strength": 25, "power": 0.5, "clip": 7}
+        "SFRon": {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4}
+        | {"batch_size": 128, "steps": 1500, "every": 5, "strength": 25, "power": 0.5, "clip": 7}
         | {"threshold": 1, "importance_batch": 128},
         "SFRon, Tiny ImageNet": {"optimizer": "adamw", "lr": 2e-5, "weight_decay": 0.05}
         | {"steps": 500, "every": 1, "strength": 500},

@@ -14,12 +14,12 @@ from torch.nn import functional as F
 from collateral.methods._shared.gradients import (
     CHUNK_SIZE,
     Loss,
+    batch_gradients,
     by_parameter,
     per_sample_gradients,
     trainable,
 )
 from collateral.methods.ssd.params import Params, Prepare
-from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
@@ -62,7 +62,8 @@ def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
     if params.gradients == "example":
         rows = example_gradients(model, examples, criterion)
     else:
-        rows = batch_gradients(model, examples, params.batch_size, criterion)
+        batches = examples.in_order(params.batch_size)
+        rows = (gradient[None] for gradient in batch_gradients(model, batches, criterion))
     total, count = torch.zeros(()), 0
     for some in rows:
         sizes = some.square() if params.loss == "cross_entropy" else some.abs()
@@ -79,14 +80,3 @@ def example_gradients(model: nn.Module, examples: Examples, criterion: Loss) -> 
     """Yield the gradients of single examples, (b, P), in chunks."""
     for places in torch.arange(len(examples)).split(CHUNK_SIZE):
         yield per_sample_gradients(model, examples.select(places), criterion=criterion)
-
-
-def batch_gradients(
-    model: nn.Module, examples: Examples, size: int, criterion: Loss
-) -> Iterator[Tensor]:
-    """Yield the gradient of the mean loss of each batch, (1, P)."""
-    weights = list(trainable(model).values())
-    for x, y in examples.in_order(size):
-        with eval_mode(model), torch.enable_grad():
-            parts = torch.autograd.grad(criterion(model(x), y), weights, materialize_grads=True)
-        yield torch.cat([part.flatten() for part in parts])[None]

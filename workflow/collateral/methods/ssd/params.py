@@ -52,12 +52,8 @@ class Params(Prepare):
 
     published: ClassVar[Published] = {
         "text": {"gradients": "example"},
-        "authors' code": {
-            "alpha": 10,
-            "dampening": 1,
-            "gradients": "batch",
-            "batch_size": [128, 64],
-        },
+        "authors' code": {"alpha": 10, "dampening": 1}
+        | {"gradients": "batch", "batch_size": [128, 64]},
         "authors' code, ViT": {"alpha": [25, 5], "dampening": 1},
     }
 

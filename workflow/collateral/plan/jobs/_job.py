@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -15,7 +16,7 @@ from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import Workload, find_workload
 from collateral.results import layout
-from collateral.results.provenance import INPUTS
+from collateral.results.provenance import INPUTS, content_hash
 
 Record = dict[str, Any]
 
@@ -28,6 +29,18 @@ class OwnFile:
     file: Path
     rename: Mapping[str, str] = field(default_factory=dict, hash=False)
     rte: float | None = None  # seconds that unlearning took, if the user states them
+
+    def options(self, option: str) -> str:
+        """Return the file as this option, and options with its renaming and the stated seconds."""
+        renamed = ["--rename", as_json(self.rename)] if self.rename else []
+        stated = [] if self.rte is None else ["--rte", str(self.rte)]
+        return shlex.join([option, str(self.file.expanduser()), *renamed, *stated])
+
+    def record(self, found: Record | None) -> Record:
+        """Return name, hash and renaming; a deleted file keeps the hash of the record `found`."""
+        path = self.file.expanduser()
+        digest = content_hash(path) if path.exists() else (found or {}).get("hash")
+        return {"name": self.file.name, "hash": digest, "rename": self.rename}
 
 
 @dataclass(frozen=True)

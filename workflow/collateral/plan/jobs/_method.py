@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from collateral.contract.params import MethodParams
+from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell, RunSpec
 from collateral.plan.jobs._job import CellJob, Record
+from collateral.plan.work import FLOAT_BYTES
 from collateral.plugins.find import MODEL, method_kind, params_class
 from collateral.results import layout
 from collateral.results.files import read_json
@@ -136,6 +138,17 @@ class MethodJob(CellJob):
     def preparation(self) -> Preparation:
         """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
         return Preparation()
+
+    @property
+    def work(self) -> Work:
+        """Work of the calls of `prepare` in this job."""
+        return self.workload.prepare(self.cell, self.preparation.made).for_model(self.model)
+
+    @property
+    def bytes(self) -> float:
+        """Disk space of the files that this job prepares, in bytes."""
+        sizes = self.workload.sizes(self.cell)
+        return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.preparation.made)
 
     @property
     def _preparing(self) -> list[str]:

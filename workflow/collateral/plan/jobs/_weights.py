@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
 from pathlib import Path
 
-from collateral.config.weights import CELL, SEED
+from collateral.config.weights import CELL, SEED, BaseParams, GivenParams, InitParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.work import Work
-from collateral.plan.jobs._job import Job, OwnFile, Record, as_json, existing
+from collateral.plan.jobs._job import Job, OwnFile, Record, existing
 from collateral.plugins.find import MODEL
 from collateral.results import layout
-from collateral.results.provenance import content_hash
 
 INIT = "init.weights"  # config key of the initial weights
 # The model's weights are excluded, because no number in tables is computed from them.
@@ -30,6 +27,17 @@ class WeightsJob(Job):
         """User's own weights, if they replace training."""
         return None
 
+    def own_file(
+        self, key: str, given: InitParams | BaseParams | RetrainParams | GivenParams | None
+    ) -> OwnFile | None:
+        """Return the weight file of a config key for this cell and seed; None if there is none."""
+        if given is None or given.weights is None:
+            return None
+        file = str(given.weights)
+        for wildcard, name in ((CELL, "cell"), (SEED, "seed")):
+            file = file.replace(wildcard, str(self.wildcards.get(name, wildcard)))
+        return OwnFile(key, Path(file), given.rename, getattr(given, "rte", None))
+
     @property
     def training(self) -> str:
         """Hyper-parameters of training as JSON; an empty object for the user's own weights."""
@@ -40,10 +48,8 @@ class WeightsJob(Job):
     @property
     def start(self) -> str:
         """Options with the user's or the initial weights; empty for training from scratch."""
-        if self.own:
-            return own_options(self.own)
-        init = self.benchmark.config.init
-        return weights_options("--init", init.weights, init.rename) if init else ""
+        options = {True: "--init", False: "--weights"}
+        return " ".join(own.options(options[own.key == INIT]) for own in self.own_files)
 
     @property
     def weights(self) -> list[str]:
@@ -53,10 +59,8 @@ class WeightsJob(Job):
     @property
     def own_files(self) -> list[OwnFile]:
         """User's weight file: the model's own weights, or its initial weights."""
-        init = self.benchmark.config.init
-        if self.own or init is None:
-            return [self.own] if self.own else []
-        return [OwnFile(INIT, init.weights, init.rename)]
+        own = self.own or self.own_file(INIT, self.benchmark.config.init)
+        return [own] if own else []
 
     @property
     def plug_ins(self) -> tuple[str, ...]:
@@ -90,7 +94,7 @@ class WeightsJob(Job):
         """Return the record entries that describe the user's weight file."""
         for own in self.own_files:  # there is at most one
             key = "init" if own.key == INIT else "weights"
-            return {key: file_record(own, found.get(key))}
+            return {key: own.record(found.get(key))}
         return {"init": None, "weights": None}
 
     def training_record(self, found: Record) -> Record:
@@ -98,30 +102,3 @@ class WeightsJob(Job):
         params = TrainingParams.model_validate_json(self.training).model_dump(mode="json")
         own = {"params": {} if self.own else params, **self.weights_record(found)}
         return {**self.model_record(), **own}
-
-
-def own_file(key: str, pattern: Path, rename: Mapping[str, str], **places: object) -> OwnFile:
-    """Return a user's weight file for a cell and a seed; wildcards in its path are replaced."""
-    file = str(pattern)
-    for wildcard, name in ((CELL, "cell"), (SEED, "seed")):
-        file = file.replace(wildcard, str(places.get(name, wildcard)))
-    return OwnFile(key, Path(file), rename)
-
-
-def own_options(own: OwnFile) -> str:
-    """Return options with the user's weight file, its renaming, and the stated seconds."""
-    stated = [] if own.rte is None else ["--rte", str(own.rte)]
-    return " ".join([weights_options("--weights", own.file, own.rename), *stated])
-
-
-def weights_options(option: str, file: Path, rename: Mapping[str, str]) -> str:
-    """Return options with a weight file and the renaming of its parameters."""
-    renamed = ["--rename", as_json(rename)] if rename else []
-    return shlex.join([option, str(file.expanduser()), *renamed])
-
-
-def file_record(own: OwnFile, found: Record | None) -> Record:
-    """Return name, hash and renaming of a user's file; a deleted file keeps its recorded hash."""
-    path = own.file.expanduser()
-    digest = content_hash(path) if path.exists() else (found or {}).get("hash")
-    return {"name": own.file.name, "hash": digest, "rename": own.rename}

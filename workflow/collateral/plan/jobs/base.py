@@ -9,7 +9,7 @@ from typing import Self
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs._job import OwnFile, Record
-from collateral.plan.jobs._weights import WeightsJob, own_file
+from collateral.plan.jobs._weights import WeightsJob
 from collateral.plan.work import FLOAT_BYTES
 
 
@@ -31,10 +31,7 @@ class BaseJob(WeightsJob):
     @property
     def own(self) -> OwnFile | None:
         """User's own weights, if they replace training."""
-        base = self.benchmark.config.base
-        if base.weights is None:
-            return None
-        return own_file("base.weights", base.weights, base.rename, seed=self.seed)
+        return self.own_file("base.weights", self.benchmark.config.base)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import accumulate
 from math import prod
 from pathlib import Path
@@ -99,47 +99,34 @@ class DataJob(Job):
 
 def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
     """Return the number of retained examples that each config key requires in a cell."""
-    return _most(benchmark, _all_requirements(benchmark, cell))
-
-
-def required_on_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
-    """Return the number of retained examples that each config key requires of a shadow model."""
-    return _most(benchmark, _run_requirements(benchmark, cell, cell.exposed))
-
-
-def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str, int]:
-    required: dict[str, int] = {}
-    for place, count in places:
-        key = format_key(("benchmarks", benchmark.name, *place))
-        required[key] = max(count, required.get(key, 0))
-    return required
-
-
-def _all_requirements(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
-    sizes = benchmark.config.support_size
+    sizes, required = benchmark.config.support_size, {}
     if cell.support_sized and sizes:
         # Only the two smallest sizes must be possible; larger ones are skipped if they are not.
-        yield ("support_size", "k"), sizes.k[1]
-    yield from _run_requirements(benchmark, cell, cell.runs.values())
+        required[format_key(("benchmarks", benchmark.name, "support_size", "k"))] = sizes.k[1]
+    return required | required_by_runs(benchmark, cell, cell.runs.values())
 
 
-def _run_requirements(
-    benchmark: Benchmark, cell: Cell, runs: Iterable[RunSpec]
-) -> Iterator[tuple[Place, int]]:
-    for run in runs:
-        for params in run.choices:
-            for name, count in params.required_retained().items():
-                if name in params.model_fields_set:
-                    yield _place(benchmark, cell, run, name), count
+def required_by_runs(benchmark: Benchmark, cell: Cell, runs: Iterable[RunSpec]) -> dict[str, int]:
+    """Return the number of retained examples that each config key of these runs requires."""
+    found = (
+        (format_key(("benchmarks", benchmark.name, *_place(benchmark, cell, run, name))), count)
+        for run in runs
+        for params in run.choices
+        for name, count in params.required_retained().items()
+        if name in params.model_fields_set
+    )
+    required: dict[str, int] = {}
+    for key, count in found:
+        required[key] = max(count, required.get(key, 0))
+    return required
 
 
 def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
     """Return the config key that sets a parameter of a run."""
     method, entry = run.method.name, cell.forget.entry
     if name in run.vary:
-        sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)
-        part = "vary" if name == cell.sweeps[sweep].key else "along"
-        return "sweeps", sweep, part, name
+        sweep = next(one for one in cell.sweeps if run.name in one.values)
+        return "sweeps", sweep.name, "vary" if name == sweep.key else "along", name
     if name in cell_methods(benchmark.config, cell.forget).get(method, {}):
         return "cells", entry, "methods", method, name
     return "methods", method, name

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._job import CellJob, OwnFile, Record
-from collateral.plan.jobs._weights import WeightsJob, own_file, own_options
+from collateral.plan.jobs._weights import WeightsJob
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,14 @@ class GivenJob(WeightsJob, CellJob):
         return (cls(benchmark, cell, seed, run) for seed in benchmark.seeds for run in cell.given)
 
     @property
-    def own(self) -> OwnFile:
+    def own(self) -> OwnFile | None:
         """User's weight file for the cell and the seed."""
-        given, places = self.cell.given[self.run], {"cell": self.cell.name, "seed": self.seed}
-        found = own_file(f"given.{self.run}.weights", given.weights, given.rename, **places)
-        return replace(found, rte=given.rte)
+        return self.own_file(f"given.{self.run}.weights", self.cell.given[self.run])
 
     @property
     def options(self) -> str:
         """Options with the run's name, its weight file, and the seconds that unlearning took."""
-        return f"{shlex.join(['--run', self.run])} {own_options(self.own)}"
+        return f"{shlex.join(['--run', self.run])} {self.start}"
 
     @property
     def work(self) -> Work:

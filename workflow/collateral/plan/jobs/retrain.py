@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._job import CellJob, OwnFile, Record
-from collateral.plan.jobs._weights import WeightsJob, own_file
+from collateral.plan.jobs._weights import WeightsJob
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
@@ -33,12 +33,7 @@ class RetrainJob(WeightsJob, CellJob):
     @property
     def own(self) -> OwnFile | None:
         """User's own weights, if they replace training."""
-        retrain = self.benchmark.config.retrain
-        if retrain is None or retrain.weights is None:
-            return None
-        places = {"cell": self.cell.name, "seed": self.seed}
-        found = own_file("retrain.weights", retrain.weights, retrain.rename, **places)
-        return replace(found, rte=retrain.rte)
+        return self.own_file("retrain.weights", self.benchmark.config.retrain)
 
     @property
     def num_trained(self) -> int:

@@ -55,20 +55,12 @@ class ShadowJob(WeightsJob):
     @property
     def will_run(self) -> bool:
         """Tell whether the job will run: its margins and the files made from them are missing."""
-        cells = self.benchmark.cells.values()
-        users = [
-            *(
-                self.path(paths.EXPOSED, cell=cell.name, run=run.name)
-                for cell in cells
-                for run in cell.exposed
-            ),
-            *(
-                self.path(paths.SPLIT, cell=cell.name)
-                for cell in cells
-                if cell.forget.needs == "shadows"
-            ),
-        ]
-        return not (_exists(f"{self.out}/{layout.MARGINS}") or all(map(_exists, users)))
+        made_from = []
+        for name, cell in self.benchmark.cells.items():
+            made_from += [self.path(paths.EXPOSED, cell=name, run=run.name) for run in cell.exposed]
+            made_from += [self.path(paths.SPLIT, cell=name)] * (cell.forget.needs == "shadows")
+        has_margins = Path(f"{self.out}/{layout.MARGINS}").exists()
+        return not has_margins and not all(Path(file).exists() for file in made_from)
 
     @property
     def work(self) -> Work:
@@ -88,7 +80,3 @@ class ShadowJob(WeightsJob):
         """Return the record that the job would write now."""
         pool = {"count": self.benchmark.pool.count, "share": self.benchmark.pool.share}
         return {**self.training_record(found), "pool": pool}
-
-
-def _exists(file: str) -> bool:
-    return Path(file).exists()

@@ -6,12 +6,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Self
 
-from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import FirstSeedJob
-from collateral.plan.work import FLOAT_BYTES
+from collateral.plan.jobs._method import FirstSeedJob, Preparation
 from collateral.plugins.find import prepare_values
 
 
@@ -40,14 +38,9 @@ class TeacherJob(FirstSeedJob):
         return shlex.join(["--method", self.spec.method.uses, "--params", values])
 
     @property
-    def work(self) -> Work:
-        """Work of training the teacher."""
-        return self.workload.prepare(self.cell, [self.spec.params]).for_model(self.model)
-
-    @property
-    def bytes(self) -> float:
-        """Disk space of the prepared files, in bytes."""
-        return FLOAT_BYTES * self.spec.params.prepared_numbers(self.workload.sizes(self.cell))
+    def preparation(self) -> Preparation:
+        """One call of `prepare`, which trains the teacher."""
+        return Preparation(made=(self.spec.params,))
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""

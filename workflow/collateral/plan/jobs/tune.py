@@ -18,7 +18,6 @@ from collateral.plan.jobs._method import (
     find_preparations,
     method_options,
 )
-from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 
 
@@ -67,13 +66,7 @@ class TuneJob(FirstSeedJob):
         """Work of all trials, each with one evaluation."""
         params, workload = self.spec.trial_params, self.workload
         trials = workload.unlearn(self.cell, params) + workload.evaluation * len(params)
-        return (trials + workload.prepare(self.cell, self.preparation.made)).for_model(self.model)
-
-    @property
-    def bytes(self) -> float:
-        """Disk space of the prepared files, in bytes."""
-        sizes = self.workload.sizes(self.cell)
-        return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.preparation.made)
+        return trials.for_model(self.model) + super().work
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""

@@ -15,7 +15,6 @@ from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._job import Record, as_json
 from collateral.plan.jobs._method import MethodJob, Preparation, find_preparations, method_options
 from collateral.plan.jobs._weights import RUN_FILES
-from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 
 
@@ -44,7 +43,7 @@ class UnlearnJob(MethodJob):
     @property
     def rule(self) -> str:
         """Name of the Snakemake rule; the rule of tracked runs has one more output file."""
-        return self.spec.rule
+        return "track" if self.spec.tracked else "unlearn"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -87,11 +86,9 @@ class UnlearnJob(MethodJob):
     @property
     def bytes(self) -> float:
         """Disk space of the run's files, and of the prepared files for one choice of parameters."""
-        run, sizes = self.spec, self.workload.sizes(self.cell)
+        run = self.spec
         tracked = self.workload.tracked_bytes(self.cell, run) if run.tracked else 0
-        numbers = sum(params.prepared_numbers(sizes) for params in self.preparation.made)
-        prepared = FLOAT_BYTES * numbers / max(1, len(run.preparations))
-        return self.workload.run_bytes + tracked + prepared
+        return self.workload.run_bytes + tracked + super().bytes / max(1, len(run.preparations))
 
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write now."""

@@ -1,1 +1,0 @@
-"""Functions that several methods share."""

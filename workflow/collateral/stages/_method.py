@@ -1,0 +1,51 @@
+"""What every stage of a method opens first: data, forget set, method, and files of `prepare`."""
+
+import shutil
+from pathlib import Path
+
+from collateral.contract.params import MethodParams
+from collateral.plugins.find import prepared_name
+from collateral.results import layout
+from collateral.results.provenance import content_hash
+from collateral.results.split import Split
+from collateral.stages._options import MethodJob
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.job_io import open_session
+from collateral.training.run_method import Prepared, load_method, read_prepared
+
+
+class OpenedJob:
+    """A method with its data and forget set, and all results of its `prepare` in this job."""
+
+    def __init__(self, job: MethodJob) -> None:
+        """Load the data, and delete files that an earlier run of this job has prepared."""
+        self._job = job
+        self.session = open_session(job.data, job.threads)
+        self.split = Split.load(job.split, self.session.folder)
+        self.method = load_method(
+            job.method, job.model, job.base, job.seed, self.session, self.split
+        )
+        self.made: dict[str, Prepared] = {}  # results that this job computed, by folder name
+        self.read: list[Path] = []  # files of other jobs from which results were read
+        shutil.rmtree(job.out / layout.PREPARED, ignore_errors=True)
+
+    def prepare(self, params: MethodParams, checkpoints: Checkpoints) -> Prepared | None:
+        """Return the result of `prepare`: read from another job's folder, or computed and stored.
+
+        None for a method without `prepare`.
+        """
+        if not self.method.has_prepare:
+            return None
+        job, root, name = self._job, self.session.folder, prepared_name(self._job.method, params)
+        if name in self.made:
+            return self.made[name]
+        if shared := read_prepared(job.prepared, job.method, params, root):
+            folder, prepared = shared
+            self.read.append(folder / layout.PREPARED_TENSORS)
+            return prepared
+        made = self.made[name] = self.method.prepare(params, checkpoints.within(name))
+        # In a later round, each run starts from its own model, so the name has the model's hash.
+        start = f"-{content_hash(job.base)[:10]}" if len(self.split.earlier) else ""
+        folder = job.out / layout.PREPARED / f"{name}{start}"
+        made.save(folder, self.session.device, root, job.preparation_record(params))
+        return made

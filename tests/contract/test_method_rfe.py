@@ -63,8 +63,8 @@ def test_others_are_the_rest():
 
 @pytest.mark.parametrize(("retained", "count"), [(50_000, 2000), (140, 6), (10, 1), (2, 1)])
 def test_some_are_adjacent_and_some_are_not(retained, count):
-    assert Params().adjacent(retained) == count
-    assert Params(adjacent_share=0.999).adjacent(retained) < retained
+    assert Params().count_adjacent(retained) == count
+    assert Params(adjacent_share=0.999).count_adjacent(retained) < retained
 
 
 def test_the_most_similar_are_adjacent_and_the_bound_is_the_others_loss(small):

@@ -11,13 +11,13 @@ from collateral.methods._shared.gradients import (
     trainable,
 )
 from collateral.methods._shared.training import clip
-from collateral.methods.sfron.method import AscentMask, importance, weighted_mean
+from collateral.methods.sfron import method as sfron
+from collateral.methods.sfron.method import importance, restrict_gradients, weighted_mean
 from collateral.methods.sfron.params import Params
 from collateral.training.optimizers import cosine_rate
 
 # Nothing moves but by gradients of their own step.
 PLAIN = {"momentum": 0.0, "weight_decay": 0.0, "batchnorm": "frozen", "augment": False}
-CPU = torch.device("cpu")
 
 
 def test_losses_weigh_their_inverse_root():
@@ -74,11 +74,12 @@ def ratios_of(small, value: float, head: float) -> dict[str, torch.Tensor]:
     }
 
 
-def test_weights_below_the_threshold_do_not_climb(small):
+def test_gradients_outside_the_masks_are_zero(small):
     model = small.method("sfron").load_base()
     for weight in model.parameters():
         weight.grad = torch.ones_like(weight)
-    AscentMask(model, ratios_of(small, 0.99, 1.0), Params(clip=1e6), CPU).apply()
+    free = {name: ratio >= 1 for name, ratio in ratios_of(small, 0.99, 1.0).items()}
+    restrict_gradients(trainable(model), free, 1e6)
     for name, weight in model.named_parameters():
         assert (weight.grad == (1 if name.startswith("head") else 0)).all(), name
 
@@ -89,7 +90,7 @@ def state_after(small, ratios, **changes) -> torch.Tensor:
 
 
 def test_without_strength_or_without_free_weights_it_is_fine_tuning(small):
-    free, none = ratios_of(small, 2, 2), ratios_of(small, 0, 0)
+    free, none = ratios_of(small, 1, 1), ratios_of(small, 0.99, 0.99)  # The threshold is 1.
     values = {"steps": 3, "batch_size": 1000, "lr": 0.1}
     unable, weak = (
         state_after(small, none, **values),
@@ -117,7 +118,7 @@ def test_a_step_of_each_kind_by_hand(small):
 @pytest.mark.parametrize(("steps", "climbs"), [(0, 0), (1, 1), (5, 1), (6, 2), (11, 3)])
 def test_every_fifth_step_climbs_first(small, monkeypatch, steps, climbs):
     method, seen = small.method("sfron"), []
-    restrict = AscentMask.apply
-    monkeypatch.setattr(AscentMask, "apply", lambda self: seen.append(restrict(self)))
+    restrict = sfron.restrict_gradients
+    monkeypatch.setattr(sfron, "restrict_gradients", lambda *given: seen.append(restrict(*given)))
     method.unlearn(Params(steps=steps, batch_size=64), ratios_of(small, 2, 2))
     assert len(seen) == climbs

@@ -183,9 +183,8 @@ def last_lines(log: Path, count: int = 3) -> list[str]:
     return [line for line in lines if line.strip()][-count:]
 
 
-# Snakemake's own reader gives a misleading error for a tag and a traceback for an alias to its own
-# parent, before the Snakefile is read. This is for Snakemake 9; if a later version has no such
-# function, it reads the files itself, and the Snakefile reads them again.
+# Snakemake's own reader of config files has misleading errors for YAML tags and recursive aliases.
+# It is replaced only if this version of Snakemake has a function of this name, as version 9 has.
 READER = "_load_configfile"
 ORIGINAL = getattr(configfile, READER, None)
 

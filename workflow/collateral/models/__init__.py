@@ -10,6 +10,5 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
-# Families of models by the prefix of their names: the module that builds them, and the module that
-# lists their names and metadata.
+# Modules that build models and that list their metadata, by the prefix of the models' names.
 FAMILIES = {"timm/": ("_timm", "_timm_metadata")}

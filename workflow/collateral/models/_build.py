@@ -15,7 +15,7 @@ from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier, eval_mode
 from collateral.plugins.find import MODEL, PluginError
 
-BODY = "body.inner."  # prefix of the names of all other weights of a wrapped model
+BODY = "body.inner."  # prefix of the names of weights in the body of a wrapped model
 HEAD = "head."  # prefix of the names of the head's weights
 ROUNDING = 1e-4  # tolerance of recomputed logits, as a fraction of the largest logit
 

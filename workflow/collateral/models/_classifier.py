@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
 
-Names = Callable[[str], str]  # function from one name of a weight to another
+Names = Callable[[str], str]  # function from the name of a weight to its new name
 
 
 def keep_name(name: str) -> str:
@@ -41,7 +41,7 @@ class Classifier(nn.Module):
         self.layouts: Mapping[str, Names] = {}
         # Likely reason why a file lacks weights, by a substring of the names of these weights.
         self.missing: Mapping[str, str] = {}
-        # Not in the state dict: it contains learned weights only, and no constants of the data set.
+        # Mean and std are constants of the data set and are not saved in the state dict.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(info.std).view(-1, 1, 1), persistent=False)
         self.body = body

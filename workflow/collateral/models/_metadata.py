@@ -18,7 +18,7 @@ from collateral.plugins.find import MODEL
 Shape = tuple[int, int, int]  # height, width, number of channels
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of stored values per output channel
 UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
-WORK = "MULTIPLY_ADDS"  # name of the constant in a plug-in's file: multiply-adds per image
+WORK = "MULTIPLY_ADDS"  # constant with which a plug-in's file declares its multiply-adds per image
 # Multiply-adds per layer output of ResNet-56, assumed for timm's models.
 MULTIPLY_ADDS_PER_ACTIVATION = 240
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4

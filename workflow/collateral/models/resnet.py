@@ -24,11 +24,9 @@ from collateral.models._classifier import Classifier
 from collateral.models._memory import find_free_memory
 
 WIDTHS = (16, 32, 64)
-# Number of tensors that a block stores for its backward pass: two convolutions and the layers after
-# them.
+# Number of activations that a block stores: those of two convolutions and of the layer after each.
 KEPT = 4
-# Memory of a training step, relative to the activations of the first stage: all stages need 1.75,
-# and the backward pass needs as much again.
+# Memory of a training step, in units of stage 1's activations: 1.75 forward, and again backward.
 STEP = 3.5
 # Our name of each weight, by a regular expression for its name in public implementations.
 SHARED = {
@@ -84,7 +82,7 @@ class Stage(nn.Sequential):
         for number, block in enumerate(self, 1):
             x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(trim_memory)  # It is called in the backward pass.
+                x.register_hook(trim_memory)  # The hook is called in the backward pass.
         return x
 
 

@@ -48,7 +48,7 @@ def make_deterministic() -> None:
     """Make torch compute the same bits on one kind of device; call it before CUDA starts."""
     # cuBLAS reads this variable at its start; without it, torch refuses matrix products.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # Not `warn_only`, with which the gradient of fused attention is not deterministic.
+    # `warn_only` is not set: with it, the gradient of fused attention is not deterministic.
     torch.use_deterministic_algorithms(True)
     # New tensors are not filled: each is written before it is read, and filling takes 5 % longer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
@@ -76,7 +76,7 @@ def describe_numerics(devices: Sequence[str]) -> dict[str, Any]:
 
 
 def device_name(device: torch.device) -> str:
-    """Return the name of the device as far as it determines the bits of results."""
+    """Return the name of a GPU, or the type of the device with the instruction set of a CPU."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     # On a CPU, bits depend on the instruction set that torch's kernels use.

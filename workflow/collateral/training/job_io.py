@@ -30,7 +30,8 @@ from collateral.training.examples import Examples, Task, test_examples, train_ex
 from collateral.training.inference import compute_outputs
 from collateral.training.run import Run
 
-COLLAPSE_MARGIN = 0.05  # largest distance of a collapsed model's train accuracy from guessing
+# A model has collapsed if its train accuracy is less than this above that of guessing.
+COLLAPSE_MARGIN = 0.05
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,14 @@ from collateral.results.record import MOST_SLOTS
 
 LOG = logging.getLogger(__name__)
 MOST_WAITING = 1024  # number of processes that can query the holder of a lock at the same time
-_sockets: list[socket.socket] = []  # Open sockets, because closing a socket would release its lock.
+# Sockets of the locks; they stay open, because closing a socket would release its lock.
+_sockets: list[socket.socket] = []
 
 
 def claim(names: Sequence[str], *, slots: int = 1, poll_seconds: float = 1.0) -> int:
-    """Lock the first of `names` that is free and return its index; wait if none is free.
+    """Lock the first free GPU of `names` and return its index; wait if none is free.
 
-    If `slots` is above 1, lock only one slot of the name, so that this number of jobs can share it.
+    If `slots` is above 1, lock only one slot of the GPU, so that this number of jobs can share it.
     """
     is_waiting = False
     while (place := _lock_first(names, slots)) is None:
@@ -37,7 +38,7 @@ def claim(names: Sequence[str], *, slots: int = 1, poll_seconds: float = 1.0) ->
 
 
 def _lock_first(names: Sequence[str], slots: int) -> int | None:
-    """Lock the first free name and return its index; None if none is free.
+    """Lock the first free GPU and return its index; None if none is free.
 
     Jobs that share GPUs fill one GPU before the next one, so that other GPUs stay free for jobs
     that need a whole GPU.
@@ -49,7 +50,7 @@ def _lock_first(names: Sequence[str], slots: int) -> int | None:
 
 
 def _lock_all(name: str) -> bool:
-    """Lock all slots of a name, or none of them; return whether they were free."""
+    """Lock all slots of a GPU, or none of them; return whether they were free."""
     before = len(_sockets)
     if all(map(_lock, _slots(name))):
         return True
@@ -63,7 +64,7 @@ def _slots(name: str) -> list[str]:
 
 
 def _lock(name: str) -> bool:
-    """Try to lock a name and return whether it was free; other processes can query the holder."""
+    """Try to lock a slot by its name; return whether it was free. Others can query the holder."""
     lock = socket.socket(socket.AF_UNIX)
     try:
         lock.bind(_address(name))
@@ -78,13 +79,13 @@ def _lock(name: str) -> bool:
 
 
 def _holders(name: str) -> str:
-    """Describe the processes that hold a lock or some of its slots."""
+    """Describe the processes that hold slots of a GPU."""
     found = dict.fromkeys(holder for slot in _slots(name) if (holder := _holder(slot)))
     return ", ".join(found) or "a process that ends"
 
 
 def _holder(name: str) -> str:
-    """Describe the process that holds a lock; empty if it is free."""
+    """Describe the process that holds a slot; empty if the slot is free."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.setblocking(False)
         try:

@@ -89,7 +89,7 @@ class Run:
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Log the numbers of the tracker and store its tensors; this time is not measured."""
+        """Call the tracker, log its numbers and store its tensors; this time is not measured."""
         if not self._tracker:
             return
         with self.phase(None):

@@ -179,7 +179,7 @@ def read_chosen_params(
 def read_prepared(
     folders: Sequence[Path], name: str, params: MethodParams, root: Path
 ) -> tuple[Path, Prepared] | None:
-    """Return the first finished result of `prepare` for these parameters with its folder."""
+    """Return the folder of the finished `prepare` of these parameters, and its result, or None."""
     places = [folder / prepared_name(name, params) for folder in folders]
     # A finished preparation has a cost.json, which is written last.
     found = next((place for place in places if (place / layout.COST).exists()), None)

@@ -17,7 +17,7 @@ ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the serve
 OFF = "off"  # value of COLLATERAL_WARM that turns the fork server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
-CODE_BYTES = 4  # length of a message's size and of an exit code, in bytes
+CODE_BYTES = 4  # number of bytes in which a message's length or an exit code is sent
 
 
 def main() -> None:

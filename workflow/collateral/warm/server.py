@@ -51,7 +51,7 @@ class Job:
 
     @staticmethod
     def receive(client: socket.socket) -> Job | None:
-        """Read the request of a client; None if the client was killed before its end."""
+        """Read the request of a client; None if the client was killed before all of it was sent."""
         head, files, _, _ = socket.recv_fds(client, CODE_BYTES, NUM_FILES)
         size = int.from_bytes(head, "big")
         body = client.recv(size, socket.MSG_WAITALL)
@@ -91,7 +91,7 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def close(files: Iterable[int]) -> None:
-    """Close open files by their file numbers."""
+    """Close files, given by their descriptors."""
     for file in files:
         os.close(file)
 
@@ -222,7 +222,7 @@ def fork(action: Callable[[], int]) -> int:
 
 def serve(stages: dict[int, str], others: Iterable[int]) -> int:
     """Serve these stages in this process until the run ends."""
-    close(others)  # If the other server dies, its clients must notice.
+    close(others)  # Otherwise clients of the other server would not notice its death.
     Server(stages).serve()
     return 0
 

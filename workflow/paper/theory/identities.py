@@ -1,4 +1,4 @@
-"""Both sides of every identity of P1 to P4: the computed value, and the value by the theory.
+"""Both sides of every identity of Propositions 1 to 4 (P1 to P4): computed, and by the theory.
 
 docs/paper.md states the propositions. An inequality u <= b is written as the identity
 max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.

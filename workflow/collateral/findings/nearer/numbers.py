@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from collateral.contract.rows import Row
-from collateral.metrics.divergence import Floats, choose_examples, relative_mmd, squared_bandwidth
+from collateral.metrics.arrays import Floats, Ints
+from collateral.metrics.divergence import choose_examples, relative_mmd, squared_bandwidth
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.results.layout import ORIGINAL
 
@@ -62,6 +62,6 @@ def _read_probabilities(cell: CellResults, result: Result) -> Floats:
     return probabilities
 
 
-def _compared_examples(cell: CellResults) -> NDArray[np.int64]:
-    forget: NDArray[np.int64] = cell.split.forget
+def _compared_examples(cell: CellResults) -> Ints:
+    forget: Ints = cell.split.forget
     return forget[choose_examples(len(forget))]

@@ -12,8 +12,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Function from augmented images of b forget examples and their indices in the forget set, (b,), to
-# their soft labels, (b, C).
+# Function from b augmented forget images and their indices (b,) to their soft labels (b, C).
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 

@@ -61,7 +61,7 @@ def batch_gradients(
 
 
 def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None = None) -> Tensor:
-    """Return the gradient of the sum over all examples of factor times loss; default factor: 1."""
+    """Return the gradient of the sum of all losses, each multiplied by its factor (default 1)."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)

@@ -10,8 +10,7 @@ from torch import Tensor
 CHUNK_ENTRIES = 2**24
 CHUNK_KEYS = 2**18  # number of keys that are compared with the queries at a time
 
-# A search is a function of a number m. It yields the indices (q, m) of the m nearest keys of each
-# centre, for chunks of q centres; the index is -1 if the search found fewer than m keys.
+# Function of m that yields the indices (q, m) of the m nearest keys of q centres; -1: not found.
 Search = Callable[[int], Iterable[Tensor]]
 
 
@@ -31,7 +30,7 @@ def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
 
 
 def select(scores: Tensor, size: int, which: str, generator: torch.Generator) -> Tensor:
-    """Return the sorted indices of the `size` highest (`closest`), lowest or `random` scores."""
+    """Return sorted indices of `size` scores: highest (closest), lowest (farthest) or random."""
     size = min(size, len(scores))
     if which == "random":
         chosen = torch.randperm(len(scores), generator=generator)[:size]
@@ -77,7 +76,7 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
     first = 0
     for places in search(min(most, num_keys)):
         ranks = torch.arange(1, places.shape[1] + 1, dtype=torch.float64)
-        # (q, m), support size at which each neighbour enters.
+        # (q, m), support size from which on each neighbour belongs to the support.
         sizes = ranks / shares[first : first + len(places), None]
         is_found = places >= 0
         depth.scatter_reduce_(0, places[is_found], sizes[is_found], "amin")
@@ -88,8 +87,7 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
     """Return the depths of all keys; they are exact for the `size` keys of smallest depth."""
     largest = shares.max().item()
-    # Centres have neighbours in common. Therefore the first search finds twice as many neighbours
-    # per centre as the largest centre would add alone.
+    # Centres share neighbours, so the first search finds twice as many as the largest centre adds.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)

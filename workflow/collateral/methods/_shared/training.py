@@ -1,6 +1,6 @@
 """Parts of training that several methods share: start, random labels, mixed batches, steps."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -63,6 +63,14 @@ def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[
     hook()
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
+
+
+def scale_gradients(weights: Mapping[str, Tensor], factors: Mapping[str, Tensor]) -> None:
+    """Multiply the gradient of each weight in place by the factors of the same name."""
+    for name, factor in factors.items():
+        gradient = weights[name].grad
+        assert gradient is not None
+        gradient *= factor
 
 
 @torch.no_grad()

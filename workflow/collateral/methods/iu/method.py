@@ -23,8 +23,7 @@ from collateral.methods.iu.products import products, supports
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
-# n_f / n in the paper if half of the class couch is forgotten: 250 of 50,000 examples. With
-# `relative`, alpha has the same effect for any n_f / n as it has for this one.
+# Fraction n_f / n at which `relative` leaves alpha unchanged: 250 of 50,000, as in the paper.
 PAPER_SHARE = 0.005
 # Largest size of the per-example gradients in memory; 1000 gradients of ResNet-56 take 3.4 GB.
 MAX_BYTES = 2 * 2**30

@@ -19,8 +19,8 @@ from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 NUM_BINS = 10  # number of similarity bins of equal width
-MIN_DROP = 0.05  # accuracy that the most similar bin must lose
-HALF = 0.5  # fraction of the largest loss of a bin that bins of the support must lose
+MIN_DROP = 0.05  # accuracy that the most similar bin must lose by the step
+HALF = 0.5  # bins of the support lose at least this fraction of the largest loss of a bin
 RATES = [1e-6 * 2**i for i in range(31)]  # learning rates to try, each twice the one before
 
 

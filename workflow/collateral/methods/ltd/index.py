@@ -11,14 +11,13 @@ from torch.nn.functional import normalize
 from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
 LEAST_PER_CELL = 39  # minimum number of examples per index cell; with fewer, faiss prints a warning
-# Iterations of faiss's k-means, and maximum number of training examples per cell; with these values
-# k-means is 20 times as fast as with the defaults.
+# Iterations of faiss's k-means, and its training examples per cell: 20 times as fast as defaults.
 ROUNDS, PER_CELL = 5, 64
 PROBES = 16  # number of index cells searched per query; see benchmarks/bench_support.py
 
 
 def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
-    """Return an index by cosine with sqrt(n) cells; one thread makes it deterministic."""
+    """Build an index of n keys by cosine, with sqrt(n) cells; one thread makes it deterministic."""
     faiss.omp_set_num_threads(1)
     num_cells = max(1, min(math.isqrt(len(keys)), len(keys) // LEAST_PER_CELL))
     cells = faiss.IndexFlatIP(keys.shape[1])

@@ -64,13 +64,12 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 
 @dataclass(frozen=True)
 class Support:
-    """The support as sorted indices of retained examples, and the similarity of every one."""
+    """Sorted indices of the support in the retained set, and similarities of the retained set."""
 
     support: Tensor
     # (n,), cosine of each of the n retained examples with its nearest centre; NaN if not computed.
     similarity: Tensor
-    # Function from the index of a centre to the mask of its neighbours within the support; None if
-    # the mean of the forget set is the only centre.
+    # Function from a centre's index to the mask of its neighbours in the support; None: one centre.
     is_near: Callable[[int], Tensor] | None = None
 
 
@@ -87,7 +86,7 @@ class AroundMean:
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:
-        """Return `with_size` of the number of examples that have at least this similarity."""
+        """Return a support whose size is the number of examples with at least this similarity."""
         return self.with_size(int((self.scores >= least).sum()))
 
     def per_centre(self, count: int) -> Support:
@@ -131,10 +130,7 @@ class Neighbourhood:
     scores: Tensor | None
 
     def with_size(self, size: int) -> Support:
-        """Return `size` examples, the nearest ones of every centre.
-
-        The number that a centre adds is proportional to the number of its forget examples.
-        """
+        """Return `size` examples near the centres; centres with more forget examples add more."""
         shares, size = self.centres.shares, min(size, len(self.retain))
         return self._first(find_depths(self.search, shares, size, len(self.retain)), size, shares)
 

@@ -90,7 +90,7 @@ def _accuracies(run: Run) -> list[float]:
 
 
 def _training(params: Prepare) -> TrainedParams:
-    """Return the teacher's training parameters under their general names."""
+    """Return the teacher's training parameters, without the prefix `teacher_` in their names."""
     return TrainedParams(
         lr=params.teacher_lr,
         batch_size=params.teacher_batch_size,

@@ -7,6 +7,7 @@ mode, every example has the same weight, and biases are kept.
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 
 from collateral.contract.conventions import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
-from collateral.methods._shared.training import step_with_gradient_hook
+from collateral.methods._shared.training import scale_gradients, step_with_gradient_hook
 from collateral.methods.msg.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import cosine_rate, set_learning_rate, start_training
@@ -29,13 +30,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
     redrawn = masks(model, task, params, run) if params.variant == "msg" else {}
     factors = {name: torch.where(redrawn[name], 1.0, params.kept_rate) for name in redrawn}
     optimizer = start_training(model, params)
-
-    def damp() -> None:
-        for name, factor in factors.items():
-            gradient = kernels[name].grad
-            assert gradient is not None
-            gradient *= factor
-
+    damp = partial(scale_gradients, kernels, factors)
     for epoch in run.epochs(params.epochs, model, optimizer):
         if epoch == 0 and params.variant == "msg":
             redraw(kernels, redrawn, run.generator)

@@ -30,7 +30,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     """Return the indices of adjacent retained examples, and the base model's loss on the others."""
     with run.phase("embedding"):
         (retain, logits), (forget, _) = (infer(model, part) for part in (task.retain, task.forget))
-    size = params.adjacent(len(task.retain))
+    size = params.count_adjacent(len(task.retain))
     places = select(similarity(retain, forget), size, "closest", run.generator)
     losses = F.cross_entropy(logits, task.retain.labels.cpu(), reduction="none")
     return {"adjacent": places, "remote_loss": losses[complement(places, len(retain))].mean()}
@@ -48,7 +48,7 @@ def unlearn(
             loss = stages.climb()
         else:
             if epoch == params.ascent_epochs:
-                stages.look_back()
+                stages.store_losses()
             loss = stages.repair()
         run.log(epoch=epoch, loss=loss.item())
     return model
@@ -107,7 +107,7 @@ class Stages:
             self._state["multiplier"] = multiplier + params.penalty * excess.detach()
         return loss
 
-    def look_back(self) -> None:
+    def store_losses(self) -> None:
         """Store the losses of the forget examples after stage 1."""
         logits = infer(self._model, self._forget)[1]
         losses = F.cross_entropy(logits, self._forget.labels.cpu(), reduction="none")

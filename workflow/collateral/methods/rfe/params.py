@@ -24,13 +24,13 @@ class Prepare(MethodParams):
         "ours: that of a superclass of CIFAR-100, 4 of 99 classes.",
     )
 
-    def adjacent(self, retained: int) -> int:
+    def count_adjacent(self, retained: int) -> int:
         """Return the number of adjacent examples, at least 1 and at most all but 1."""
         return min(max(1, round(self.adjacent_share * retained)), retained - 1)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Return the number of stored floats: the indices of the adjacent examples."""
-        return self.adjacent(sizes.retain)
+        return self.count_adjacent(sizes.retain)
 
 
 class Params(Prepare):
@@ -95,6 +95,6 @@ class Params(Prepare):
         first = min(self.epochs, self.ascent_epochs)
         plane = min(sizes.forget, self.span_batches * self.forget_batch)
         plane += min(sizes.retain, self.span_batches * self.remote_batch)
-        adjacent = self.adjacent(sizes.retain)
+        adjacent = self.count_adjacent(sizes.retain)
         repair = adjacent + num_batches(adjacent, self.batch_size) * plane
         return training_work(first * sizes.examples + (self.epochs - first) * repair)

@@ -1,6 +1,7 @@
 """SFRon: ascent on the forget set in its most important weights; repair on retained examples."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.methods._shared.gradients import batch_gradients, by_parameter, trainable
-from collateral.methods._shared.training import clip, step_with_gradient_hook
+from collateral.methods._shared.training import clip, scale_gradients, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
 from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import (
@@ -38,7 +39,8 @@ def unlearn(
 ) -> nn.Module:
     """Return `model`, updated in place."""
     optimizer = start_training(model, params)
-    mask = AscentMask(model, prepared, params, run.device)
+    weights = trainable(model)
+    free = {name: (prepared[name] >= params.threshold).to(run.device) for name in weights}
     size, generator, augment = params.batch_size, run.generator, params.augment
     batches = count_batches(task.retain, size)
     steps = steps_by_epoch(0, params.steps, batches)
@@ -52,7 +54,8 @@ def unlearn(
                 x_forget, y_forget = next(forget)
                 losses = F.cross_entropy(model(x_forget), y_forget, reduction="none")
                 ascent = params.strength * factor * weighted_mean(losses, params.power)
-                step_with_gradient_hook(optimizer, -ascent, mask.apply)
+                hook = partial(restrict_gradients, weights, free, params.clip)
+                step_with_gradient_hook(optimizer, -ascent, hook)
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
@@ -74,22 +77,9 @@ def weighted_mean(losses: Tensor, power: float) -> Tensor:
     return (weights / weights.sum()) @ losses
 
 
-class AscentMask:
-    """Restricts gradient ascent to important weights, and clips the gradient."""
-
-    def __init__(
-        self, model: nn.Module, ratios: Mapping[str, Tensor], params: Params, device: torch.device
-    ) -> None:
-        """Select the weights whose ratio of importances reaches the threshold."""
-        self._weights = trainable(model)
-        self._most = params.clip
-        self._free = {name: (ratios[name] >= params.threshold).to(device) for name in self._weights}
-
-    def apply(self) -> None:
-        """Set the gradients of unimportant weights to zero, and clip the other gradients."""
-        gradients = []
-        for name, weight in self._weights.items():
-            assert weight.grad is not None
-            weight.grad *= self._free[name]
-            gradients.append(weight.grad)
-        clip(gradients, self._most)
+def restrict_gradients(
+    weights: Mapping[str, Tensor], free: Mapping[str, Tensor], max_norm: float
+) -> None:
+    """Set the gradients outside the masks `free` to zero, and clip the other gradients."""
+    scale_gradients(weights, free)
+    clip([weight.grad for weight in weights.values() if weight.grad is not None], max_norm)

@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.similarity import bin_mean
-
-Ints = NDArray[np.int64]
 
 # Subset on which each accuracy is computed, by name of the accuracy.
 SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
@@ -22,24 +20,23 @@ def accuracies(
     """
     values = {}
     for name, subset in SUBSETS.items():
-        is_affected = np.isin(label[subset], affected)
-        values[name] = accuracy(prediction[subset], label[subset])
-        values[f"{name}_affected"] = accuracy(
-            prediction[subset][is_affected], label[subset][is_affected]
-        )
+        own, true = prediction[subset], label[subset]
+        is_affected = np.isin(true, affected)
+        values[name] = accuracy(own, true)
+        values[f"{name}_affected"] = accuracy(own[is_affected], true[is_affected])
     return values
 
 
 def accuracy(prediction: Ints, label: Ints) -> float:
-    """Return the share of correct predictions in [0, 1]; NaN without examples."""
+    """Return the fraction of correct predictions; NaN without examples."""
     return float(np.mean(prediction == label)) if len(label) else float("nan")
 
 
 def disagreement(prediction: Ints, other: Ints) -> float:
-    """Return the share of examples for which two models predict different classes."""
+    """Return the fraction of examples for which two models predict different classes."""
     return float(np.mean(prediction != other)) if len(prediction) else float("nan")
 
 
-def class_accuracy(prediction: Ints, label: Ints, num_classes: int) -> NDArray[np.float64]:
+def class_accuracy(prediction: Ints, label: Ints, num_classes: int) -> Floats:
     """Return the accuracy on each class's examples; NaN for a class without examples."""
     return bin_mean((prediction == label).astype(np.float64), label, num_classes)

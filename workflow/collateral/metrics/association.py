@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-Floats = NDArray[np.float64]
+from collateral.metrics.arrays import AnyFloats, Floats, Halves, Ints, Mask
+
 Mean = Callable[[Floats], Floats]
 NUM_DECILES = 10
 AT_ONCE = 512  # number of examples whose logits are converted at a time
@@ -26,8 +26,8 @@ class Ranked:
 
     values: Floats
     ranks: Floats  # rank of each value, scaled to -1/2 ... 1/2; ties share their mean rank
-    order: NDArray[np.int64]  # examples sorted by value
-    firsts: NDArray[np.int64]  # for each example, the first position in `order` with its value
+    order: Ints  # examples sorted by value
+    firsts: Ints  # for each example, the first position in `order` with its value
 
     @staticmethod
     def of(values: Floats) -> Ranked:
@@ -59,17 +59,15 @@ class Neighborhood:
     mean_above: Mean
     near: Floats  # weight of each example in the mean over near examples
     far: Floats  # weight of each example in the mean over far examples
-    groups: NDArray[np.int64]  # group of each example; all 0 if all examples are compared
+    groups: Ints  # group of each example; all 0 if all examples are compared
 
     @staticmethod
-    def whole(similarity: Ranked, is_near: NDArray[np.bool_]) -> Neighborhood:
+    def whole(similarity: Ranked, is_near: Mask) -> Neighborhood:
         """Return the neighborhood in which all examples are compared with one another."""
         return Neighborhood.within(similarity, is_near, np.zeros(len(is_near), dtype=np.int64))
 
     @staticmethod
-    def within(
-        similarity: Ranked, is_near: NDArray[np.bool_], groups: NDArray[np.int64]
-    ) -> Neighborhood:
+    def within(similarity: Ranked, is_near: Mask, groups: Ints) -> Neighborhood:
         """Return the neighborhood in which examples are compared within their group only."""
         near = is_near.astype(np.float64)
         # Far examples are weighted so that a group has equal weights among far and near examples.
@@ -104,7 +102,7 @@ def slope(sums: Floats) -> Floats:
 
 
 def rank_correlation(sums: Floats) -> Floats:
-    """Return Spearman's rank correlation, within groups the partial one, from sums (..., 10)."""
+    """Return Spearman's rank correlation (partial, if there are groups), from sums (..., 10)."""
     return _ratio(sums[..., 5], sums[..., 0])
 
 
@@ -153,7 +151,7 @@ def correlation_terms(x: Floats, y: Floats, above_x: Mean, above_y: Mean) -> Flo
     return correlation + moved - moved.mean()
 
 
-def subtract_group_means(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
+def subtract_group_means(values: AnyFloats, groups: Ints) -> Floats:
     """Return the values minus the mean of their group."""
     counts = np.bincount(groups)
     sums = np.bincount(groups, weights=values)
@@ -161,13 +159,13 @@ def subtract_group_means(values: NDArray[np.floating], groups: NDArray[np.int64]
     return values.astype(np.float64) - means[groups]
 
 
-def deciles(values: NDArray[np.floating]) -> NDArray[np.int64]:
+def deciles(values: AnyFloats) -> Ints:
     """Return the decile of each value by rank, from 0 to 9; equal values share a decile."""
     place = (rankdata(values) - 0.5) / len(values)
     return np.minimum(NUM_DECILES * place, NUM_DECILES - 1).astype(np.int64)
 
 
-def logit_margins(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Floats:
+def logit_margins(logits: Halves, label: Ints) -> Floats:
     """Return the logit of the true class minus the largest other logit."""
     margin = np.empty(len(label))
     # Examples are processed in parts that fit into the cache of the processor.

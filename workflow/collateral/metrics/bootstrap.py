@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
-Floats = NDArray[np.floating]
+from collateral.metrics.arrays import AnyFloats, Floats, Ints
+
 NUM_RESAMPLES = 1000
 # Maximum number of groups that are resampled; in larger sets, a group has several examples.
 MOST_GROUPS = 2000
@@ -22,10 +22,10 @@ COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).ast
 class Resamples:
     """Bootstrap resamples: random groups of examples, and how often each group is drawn."""
 
-    order: NDArray[np.int64]  # indices of the examples, group by group
-    starts: NDArray[np.int64]  # start of each group in `order`
+    order: Ints  # indices of the examples, group by group
+    starts: Ints  # start of each group in `order`
     # (resamples, groups), how often each group is drawn: independent Poisson counts of mean 1.
-    counts: NDArray[np.float64]
+    counts: Floats
 
     @staticmethod
     def draw(num_examples: int, rng: np.random.Generator) -> Resamples:
@@ -37,13 +37,13 @@ class Resamples:
         starts = np.arange(num_groups) * num_examples // max(num_groups, 1)
         return Resamples(order, starts, COUNTS[levels].astype(np.float64))
 
-    def sums(self, columns: Floats) -> NDArray[np.float64]:
+    def sums(self, columns: AnyFloats) -> Floats:
         """Return the sums of `columns` (examples, columns) over each resample."""
         grouped = np.add.reduceat(columns[self.order], self.starts) if len(columns) else columns
         return self.counts @ grouped
 
 
-def percentiles(statistics: Floats, num_examples: int) -> tuple[float, float]:
+def percentiles(statistics: AnyFloats, num_examples: int) -> tuple[float, float]:
     """Return the 95 % interval of a statistic from its resamples; NaN if undefined.
 
     Resamples spread a little less than samples do, so the levels are those of Student's t

@@ -1,18 +1,16 @@
 """Calibration errors: how far confidences are from accuracies in bins of confidence."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from collateral.metrics.arrays import Floats, Mask
 from collateral.metrics.similarity import bin_count, bin_mean
 
 NUM_BINS = 15
 # With fewer examples, even a calibrated model has a binned error of several points.
 LEAST_EXAMPLES = 500
 
-Floats = NDArray[np.float64]
 
-
-def calibration_errors(confidence: Floats, is_correct: NDArray[np.bool_]) -> tuple[float, float]:
+def calibration_errors(confidence: Floats, is_correct: Mask) -> tuple[float, float]:
     """Return the expected calibration error of 15 bins, and the debiased squared error.
 
     The debiased square may be negative; it leaves out bins with one example (Kumar et al., 2019).

@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.metrics.arrays import Ints, Mask, Singles
+
 LEAST_SIDE = 32  # shortest image side in pixels for hashes; those of smaller images are too similar
 MOST_BITS = 4  # largest number of differing bits (of 63) between hashes of near copies
 FREQUENCIES = 8  # number of frequencies of the cosine transform along each side of an image
@@ -10,10 +12,9 @@ EXACT = -1  # number of differing bits that represents an exact copy
 CHUNK = 2048  # number of images that are hashed at a time
 
 Images = NDArray[np.uint8]  # (N, H, W, C)
-Index = NDArray[np.int64]
 
 
-def find_copies(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
+def find_copies(images: Images, forget: Ints, retain: Ints) -> Ints:
     """Return rows (forgotten image, retained image, differing bits of their hashes).
 
     There is one row for every exact copy; a forgotten image without an exact copy has one row for
@@ -27,7 +28,7 @@ def find_copies(images: Images, forget: Index, retain: Index) -> NDArray[np.int6
     return np.concatenate([exact, near])
 
 
-def are_copies(images: Images, originals: Images) -> NDArray[np.bool_]:
+def are_copies(images: Images, originals: Images) -> Mask:
     """Return which images are an exact or a near copy of one of the originals."""
     known = {original.tobytes() for original in originals}
     is_equal = np.array([image.tobytes() in known for image in images], dtype=bool)
@@ -37,7 +38,7 @@ def are_copies(images: Images, originals: Images) -> NDArray[np.bool_]:
     return is_equal | (bits.min(axis=1) <= MOST_BITS)
 
 
-def _find_exact(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
+def _find_exact(images: Images, forget: Ints, retain: Ints) -> Ints:
     """Find the retained images that are equal to a forgotten image, byte by byte."""
     places: dict[bytes, list[int]] = {}
     for j in retain.tolist():
@@ -52,7 +53,7 @@ def _find_exact(images: Images, forget: Index, retain: Index) -> NDArray[np.int6
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
-def _find_near(hashes: NDArray[np.uint64], forget: Index, retain: Index) -> NDArray[np.int64]:
+def _find_near(hashes: NDArray[np.uint64], forget: Ints, retain: Ints) -> Ints:
     """Find the retained image with the nearest hash to each forgotten one, if few bits differ."""
     rows, retained = [], hashes[retain]
     for i in forget.tolist():
@@ -79,7 +80,7 @@ def _hash_images(images: Images) -> NDArray[np.uint64]:
     return (is_above * powers).sum(axis=1, dtype=np.uint64)
 
 
-def _cosine_waves(side: int) -> NDArray[np.float32]:
+def _cosine_waves(side: int) -> Singles:
     """Return the cosine waves of the lowest frequencies, (FREQUENCIES, side)."""
     place = (np.arange(side) + 0.5) / side
     return np.cos(np.pi * np.outer(np.arange(FREQUENCIES), place)).astype(np.float32)

@@ -13,14 +13,12 @@ from functools import cache
 from typing import Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 from collateral.contract.verdicts import ALPHA
+from collateral.metrics.arrays import AnyFloats, Floats, Ints
 
-Floats = NDArray[np.floating]
-Doubles = NDArray[np.float64]
-Ends = tuple[Doubles, Doubles]
+Ends = tuple[Floats, Floats]
 Key = TypeVar("Key", bound=Hashable)
 Test = Literal["t", "flips"]
 
@@ -50,7 +48,7 @@ class Difference:
 UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
 
 
-def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
+def compare(samples: Mapping[Key, AnyFloats]) -> dict[Key, Difference]:
     """Test each sample of differences (one per seed, or NaN); Holm adjusts for all samples."""
     defined = {key: values[~np.isnan(values)] for key, values in samples.items()}
     tested = {key: values for key, values in defined.items() if len(values) >= LEAST_SEEDS}
@@ -69,7 +67,7 @@ def chosen_test(n: int, num_tests: int) -> Test:
     return "flips" if 2 / 2**n < ALPHA / max(num_tests, 1) else "t"
 
 
-def p_value(differences: Floats, num_tests: int = 1) -> Doubles:
+def p_value(differences: AnyFloats, num_tests: int = 1) -> Floats:
     """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
     n = differences.shape[-1]
     if chosen_test(n, num_tests) == "t":
@@ -79,13 +77,13 @@ def p_value(differences: Floats, num_tests: int = 1) -> Doubles:
     return np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
 
 
-def interval(differences: Floats, alpha: float | Floats = ALPHA, num_tests: int = 1) -> Ends:
+def interval(differences: AnyFloats, alpha: float | AnyFloats = ALPHA, num_tests: int = 1) -> Ends:
     """Return the ends of the 1 - alpha interval of the mean over the last axis."""
     is_by_t = chosen_test(differences.shape[-1], num_tests) == "t"
     return t_interval(differences, alpha) if is_by_t else _flips_interval(differences, alpha)
 
 
-def _flips_interval(differences: Floats, alpha: float | Floats) -> Ends:
+def _flips_interval(differences: AnyFloats, alpha: float | AnyFloats) -> Ends:
     """Return the ends of the interval from the sorted means of all subsets (Hartigan, 1969)."""
     means = np.sort(_subset_means(differences), axis=-1)
     count = means.shape[-1] + 1
@@ -95,45 +93,45 @@ def _flips_interval(differences: Floats, alpha: float | Floats) -> Ends:
     return low[..., 0], high[..., 0]
 
 
-def t_interval(differences: Floats, alpha: float | Floats) -> Ends:
+def t_interval(differences: AnyFloats, alpha: float | AnyFloats) -> Ends:
     """Return the ends of the 1 - alpha interval by Student's t over the last axis."""
     freedom, middle = differences.shape[-1] - 1, differences.mean(axis=-1)
     half = stdtrit(freedom, 1 - np.asarray(alpha) / 2) * standard_error(differences)
     return middle - half, middle + half
 
 
-def standard_error(differences: Floats) -> Doubles:
+def standard_error(differences: AnyFloats) -> Floats:
     """Return the standard error of the mean over the last axis."""
     return differences.std(axis=-1, ddof=1) / np.sqrt(differences.shape[-1])
 
 
-def holm(p: Floats) -> Doubles:
+def holm(p: AnyFloats) -> Floats:
     """Return p-values adjusted by Holm over the last axis; NaN (no test) stays NaN."""
     order, left = _in_order(p)
     stepped = np.maximum.accumulate(np.take_along_axis(p, order, -1) * left, axis=-1)
     return _back(np.minimum(stepped, 1), order)
 
 
-def holm_levels(p: Floats, alpha: float = ALPHA) -> Doubles:
+def holm_levels(p: AnyFloats, alpha: float = ALPHA) -> Floats:
     """Return Holm's level of each p-value: alpha / number of hypotheses not yet rejected."""
     order, left = _in_order(p)
     num_rejected = np.count_nonzero(holm(p) < alpha, axis=-1)[..., None]
     return _back(alpha / np.maximum(left, np.maximum(left[..., :1] - num_rejected, 1)), order)
 
 
-def _in_order(p: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _in_order(p: AnyFloats) -> tuple[Ints, Ints]:
     """Return the indices that sort p-values (NaN last), and the number of tests left at each."""
     num_tests = np.count_nonzero(~np.isnan(p), axis=-1)[..., None]
     return np.argsort(p, axis=-1, kind="stable"), num_tests - np.arange(p.shape[-1])
 
 
-def _back(values: Doubles, order: NDArray[np.int64]) -> Doubles:
+def _back(values: Floats, order: Ints) -> Floats:
     placed = np.empty_like(values)
     np.put_along_axis(placed, order, values, -1)
     return placed
 
 
-def _t(differences: Floats) -> Doubles:
+def _t(differences: AnyFloats) -> Floats:
     """Return the t statistic of the mean: 0 if the mean is 0, infinite if all values are equal."""
     middle, error = differences.mean(axis=-1), standard_error(differences)
     # If values are equal in all seeds, their spread is only rounding error.
@@ -143,13 +141,13 @@ def _t(differences: Floats) -> Doubles:
     return np.where(middle == 0, 0.0, t)
 
 
-def _subset_means(differences: Floats) -> Doubles:
+def _subset_means(differences: AnyFloats) -> Floats:
     """Return the means of all non-empty subsets of seeds; of random ones above 16 seeds."""
     return np.round(differences @ _subset_weights(differences.shape[-1]), DECIMALS)
 
 
 @cache
-def _subset_weights(n: int) -> Doubles:
+def _subset_weights(n: int) -> Floats:
     if n <= MOST_FLIPPED:
         chosen = np.arange(1, 2**n)[:, None] >> np.arange(n) & 1
     else:
@@ -162,33 +160,33 @@ def _subset_weights(n: int) -> Doubles:
 class Contrast:
     """Differences of means, their standard errors and degrees of freedom, as arrays."""
 
-    mean: Doubles
-    error: Doubles
-    freedom: Doubles
+    mean: Floats
+    error: Floats
+    freedom: Floats
 
     @property
-    def p(self) -> Doubles:
+    def p(self) -> Floats:
         """Two-sided p-values by Student's t; NaN with fewer than two seeds."""
         return 2 * stdtr(self.freedom, -np.abs(self.t))
 
     @property
-    def p_above(self) -> Doubles:
+    def p_above(self) -> Floats:
         """One-sided p-values of a difference above zero."""
         return stdtr(self.freedom, -self.t)
 
     @property
-    def t(self) -> Doubles:
+    def t(self) -> Floats:
         """Differences in standard errors; 0 where there is no difference."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.mean == 0, 0.0, self.mean / self.error)
 
-    def interval(self, alpha: float | Doubles) -> tuple[Doubles, Doubles]:
+    def interval(self, alpha: float | Floats) -> tuple[Floats, Floats]:
         """Return the ends of the 1 - alpha interval of every difference."""
         half = stdtrit(self.freedom, 1 - np.asarray(alpha) / 2) * self.error
         return self.mean - half, self.mean + half
 
 
-def unpaired(run: Doubles, reference: Doubles, least: float | Doubles = 0.0) -> Contrast:
+def unpaired(run: Floats, reference: Floats, least: float | Floats = 0.0) -> Contrast:
     """Compare two independent samples by Welch's t; `least` is the smallest variance of each."""
     mean, variance, count = moments(run)
     reference_mean, reference_variance, reference_count = moments(reference)
@@ -202,7 +200,7 @@ def unpaired(run: Doubles, reference: Doubles, least: float | Doubles = 0.0) -> 
     return Contrast(mean - reference_mean, np.sqrt(total), freedom)
 
 
-def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+def moments(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return mean, variance (ddof=1) and number of defined values; NaN if fewer than two."""
     is_defined = ~np.isnan(values)
     count = is_defined.sum(axis=-1).astype(np.float64)
@@ -213,12 +211,12 @@ def moments(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
     return mean, squares.sum(axis=-1) / (count - 1), count
 
 
-def angle(rate: Doubles) -> Doubles:
+def angle(rate: Floats) -> Floats:
     """Return arcsin √rate, whose variance hardly depends on the rate."""
     return np.arcsin(np.sqrt(np.clip(rate, 0.0, 1.0)))
 
 
-def angle_step(rate: Doubles, step: Doubles) -> Doubles:
+def angle_step(rate: Floats, step: Floats) -> Floats:
     """Return the change of the angle if the rate changes by `step`, the weight of one example."""
     smaller = np.clip(np.minimum(rate, 1 - rate), 0.0, 1.0)
     return angle(smaller + step) - angle(smaller)

@@ -10,19 +10,15 @@ from collections.abc import Sequence
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 from scipy.special import rel_entr, softmax
 
+from collateral.metrics.arrays import AnyFloats, Floats, Halves, Ints, Singles
 from collateral.metrics.similarity import class_means
 
 CHUNK = 30_000  # number of probabilities that are processed at a time
 SMALLEST = np.float32(1e-37)  # lower bound of probabilities before taking logarithms
 
-Singles = NDArray[np.float32]
-Halves = NDArray[np.float16]
-Floats = NDArray[np.float64]
-AnyFloats = NDArray[np.floating]
 LEAST_EXAMPLES = 24  # with fewer examples, the statistic has little power
 # Maximum number of examples compared; the cost grows with the square of this number.
 MOST_EXAMPLES = 1000
@@ -66,12 +62,12 @@ def jensen_shannon(p: Floats, q: Floats) -> Floats:
 
 
 def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
-    """Return ZRF: 1 minus the mean divergence of two models' probabilities, one untrained."""
+    """Return ZRF: 1 minus the mean JS divergence of a model's outputs from an untrained model's."""
     p, q = (softmax(rows.astype(np.float64), axis=1) for rows in (logits, untrained_logits))
     return float(1 - jensen_shannon(p, q).mean())
 
 
-def mean_probabilities(logits: AnyFloats, label: NDArray[np.int64], num_classes: int) -> Floats:
+def mean_probabilities(logits: AnyFloats, label: Ints, num_classes: int) -> Floats:
     """Return the mean predicted probabilities of each class's examples; NaN without examples."""
     return class_means(softmax(logits.astype(np.float64), axis=1), label, num_classes)
 
@@ -116,8 +112,8 @@ def mean_pairwise_kl(histograms: Sequence[AnyFloats] | AnyFloats, count: int) ->
     return float(np.mean(known)) if known else float("nan")
 
 
-def argmax_accuracy(probability: AnyFloats, label: NDArray[np.int64]) -> float:
-    """Return the share of rows whose largest entry is at the label; NaN if a row is not finite."""
+def argmax_accuracy(probability: AnyFloats, label: Ints) -> float:
+    """Return the fraction of rows with the largest entry at the label; NaN if one is not finite."""
     is_finite = np.isfinite(probability).all()
     return float(np.mean(probability.argmax(axis=1) == label)) if is_finite else float("nan")
 
@@ -157,6 +153,6 @@ def _cross_terms(own: Floats, other: Floats, squared_bandwidth: float) -> Floats
     return within - 2 * across
 
 
-def choose_examples(count: int) -> NDArray[np.int64]:
+def choose_examples(count: int) -> Ints:
     """Return the indices of the compared examples: all, or MOST_EXAMPLES evenly spaced ones."""
     return np.linspace(0, count - 1, min(count, MOST_EXAMPLES)).round().astype(np.int64)

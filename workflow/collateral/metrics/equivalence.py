@@ -7,12 +7,11 @@ rule of Zou and Donner for the sum of two estimates); TOST alone would exceed it
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri, stdtr, stdtrit
 
+from collateral.metrics.arrays import AnyFloats, Floats
 from collateral.metrics.differences import LAST_BITS, Contrast
 
-Floats = NDArray[np.floating]
 FACTOR = 1.96 * 2**0.5  # estimated margin, as a multiple of Retrain's standard deviation over seeds
 # Range in which the p-value of the MOVER interval is searched by bisection.
 SMALLEST_P, LARGEST_P = 1e-4, 0.45
@@ -24,7 +23,7 @@ def is_beyond(difference: float, margin: float) -> bool:
     return difference > margin * (1 + LAST_BITS)
 
 
-def tost_p(contrast: Contrast, margin: float | Floats) -> NDArray[np.float64]:
+def tost_p(contrast: Contrast, margin: float | AnyFloats) -> Floats:
     """Return the larger p-value of the two one-sided t-tests for a stated margin."""
     room = np.asarray(margin) * (1 - LAST_BITS) - np.abs(contrast.mean)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -33,16 +32,16 @@ def tost_p(contrast: Contrast, margin: float | Floats) -> NDArray[np.float64]:
 
 
 def mover_limit(
-    contrast: Contrast, sd: Floats, sd_freedom: float | Floats, alpha: float | Floats
-) -> NDArray[np.float64]:
+    contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats, alpha: float | AnyFloats
+) -> Floats:
     """Return the upper limit of |difference| minus the estimated margin; equivalent if below 0."""
     lowest_sd = sd * np.sqrt(sd_freedom / chdtri(sd_freedom, alpha))
     half = stdtrit(contrast.freedom, 1 - alpha) * contrast.error
-    reach: NDArray[np.float64] = np.hypot(half, FACTOR * (sd - lowest_sd))
+    reach: Floats = np.hypot(half, FACTOR * (sd - lowest_sd))
     return np.abs(contrast.mean) - FACTOR * sd + reach
 
 
-def mover_p(contrast: Contrast, sd: Floats, sd_freedom: float | Floats) -> NDArray[np.float64]:
+def mover_p(contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats) -> Floats:
     """Return the smallest level at which MOVER finds equivalence; 1 if that is above 0.45.
 
     `sd` is Retrain's standard deviation over seeds, with `sd_freedom` degrees of freedom.
@@ -59,8 +58,8 @@ def mover_p(contrast: Contrast, sd: Floats, sd_freedom: float | Floats) -> NDArr
 
 
 def equivalence_p(
-    contrast: Contrast, sd: Floats, sd_freedom: float | Floats, step: float | Floats
-) -> NDArray[np.float64]:
+    contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats, step: float | AnyFloats
+) -> Floats:
     """Return the p-value of equivalence within the estimated margin, or within one example.
 
     Each of the two tests has half of the level. If `sd` is 0, only the margin of one example

@@ -1,26 +1,24 @@
 """Features of models: linear probes and debiased linear centred kernel alignment (CKA)."""
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+from collateral.metrics.arrays import Floats, Ints
 
 MAX_ITERATIONS = 1000  # maximum number of iterations of L-BFGS, which warns if it did not converge
 LEAST_EXAMPLES = 4  # smallest number of examples for an unbiased HSIC
 ROUNDING = 1e-6  # features that vary by less than this fraction of the largest count as constant
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
-
-def fit_head(features: Floats, label: Labels, c: float) -> Pipeline:
+def fit_head(features: Floats, label: Ints, c: float) -> Pipeline:
     """Fit a multinomial logistic regression with an L2 penalty on standardised features."""
     head = make_pipeline(StandardScaler(), LogisticRegression(C=c, max_iter=MAX_ITERATIONS))
     return head.fit(features, label)
 
 
-def head_accuracy(head: Pipeline, features: Floats, label: Labels) -> float:
+def head_accuracy(head: Pipeline, features: Floats, label: Ints) -> float:
     """Return the accuracy on examples of the classes that the head was fitted on; NaN without any.
 
     For other classes, the accuracy would be 0 by construction.
@@ -31,7 +29,7 @@ def head_accuracy(head: Pipeline, features: Floats, label: Labels) -> float:
     return float((head.predict(features[is_known]) == label[is_known]).mean())
 
 
-def draw_by_class(label: Labels, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_by_class(label: Ints, count: int, rng: np.random.Generator) -> Ints:
     """Draw at most `count` examples, an equal fraction of each class; return sorted indices."""
     order = rng.permutation(len(label))
     by_class = order[np.argsort(label[order], kind="stable")]
@@ -53,7 +51,7 @@ def debiased_cka(x: Floats, y: Floats) -> float:
     return float(unbiased_hsic(k, m) / np.sqrt(own * other))
 
 
-def cka_by_part(x: Floats, y: Floats, part: NDArray[np.int64], num_parts: int) -> Floats:
+def cka_by_part(x: Floats, y: Floats, part: Ints, num_parts: int) -> Floats:
     """Return the debiased CKA on the examples of each part, (parts,)."""
     return np.array([debiased_cka(x[part == p], y[part == p]) for p in range(num_parts)])
 

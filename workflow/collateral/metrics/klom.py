@@ -6,20 +6,19 @@ same statistic with the same number of seeds.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
+
+from collateral.metrics.arrays import AnyFloats, Floats, Ints, Mask
 
 MIN_SEEDS = 2
 PRIOR_SEEDS = 4  # weight of the prior variance (mean over all examples), as a number of seeds
 ROUNDING = 1e-20  # variances below this fraction of the mean squared margin are rounding errors
 
-Floats = NDArray[np.float64]
 
-
-def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:
+def margins(logits: AnyFloats, label: Ints) -> Floats:
     """Return log p - log(1 - p) of the true class: its logit minus log-sum-exp of other logits.
 
-    Stored probabilities of the true class would not do: above 17, float32 rounds them to 1.
+    Logits are used, because float32 rounds the probability to 1 for margins above 17.
     """
     others = logits.astype(np.float32)
     true = np.take_along_axis(others, label[:, None], axis=1)[:, 0]
@@ -72,7 +71,7 @@ def gaussian_kl(
         return (ratio - 1 - np.log(ratio) + distance) / 2
 
 
-def mean_klom(by_example: Floats, members: NDArray[np.bool_]) -> float:
+def mean_klom(by_example: Floats, members: Mask) -> float:
     """Return the mean KLOM over the examples of a mask; NaN if it is empty or not finite."""
     mean = float(by_example[members].mean()) if members.any() else np.nan
     return mean if np.isfinite(mean) else float("nan")

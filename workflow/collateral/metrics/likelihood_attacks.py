@@ -9,9 +9,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import rankdata
+
+from collateral.metrics.arrays import Floats, Ints, Mask, Singles
 
 MIN_PROBABILITY = 1e-30  # lower bound of probabilities before taking logarithms
 NORMAL_95 = 1.96  # quantile of the normal distribution for a 95 % interval
@@ -20,8 +21,6 @@ PRIOR_MODELS = 4  # weight of the variance pooled over all examples, as a number
 MIN_VARIANCE = 1e-12  # lower bound of a variance, for margins that are all equal
 CHANCE_AUC = 0.5  # AUC of an attack that is no better than guessing
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Placements = tuple[Floats, Floats]
 
 
@@ -33,9 +32,10 @@ def rmia_scores(confidence: Floats, out: Sequence[Floats]) -> Floats:
 
 
 def find_placements(members: Floats, non_members: Floats) -> Placements:
-    """Return the fraction of non-members scored below each member, and of members above each other.
+    """Return, for each member, the fraction of non-members with a lower score, and vice versa.
 
-    Ties count as one half. The mean of either array is the AUC (DeLong et al., 1988).
+    That is, for each non-member, the fraction of members with a higher score. Ties count as one
+    half. The mean of either array is the AUC (DeLong et al., 1988).
     """
     num_members, num_others = len(members), len(non_members)
     if not num_members or not num_others:
@@ -83,7 +83,7 @@ def likelihood_ratios(margins: Floats, is_in: Mask) -> Floats:
     return ratios
 
 
-def find_partners(is_in: Mask, model: int) -> NDArray[np.int64]:
+def find_partners(is_in: Mask, model: int) -> Ints:
     """Return for each example the next model that saw it, if `model` did not, or vice versa."""
     num_models = len(is_in)
     order = (model + 1 + np.arange(num_models - 1)) % num_models
@@ -124,6 +124,6 @@ def auc(scores: Floats, is_in: Mask) -> float:
     return float((ranks[seen].sum() - num_in * (num_in + 1) / 2) / (num_in * num_out))
 
 
-def min_learned_share(margins: NDArray[np.float32], is_in: Mask) -> float:
+def min_learned_share(margins: Singles, is_in: Mask) -> float:
     """Return the smallest fraction, over models, of seen examples with a probability above 1/2."""
     return float(np.min(((margins > 0) & is_in).sum(axis=1) / is_in.sum(axis=1)))

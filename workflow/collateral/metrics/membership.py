@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
+
+from collateral.metrics.arrays import Floats, Halves, Ints, Singles
 
 DECIMALS = {"confidence": 3, "correctness": 3, "entropy": 2, "modified_entropy": 2}
 MAX_VECTORS = 2000  # largest number of members, and of non-members, for a vector feature
 SMALLEST = 1e-30  # lower bound of probabilities before taking logarithms
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ def draw(retain: Ints, num_test: int, seed: int) -> Draw:
 class Examples:
     """Model outputs on some examples, and their true labels."""
 
-    logits: NDArray[np.float16]  # (N, C)
-    confidence: NDArray[np.float32]  # (N,), probability of the true class
+    logits: Halves  # (N, C)
+    confidence: Singles  # (N,), probability of the true class
     prediction: Ints  # (N,)
     label: Ints  # (N,)
 

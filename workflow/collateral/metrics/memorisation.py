@@ -1,12 +1,11 @@
 """Memorisation of single examples (Feldman and Zhang, 2020), from a pool of models."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from collateral.metrics.arrays import Floats, Mask
 
 
-def memorisation(is_in: NDArray[np.bool_], values: Floats) -> Floats:
+def memorisation(is_in: Mask, values: Floats) -> Floats:
     """Return each example's mean value over models that saw it, minus that over the others.
 
     `is_in` and `values` are (models, examples); the values are correctness or probabilities. NaN

@@ -3,13 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, studentized_range
 
 from collateral.contract.verdicts import ALPHA
+from collateral.metrics.arrays import Floats
 
 
-def friedman_p(values: NDArray[np.float64]) -> float:
+def friedman_p(values: Floats) -> float:
     """Return Friedman's p-value that all methods (columns) rank equally over cells (rows)."""
     if values.shape[0] < 2 or values.shape[1] < 3:
         return math.nan

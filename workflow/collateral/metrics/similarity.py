@@ -1,17 +1,15 @@
 """Similarity to the forget set: cosines of features, bins, and which examples are near."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from collateral.metrics.arrays import AnyFloats, Floats, Ints, Mask, Singles
+
 NUM_BINS = 10
 NEAR_SHARE = 0.01  # minimum fraction of the examples of a subset that count as near
 NEAR_COUNT = 20  # minimum number of examples of a subset that count as near
-BinIndex = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
-def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
+def similarity(features: AnyFloats, forget: AnyFloats) -> Singles:
     """Return the cosine of each row with the sum of the rows of `forget`; 0 for a zero vector.
 
     The rows of `forget` are not normalised: a long feature vector has a larger weight in the sum.
@@ -20,18 +18,14 @@ def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
     return _cosine(features.astype(np.float64), direction).astype(np.float32)
 
 
-def similarity_by_class(
-    features: Floats, forget: Floats, label: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Return the similarity of the rows to each class of forgotten examples, (classes, N).
+def similarity_by_class(features: AnyFloats, forget: AnyFloats, label: Ints) -> Singles:
+    """Return the similarity of each row to the forgotten examples of each class, (classes, N).
 
     `label` has the class of each row of `forget`."""
     return np.stack([similarity(features, forget[label == c]) for c in np.unique(label)])
 
 
-def class_means(
-    features: Floats, label: NDArray[np.int64], num_classes: int
-) -> NDArray[np.float64]:
+def class_means(features: AnyFloats, label: Ints, num_classes: int) -> Floats:
     """Return the mean features of every class (C, D); NaN for a class without examples."""
     means = np.full((num_classes, features.shape[1]), np.nan)
     for c in np.unique(label):
@@ -39,21 +33,19 @@ def class_means(
     return means
 
 
-def cosines(rows: Floats, others: Floats) -> NDArray[np.float64]:
+def cosines(rows: AnyFloats, others: AnyFloats) -> Floats:
     """Return the cosine of each row with each of `others`, (N, M)."""
     found = [_cosine(rows.astype(np.float64), other) for other in others.astype(np.float64)]
     return np.stack(found, axis=1)
 
 
-def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def most_similar(values: AnyFloats, candidates: Ints, count: int) -> Ints:
     """Return the `count` candidates with the largest values, in descending order."""
     order = np.argsort(-values[candidates], kind="stable")
     return candidates[order[:count]]
 
 
-def most_similar_in_turns(
-    by_class: Floats, candidates: NDArray[np.int64], count: int
-) -> NDArray[np.int64]:
+def most_similar_in_turns(by_class: AnyFloats, candidates: Ints, count: int) -> Ints:
     """Return `count` candidates: the most similar one to each class, then the second ones, ..."""
     orders = [most_similar(values, candidates, count) for values in by_class]
     turns = np.stack(orders, axis=1).ravel()
@@ -61,24 +53,24 @@ def most_similar_in_turns(
     return turns[np.sort(first)][:count]
 
 
-def _cosine(rows: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+def _cosine(rows: Floats, direction: Floats) -> Floats:
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(direction)
     # The cosine with a zero vector counts as 0.
     return np.clip(rows @ direction / np.where(lengths == 0, 1, lengths), -1, 1)
 
 
-def bin_edges(values: Floats) -> NDArray[np.float64]:
+def bin_edges(values: AnyFloats) -> Floats:
     """Return the edges of ten bins of equal width between the minimum and maximum of `values`."""
     return np.linspace(float(values.min()), float(values.max()), NUM_BINS + 1)
 
 
-def assign_bins(values: Floats, edges: NDArray[np.float64]) -> BinIndex:
+def assign_bins(values: AnyFloats, edges: Floats) -> Ints:
     """Return the index of the bin of each value; a value on an inner edge is in the upper bin."""
     # Values outside the outer edges belong to the first or the last bin.
     return np.searchsorted(edges[1:-1], values, side="right").astype(np.int64)
 
 
-def bin_mean(values: Floats, bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.float64]:
+def bin_mean(values: AnyFloats, bins: Ints, count: int = NUM_BINS) -> Floats:
     """Return the mean of `values` in each bin; NaN for an empty bin."""
     means = np.full(count, np.nan)
     counts = bin_count(bins, count)
@@ -87,12 +79,12 @@ def bin_mean(values: Floats, bins: BinIndex, count: int = NUM_BINS) -> NDArray[n
     return means
 
 
-def bin_count(bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.int64]:
+def bin_count(bins: Ints, count: int = NUM_BINS) -> Ints:
     """Return the number of examples in each bin."""
     return np.bincount(bins, minlength=count)
 
 
-def first_near_bin(counts: Floats) -> int:
+def first_near_bin(counts: AnyFloats) -> int:
     """Return the index of the least similar bin that counts as near; bin 0 is never near.
 
     Near are the fewest bins, from the most similar one on, that contain `NEAR_COUNT` examples and
@@ -104,14 +96,14 @@ def first_near_bin(counts: Floats) -> int:
     return NUM_BINS - num_near
 
 
-def near_masks(similarity: Floats) -> Mask:
+def near_masks(similarity: AnyFloats) -> Mask:
     """Return the mask of near examples in each seed, from similarities (seeds, examples)."""
     edges = bin_edges(similarity)
     bins = np.stack([assign_bins(values, edges) for values in similarity])
     return bins >= first_near_bin(np.mean([bin_count(of_seed) for of_seed in bins], axis=0))
 
 
-def most_similar_mask(similarity: Floats, count: int) -> Mask:
+def most_similar_mask(similarity: AnyFloats, count: int) -> Mask:
     """Return the mask of the `count` most similar examples, including all ties at the limit."""
     if count == 0:
         return np.zeros(len(similarity), dtype=bool)

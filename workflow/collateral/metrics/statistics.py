@@ -4,29 +4,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-Floats = NDArray[np.floating]
-BySeed = Mapping[str, NDArray[np.float64]]  # values of metrics by name, one value per seed
+from collateral.metrics.arrays import AnyFloats, Floats
+
+BySeed = Mapping[str, Floats]  # values of metrics by name, one value per seed
 # Minimum number of negatives for computing the true positive rate at 1 % false positives.
 LEAST_NEGATIVES = 1000
 ROUNDING = 1e-12  # a smaller product of norms counts as rounding error
 
 
-def mean(values: NDArray[np.floating]) -> float:
+def mean(values: AnyFloats) -> float:
     """Return the mean of the defined values; NaN if there is none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else np.nan
 
 
-def std(values: NDArray[np.floating]) -> float:
+def std(values: AnyFloats) -> float:
     """Return the sample standard deviation (ddof=1) of defined values; NaN for fewer than two."""
     defined = values[~np.isnan(values)]
     return float(defined.std(ddof=1)) if defined.size > 1 else np.nan
 
 
-def standard_error(values: NDArray[np.floating]) -> float:
+def standard_error(values: AnyFloats) -> float:
     """Return the standard error of `mean(values)`; NaN for fewer than two defined values."""
     return std(values) / float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))
 
@@ -36,7 +36,7 @@ def mean_of_defined(values: Iterable[float]) -> float:
     return mean(np.array([*values], dtype=np.float64))
 
 
-def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
+def tpr_at_one_percent(positives: AnyFloats, negatives: AnyFloats) -> float:
     """Return the true positive rate at a false positive rate of at most 1 %; NaN if undefined."""
     total = len(negatives)
     if total < LEAST_NEGATIVES or not len(positives):
@@ -53,7 +53,7 @@ def t_quantile(n: int, tests: int = 1) -> float:
     return float(stdtrit(n - 1, 1 - 0.025 / tests)) if n >= 2 else float("nan")
 
 
-def interval_half_width(values: Floats, tests: int = 1) -> float:
+def interval_half_width(values: AnyFloats, tests: int = 1) -> float:
     """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2.
 
     With several tests, all intervals together cover the means in 95 % of cases (Bonferroni).
@@ -73,7 +73,7 @@ def average_gap(run: BySeed, reference: BySeed, metrics: Iterable[str]) -> float
     return mean_of_defined(abs(run[name].mean() - reference[name].mean()) for name in metrics)
 
 
-def expected_deviation(values: Floats) -> float:
+def expected_deviation(values: AnyFloats) -> float:
     """Return the expected |difference| between the means of two independent groups of n values.
 
     For normal values it is E|r_i - r_j| / sqrt(n); the expectation is the mean over pairs i < j.
@@ -84,7 +84,7 @@ def expected_deviation(values: Floats) -> float:
     return float(np.mean([abs(a - b) for a, b in combinations(values, 2)]) / np.sqrt(n))
 
 
-def difference_sd(profiles: Floats) -> NDArray[np.float64]:
+def difference_sd(profiles: AnyFloats) -> Floats:
     """Return the standard deviation of each bin's mean difference between independent retrainings.
 
     `profiles` (S, S, bins) contains the accuracy or confidence of seed j's Retrain in seed i's
@@ -104,23 +104,23 @@ def difference_sd(profiles: Floats) -> NDArray[np.float64]:
     return np.array(found)
 
 
-def within_seed_std(values: NDArray[np.float64]) -> float:
+def within_seed_std(values: Floats) -> float:
     """Return the standard deviation over the teachers of a seed, from values (teachers, seeds)."""
     return float(np.sqrt(values.var(axis=0, ddof=1).mean()))
 
 
-def within_seed_correlation(values: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+def within_seed_correlation(values: Floats, others: Floats) -> float:
     """Return the correlation of two arrays (teachers, seeds) after subtracting each seed's mean."""
     one, other = (both - both.mean(axis=0) for both in (values, others))
     norm = np.sqrt((one**2).sum() * (other**2).sum())
     return float((one * other).sum() / norm) if norm > ROUNDING else float("nan")
 
 
-def tug_of_war(own: Sequence[Floats], retrained: Sequence[Floats]) -> NDArray[np.float64]:
+def tug_of_war(own: Sequence[AnyFloats], retrained: Sequence[AnyFloats]) -> Floats:
     """Return the product of 1 - |difference| over metrics (Zhao et al., 2024), one per seed."""
     return np.prod(1 - np.abs(np.subtract(own, retrained)), axis=0)
 
 
-def shift_seeds(values: Floats) -> NDArray[np.float64]:
+def shift_seeds(values: AnyFloats) -> Floats:
     """Return for each seed the value of the next seed, cyclically; NaN with a single seed."""
     return np.roll(values, -1, axis=0) if len(values) > 1 else np.full_like(values, np.nan)

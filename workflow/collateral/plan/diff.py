@@ -36,7 +36,7 @@ class Comparison:
 
 
 def compare(benchmark: Benchmark, folder: Path) -> Comparison:
-    """Compare all jobs of a benchmark that have a record with the plan."""
+    """Compare the records of all finished jobs of a benchmark with the plan."""
     jobs = list_records(benchmark)
     different, missing = {}, []
     for name, job in jobs.items():
@@ -157,13 +157,13 @@ def find_missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
 
 
 def describe_missing(files: list[Needed]) -> str:
-    """Return one line for each of the first missing files, and the total number."""
+    """Return the first missing files, one per line, and how many there are."""
     lines = _first_lines([one.remedy for one in files], MOST_LISTED)
     return "\n".join([*lines, f"{len(files)} missing: no table, figure or page was made"])
 
 
 def describe_stale(lines: list[str]) -> str:
-    """Return one line for each of the first differences from the plan, and the total number."""
+    """Return the first differences from the plan, one per line, and how many there are."""
     end = (
         f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
         "no table, figure or page was made"

@@ -81,7 +81,7 @@ class Rates:
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
 
     def anchor(self, model: str, shape: Shape) -> Rate:
-        """Return the measured rate of the most similar model, which is then scaled."""
+        """Return the rate of the measured model that is most similar to a model."""
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:
             ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)

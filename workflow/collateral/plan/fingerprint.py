@@ -1,4 +1,4 @@
-"""Fingerprint of code: a hash of syntax trees without docstrings and module names.
+"""Fingerprint of code: a hash of the syntax trees of modules, without docstrings.
 
 An import within the package counts as the hash of the imported module. So moving a module changes
 no fingerprint, and editing it changes the fingerprint of every module that imports it.

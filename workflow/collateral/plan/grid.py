@@ -129,7 +129,7 @@ class Cell:
         return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
 
     def names_by_kind(self, kind: str) -> list[str]:
-        """Return the names of the runs of methods (with given weights), or of controls."""
+        """Return the names of all runs of a kind; given weights are of the kind `method`."""
         found = [name for name, run in self.runs.items() if run.method.kind == kind]
         return found + [*self.given] * (kind == METHOD.what)
 
@@ -235,7 +235,7 @@ def _tuned_by(spec: MethodSpec) -> str | None:
 
 
 def _sweep(name: str, spec: MethodSpec, config: SweepConfig) -> tuple[Sweep, list[RunSpec]]:
-    """Return a sweep and its new runs; the method's own value is the method's own run."""
+    """Return a sweep and its runs, without the method's own run, which exists already."""
     key, own = next(iter(config.vary)), spec.values()
     is_tuned = any(varied in spec.grid for varied in (key, *config.along))
     runs = []

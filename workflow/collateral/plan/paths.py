@@ -88,7 +88,7 @@ def shadow_files(folder: str) -> dict[str, str]:
 
 def run_constraint(grid: Mapping[str, Benchmark], rule: str) -> str:
     """Return the constraint of the wildcard `benchmark` in the rule of this name."""
-    # A lookahead in the path, because the rule depends on benchmark and run together.
+    # A lookahead, because the benchmark and the run together decide which rule makes a file.
     return "|".join(f"{re.escape(name)}{_lookahead(one, rule)}" for name, one in grid.items())
 
 

@@ -19,7 +19,7 @@ from collateral.results.plan import About, BenchmarkPlan, CellPlan
 TEMPLATES = Path(collateral.__file__).parent / "report"
 # Options of a data set with paths or names of the user, which plan.json leaves out.
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
-# Label, full name, citation and purpose in the first line of a method's docstring.
+# Pattern of the first line of a method's docstring: label, full name, citation and purpose.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
 # The file of every finding that a stage imports by name.
 PARTS = dict.fromkeys(("metrics", "gather"), "numbers")

@@ -15,7 +15,7 @@ from collateral.models._metadata import ModelMetadata, find_metadata
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plugins.find import DATA, FORGET
 
-SPREAD = 4  # standard deviations between the mean number of retained examples and its lower bound
+SPREAD = 4  # number of standard deviations that `least_retained` subtracts from the mean
 LABEL_BYTES, FLOAT_BYTES = 8, 4  # bytes of an int64 label, and of a float32 number
 # Bytes per example in outputs.npz: float16 logits, confidence and prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8

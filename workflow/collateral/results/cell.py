@@ -158,7 +158,7 @@ class CellResults:
 
     @cached_property
     def by_round(self) -> list[CellResults]:
-        """Results of every round, in the cell of the last one."""
+        """Results of each round, if this cell is the last round; else empty."""
         return [replace(self, cell=name, rounds=()) for name in self.rounds]
 
     def check(self) -> None:

@@ -69,7 +69,7 @@ PRESENTED = (
     *(PLAN, *CELL_NUMBERS, GATES, TABLES, FIGURES),
     *(REPORT, REPORT_PROBLEMS, GLANCE),
 )
-# Name of the record that lists a file, by the file's name, where several jobs write to one folder.
+# Names of files in folders where several jobs write, each with the name of its record.
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,

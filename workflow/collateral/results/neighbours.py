@@ -20,11 +20,11 @@ class Neighbours(ArrayFile):
     class_similarity: NDArray[np.float32]  # (S, C), similarity of each class's mean features
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), index in the test set for "test", else in the train set
-    # The next three fields are None in files of older versions.
+    # The next three arrays are None in files of older versions.
+
     # (K,), index among the K listed examples of the forget example that is nearest to each.
     shown_nearest: NDArray[np.int64] | None = None
-    # (P, 3), pairs of copies: train index of the forgotten image, train index of the retained
-    # image, number of differing bits of their hashes (-1 if the images are equal).
+    # (P, 3), copies: train indices of forgotten and retained image, differing bits (-1 if equal).
     copies: NDArray[np.int64] | None = None
     # (2,), height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None

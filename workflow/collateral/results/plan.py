@@ -81,8 +81,7 @@ class BenchmarkPlan:
     model: str = ""
     select: Rule = PAPER  # rule by which tuning selects parameter values
     reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
-    # Whether the test set was drawn from images on which the user's base model may have been
-    # trained; None if the base model is not the user's.
+    # Whether the user's base model may have been trained on test images; None for other models.
     test_drawn: bool | None = None
     # Name of the publication whose printed means of Retrain are shown; empty if there is none.
     printed: str = ""

@@ -19,8 +19,7 @@ from collateral.results.record import versions
 RUN_INPUTS = (layout.OUTPUTS, layout.RECORD)  # files of a run from which metrics are computed
 CELL_INPUTS = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)  # files of a cell that metrics read
 
-# Function that returns rows, from the cache if possible. Arguments: name of the cache file, results
-# on which the rows depend, function that computes the rows.
+# Type of a function like `RowCache.rows` without its first argument, the name of the finding.
 Cached = Callable[[str, Iterable[Result], Callable[[], Iterable[Row]]], list[Row]]
 
 

@@ -81,7 +81,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 
 def _unpack(archive: Path, folder: Path) -> Source:
-    """Extract an archive into an empty folder; raise if it is damaged or no archive of `bundle`."""
+    """Extract an archive into an empty folder; raise if it is damaged or not from `bundle`."""
     if not archive.is_file():
         raise ValueError(f"{archive}: there is no such file")
     try:
@@ -159,7 +159,7 @@ def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], 
     for source in (here, *archives):
         for name, path in source.files.items():
             first = origin.setdefault(name, source)
-            # Costs of a job may differ between machines; the first file is used.
+            # cost.json differs between machines, so differences of it are ignored.
             is_cost = PurePosixPath(name).name == layout.COST
             if is_cost or filecmp.cmp(first.files[name], path, shallow=False):
                 continue

@@ -25,8 +25,8 @@ class OpenedJob:
         self.method = load_method(
             job.method, job.model, job.base, job.seed, self.session, self.split
         )
-        self.made: dict[str, Prepared] = {}  # results that this job computed, by folder name
-        self.read: list[Path] = []  # files of other jobs from which results were read
+        self.made: dict[str, Prepared] = {}  # results of `prepare` in this job, by folder name
+        self.read: list[Path] = []  # prepared files of other jobs that this job read
         shutil.rmtree(job.out / layout.PREPARED, ignore_errors=True)
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints) -> Prepared | None:

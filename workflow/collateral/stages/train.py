@@ -58,22 +58,20 @@ def train(
         **_describe_start(init, weights, rename),
     }
     session = open_session(job.data, job.threads, shares_gpu=True)
-    examples = session.train
-    if split:
-        examples = session.task(Split.load(split, session.folder)).retain
+    examples = session.task(Split.load(split, session.folder)).retain if split else session.train
     if not weights:
         # Hash of all training examples, including those that `best_validation` holds out.
         record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     this = Run(session.device, derive_seed(role, job.seed), checkpoints=checkpoints)
     model = session.new_model(job.model)
-    if init:
-        with name_in_errors("init.weights"):
+    with name_in_errors(f"{role}.weights" if weights else "init.weights"):
+        if init:
             load_initial(model, init, rename)
-    if weights:
-        with name_in_errors(f"{role}.weights"):
+        if weights:
             load_trained(model, weights, rename)
             _check_accuracy(accuracy(model, examples), session.data.info.num_classes)
+    if weights:
         record |= names_in_file(weights, rename)
         state_cost(rte, this.clock.seconds)
     else:

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.optim import SGD
 
 from collateral.contract.probes import Relearn, Residual, Resurface
-from collateral.metrics.features import Floats, Labels, fit_head, head_accuracy
+from collateral.metrics.features import Floats, Ints, fit_head, head_accuracy
 from collateral.models._classifier import eval_mode
 from collateral.training.examples import Examples, move_to
 from collateral.training.inference import BATCH_SIZE, accuracy, infer
@@ -91,7 +91,7 @@ def run_linear_probe(
     ]
 
 
-def _compute_features(model: nn.Module, examples: Examples) -> tuple[Floats, Labels]:
+def _compute_features(model: nn.Module, examples: Examples) -> tuple[Floats, Ints]:
     features, _ = infer(model, examples)
     return features.double().numpy(), examples.labels.cpu().numpy()
 

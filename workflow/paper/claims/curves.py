@@ -31,6 +31,7 @@ from paper.claims.values import (
 )
 
 FEWEST = 5  # bins with fewer examples than this are not used
+# Panels of figure 3: metric and subset.
 PANELS = [(metric, of) for metric in ("delta_acc", "delta_conf") for of in ("retain", "test")]
 RANK = "rank correlation of bin and |alignment|"
 FALLS = "P4.6 the bound falls with |cos|"
@@ -90,14 +91,14 @@ def top_bin(case: Case, runs: Runs, metric: str, subset: str) -> Array:
 
 
 def worst_bin(case: Case, run: str) -> float:
-    """Return and note a run's largest difference from Retrain in any bin and panel."""
+    """Return and note a run's largest difference from Retrain in any bin, over all PANELS."""
     worst = max(max(profile(case.cell, run, *panel)) for panel in PANELS)
     case.note(f"{run_name(case.cell, run)} at most {shown('delta_acc', worst)} points in a bin")
     return worst
 
 
 def baselines_local(case: Case, times: float) -> Outcome:
-    """Test whether each baseline's difference from Retrain rises with similarity, in all panels."""
+    """Test whether each baseline's difference from Retrain rises with similarity, in all PANELS."""
     return all_hold([case.attempt(_is_local, run, times) for run in BASELINES])
 
 
@@ -159,7 +160,7 @@ def epochs(case: Case, metric: str) -> Array:
 
 
 def larger_supports_change_more(case: Case, times: float) -> bool:
-    """Test whether the teacher changes more between sizes in the upper half of the sizes."""
+    """Test whether the teacher changes more from size to size among the larger supports."""
     metric = "support_kl_previous"
     parts = split([*ltd_curve(case.cell, metric, 4).values()], 2)
     low, high = (float(np.mean(part)) for part in parts)
@@ -169,7 +170,7 @@ def larger_supports_change_more(case: Case, times: float) -> bool:
 
 
 def teacher_falls_twice(case: Case, by: float) -> bool:
-    """Test whether the teacher's UA falls more in the first and last third of sizes."""
+    """Test whether the teacher's UA falls in the first and last third of sizes, less between."""
     metric = "support_teacher_ua"
     parts = split([*ltd_curve(case.cell, metric, 6).values()], 3)
     first, second, third = (part[0] - part[-1] for part in parts)
@@ -187,7 +188,7 @@ def plateau(case: Case) -> Array:
 
 
 def step_hurts_near(case: Case) -> bool:
-    """Test whether one step of gradient ascent costs most in the top third of the bins."""
+    """Test whether one step of gradient ascent costs most accuracy in the most similar bins."""
     metric, count, cell = "support_drop", "support_bin_count", case.cell
     drops = ltd_curve(cell, metric, 3)
     found = [v for at, v in drops.items() if mean(cell.values("ltd", count, at=at)) >= FEWEST]
@@ -199,7 +200,7 @@ def step_hurts_near(case: Case) -> bool:
 
 
 def falls_early(case: Case, times: float) -> bool:
-    """Test whether KL to Retrain falls in the first third, by `times` its later variation."""
+    """Test whether KL to Retrain falls in the first third by over `times` its later range."""
     metric = "support_kl_retrain"
     curve = [*ltd_curve(case.cell, metric, 6).values()]
     first, *_ = split(curve, 3)
@@ -230,7 +231,7 @@ def theory(case: Case, panel: str, finding: str) -> float:
 
 
 def alignment_rank(case: Case, panel: str) -> float:
-    """Return the rank correlation of alignment and discrepancy; note the slope on theory, too."""
+    """Return the rank correlation of alignment and discrepancy; note it and the slope on theory."""
     found = theory(case, panel, RANK)
     theory(case, panel, "slope of measured on predicted")
     return found

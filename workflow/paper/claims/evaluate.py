@@ -35,7 +35,7 @@ from paper.claims.results import (
 )
 
 FILE = Path(__file__).parent / "claims.toml"
-# Functions that a test may call with the case as first argument, by name.
+# Functions that a test may call, by name; their first argument, the case, is added.
 FUNCTIONS = {
     name: function
     for module in (values, sweeps, curves)
@@ -88,7 +88,7 @@ def holds(case: values.Case, test: str) -> bool | None:
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
-    """Tell whether all numbers compare so; None if some are missing, and no other contradicts."""
+    """Return whether a comparison holds for all numbers; None if some are missing, none fails."""
     is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
     return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
 

@@ -20,7 +20,7 @@ LABELS = {
     **{"retrain": "Retrain", "salun": "SalUn", "neighbor": "Neighbor"},
 }
 FIVE = ("oak_tree", "apple", "hamster", "road", "shark")
-TOLERANCE = 0.02  # tolerance of a forgotten share, because small classes cannot be halved exactly
+TOLERANCE = 0.02  # tolerance of a forgotten fraction: small classes cannot be halved exactly
 Verdict = Literal["holds", "does not hold", "cannot be said"]
 VERDICTS: dict[bool | None, Verdict] = {
     True: "holds",
@@ -56,14 +56,14 @@ class Answer:
     """The answer to a claim in one case."""
 
     claim: Claim
-    benchmark: str  # name of the case; empty if no benchmark has such a case
-    case: str
+    benchmark: str  # name of the benchmark; empty if no results have such a case
+    case: str  # name of the case
     verdict: Verdict
     text: str
 
 
 def all_hold(verdicts: Sequence[bool | None]) -> bool | None:
-    """Combine verdicts: False if one is False, else None if one is None."""
+    """Combine outcomes: False if one is False, else None (undecided) if one is None, else True."""
     return False if False in verdicts else (None if None in verdicts else True)
 
 
@@ -132,7 +132,7 @@ def _read_theory(folder: Path) -> Theory:
 
 
 def share(cell: CellTable) -> tuple[str, float] | None:
-    """Return the forgotten class and its forgotten share; None if several classes are affected."""
+    """Return the forgotten class and its forgotten fraction; None if several are affected."""
     if len(cell.forgotten) != 1:
         return None
     ((name, (count, size)),) = cell.forgotten.items()
@@ -140,7 +140,7 @@ def share(cell: CellTable) -> tuple[str, float] | None:
 
 
 def cells_at(results: Results, fraction: float) -> Iterator[tuple[str, CellTable]]:
-    """Yield class name and cell for all cells with this share of one class forgotten."""
+    """Yield class name and cell for all cells with this fraction of one class forgotten."""
     for cell in results.cells if isinstance(results, BenchmarkTable) else ():
         found = share(cell)
         if found and abs(found[1] - fraction) < TOLERANCE:

@@ -11,7 +11,7 @@ from collateral.results.table import CellTable
 from paper.claims.results import Missing
 from paper.claims.values import Case, run_name
 
-# Values of the run `ltd` itself, for results without plan.json.
+# Parameter values of the run `ltd`, for results without plan.json.
 DEFAULTS = {"support": "closest", "teacher": "resnet8", "threshold": 0.99}
 SMALL = 8  # depth of the deepest ResNet that counts as a small teacher
 

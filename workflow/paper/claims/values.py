@@ -25,7 +25,7 @@ GAPS = ("avg_gap", "avg_gap_affected")
 
 Array = NDArray[np.float64]
 Runs = str | Sequence[str] | Mapping[str, str]  # one run, several runs, or runs by printed name
-Measure = Callable[[CellTable, str, str], float]  # function of cell, run and metric
+Measure = Callable[[CellTable, str, str], float]  # function of cell, run, metric
 Outcome = bool | None  # None if the results cannot decide
 
 

@@ -91,7 +91,7 @@ def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Arr
 
 
 def _scalings(x_f: Array, setting: Setting) -> dict[str, float]:
-    """Return, for each step size, how the residual of x_f grows, and the largest run's fraction."""
+    """Return by step size: growth of x_f's residual, and the largest run's fraction of the mean."""
     n, d, lr, T = setting
     findings = {}
     choices = {"lr": lr, "lr / mean |x|^2": lr / d, "lr / n": lr / n}
@@ -134,7 +134,7 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
-    """Solve P3 by Newton's method at lam = 1e-8: the residual of retain fine-tuning on queries."""
+    """Solve Proposition 3 at lam = 1e-8: the logit error of retain fine-tuning on queries."""
     n, d, m, lam = 15, 20, 3, 1e-8
     data = draw_points(rng, runs, n, d, m)
     theta = logistic.minimise(data.X, sigma(data.z_limit), lam)
@@ -157,7 +157,7 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
-    """Solve P3 for decreasing lam: the distance to the limit, and its first-order rate."""
+    """Solve Proposition 3 for decreasing lam: the distance to the limit, and its rate."""
     m = 3
     data = draw_points(rng, runs, 15, 20, m)
     errors = np.abs(limit_errors(data, LAMBDAS))  # (lam, runs, n)
@@ -177,14 +177,14 @@ def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def support_with_noise_logits(rng: np.random.Generator, runs: int) -> Panel:
-    """Let every retained point support x_f in P4, with logits independent of the features."""
+    """Let every retained point support x_f in Proposition 4; logits independent of features."""
     X_F, X_R = draw_neighbours(rng, runs, 15, 20)
     z = rng.standard_normal((runs, 15))
     return _support(rng, Points(X_F, X_R, z[:, :1], z[:, 1:]))
 
 
 def support_with_linear_logits(rng: np.random.Generator, runs: int) -> Panel:
-    """Let every retained point support x_f in P4, with logits z = X theta_true."""
+    """Let every retained point support x_f in Proposition 4; logits z = X theta_true."""
     X_F, X_R = draw_neighbours(rng, runs, 15, 20)
     theta_true = rng.standard_normal((runs, 20))
     z_F, z_R = np.matvec(X_F, theta_true), np.matvec(X_R, theta_true)
@@ -217,7 +217,7 @@ def _support(rng: np.random.Generator, data: Points) -> Panel:
 
 
 def interval(per_run: Array) -> tuple[Array, Array, Array]:
-    """Return mean, low and high over the first axis."""
+    """Return the mean over runs (first axis), and both ends of its 95 % Student interval."""
     half = stats.sem(per_run) * stats.t.ppf(0.975, len(per_run) - 1)
     mean = per_run.mean(0)
     return mean, mean - half, mean + half

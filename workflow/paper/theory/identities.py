@@ -1,4 +1,4 @@
-"""Both sides of every identity of P1 to P4: the computed value, and the value by the theory.
+"""Both sides of every identity of Propositions 1 to 4 (P1 to P4): computed, and by the theory.
 
 docs/paper.md states the propositions. An inequality u <= b is written as the identity
 max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.
@@ -99,10 +99,8 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
     retrain = SIGMA2 * ((np.matvec(x_q, theta_retrain) - xi[..., 1:]) ** 2).sum(0)
     H = X @ np.linalg.solve(X.mT @ X, X.mT)
     alpha, h_qf, h_ff = linear.alpha(x_q, x_f, eta, T), H[:, 1:, 0], H[:, 0, 0]
-    A_n, B_n = (
-        linear.ascent_term(alpha, h_qf, h_ff, SIGMA2),
-        linear.retrain_term(h_qf, h_ff, SIGMA2),
-    )
+    A_n = linear.ascent_term(alpha, h_qf, h_ff, SIGMA2)
+    B_n = linear.retrain_term(h_qf, h_ff, SIGMA2)
     return {
         "P1.4 covariance of the residuals": Sides(
             SIGMA2 * np.einsum("kri,krj->rij", e, e), SIGMA2 * (np.eye(n) - H)

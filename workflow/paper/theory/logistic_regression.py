@@ -108,7 +108,7 @@ def rate(X_A: Array, z_A: Array) -> Array:
 
 
 def residual(theta_retrain: Array, X_F: Array, v_F: Array) -> Array:
-    """Return the residual of P3, -<theta_retrain, X_F'v_F>, for every query's v_F (..., q, |F|)."""
+    """Return P3's residual -<theta_retrain, X_F'v_F> for the v_F of every query, (..., q, |F|)."""
     return -np.matvec(v_F, np.matvec(X_F, theta_retrain))
 
 

@@ -10,7 +10,8 @@ from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.statistics import Floats, mean
+from collateral.metrics.arrays import AnyFloats
+from collateral.metrics.statistics import mean
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_differences
 from collateral.results.table import CellTable
 
@@ -60,7 +61,7 @@ def _panel(cell: CellTable) -> Panel:
 
 
 def _bars(
-    cell: CellTable, run: str, reference: Mapping[str, Floats], noise: Sequence[float]
+    cell: CellTable, run: str, reference: Mapping[str, AnyFloats], noise: Sequence[float]
 ) -> Series:
     """Return the bars of a run: its mean minus the reference's mean, as in the tables.
 

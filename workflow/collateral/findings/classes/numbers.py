@@ -4,13 +4,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
 from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.accuracy import class_accuracy
+from collateral.metrics.arrays import AnyFloats, Floats
 from collateral.metrics.association import fitted_slope
-from collateral.metrics.statistics import Floats, difference_sd, interval_half_width
+from collateral.metrics.statistics import difference_sd, interval_half_width
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
 
@@ -36,7 +36,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield from (Row(run, name, v) for name, v in summarize_slopes(np.array(of_run)).items())
 
 
-def _accuracies(cell: CellResults, result: Result) -> NDArray[np.float64]:
+def _accuracies(cell: CellResults, result: Result) -> Floats:
     return class_accuracy(result.test.prediction, cell.labels.test, len(cell.labels.class_names))
 
 
@@ -70,7 +70,7 @@ def other_classes(labels: Labels, split: Split) -> tuple[int, ...]:
     return tuple(c for c in range(len(labels.class_names)) if c not in split.affected)
 
 
-def summarize_slopes(slopes: Floats) -> dict[str, float]:
+def summarize_slopes(slopes: AnyFloats) -> dict[str, float]:
     """Return the mean of the slopes of all seeds and its 95 % interval; NaN if undefined."""
     defined = slopes[~np.isnan(slopes)]
     mean = float(defined.mean()) if len(defined) else float("nan")

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Table
@@ -42,39 +42,29 @@ NOISE_WIDTH = 0.02  # half the width of the grey bar behind a class, as a fracti
 FIT = Look(DARK, dash="dashed", is_control=True)
 
 
-@dataclass(frozen=True)
-class Points:
-    """The remaining classes, sorted by similarity; means over seeds, accuracy drops in points."""
-
-    names: list[str]
-    similarity: NDArray[np.float64]
-    drop: NDArray[np.float64]
-    error: NDArray[np.float64]  # half-width of the 95 % interval; NaN with one seed
-    # 95 % of the differences between two retrainings are smaller than this.
-    noise: NDArray[np.float64]
-
-
 def find_other_classes(cell: CellTable) -> list[str]:
     """Return the names of the classes that were not deleted; empty if no whole class is deleted."""
     return cell.indices(cell.reference, "class_similarity")
 
 
-def find_points(cell: CellTable, run: str) -> Points:
-    """Return the classes whose similarity and accuracy drop are both defined (not NaN)."""
+def find_points(cell: CellTable, run: str) -> pd.DataFrame:
+    """Return one row per class whose similarity and accuracy drop are defined, by similarity.
+
+    In points: `drop` (mean over seeds), `half_width` of its 95 % interval (NaN with one seed), and
+    `chance` (95 % of the differences between two retrainings are smaller).
+    """
     names, factor = find_other_classes(cell), find_metric("class_drop").factor
-    reach = factor * t_quantile(len(cell.seeds))
+    reach, drop_sd = factor * t_quantile(len(cell.seeds)), "class_drop_sd"
     drops = [factor * cell.values(run, "class_drop", at=name) for name in names]
-    columns = np.array(
-        [
-            [mean(cell.values(cell.reference, "class_similarity", at=name)) for name in names],
-            [mean(values) for values in drops],
-            [interval_half_width(values) for values in drops],
-            [reach * cell.number(cell.reference, "class_drop_sd", at=name) for name in names],
-        ]
-    )
-    is_defined = ~np.isnan(columns[:2]).any(axis=0)
-    order = [i for i in np.argsort(columns[0], kind="stable") if is_defined[i]]
-    return Points([names[i] for i in order], *columns[:, order])
+    similarities = [cell.values(cell.reference, "class_similarity", at=name) for name in names]
+    columns = {
+        "similarity": map(mean, similarities),
+        "drop": map(mean, drops),
+        "half_width": map(interval_half_width, drops),
+        "chance": (reach * cell.number(cell.reference, drop_sd, at=name) for name in names),
+    }
+    points = pd.DataFrame({key: list(values) for key, values in columns.items()}, index=names)
+    return points.dropna(subset=["similarity", "drop"]).sort_values("similarity", kind="stable")
 
 
 def shorten_names(names: list[str]) -> list[str]:
@@ -135,12 +125,8 @@ def _show_slope(cell: CellTable, run: str) -> Field:
 
 def _make_records(cell: CellTable) -> Iterator[dict[str, Any]]:
     for run, label in cell.labels.items():
-        points = find_points(cell, run)
-        columns = (points.similarity, points.drop, points.error, points.noise)
-        for name, *numbers in zip(points.names, *columns, strict=True):
-            named = {"run": run, "label": label, "kind": cell.kinds[run], "class": name}
-            keys = ("similarity", "drop", "half_width", "chance")
-            yield named | dict(zip(keys, map(float, numbers), strict=True))
+        for name, numbers in find_points(cell, run).to_dict("index").items():
+            yield {"run": run, "label": label, "kind": cell.kinds[run], "class": name, **numbers}
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -170,48 +156,49 @@ def _panel(cell: CellTable, run: str, title: str) -> Panel:
         unit=" points",
     )
     panel = replace(panel, bands=_noise_bars(panel, points))
-    reach = max((noise for noise in points.noise if math.isfinite(noise)), default=0.0)
+    reach = max((noise for noise in points["chance"] if math.isfinite(noise)), default=0.0)
     low, high = fit_y(panel)
     low, high = max(min(low, -reach), -MOST), min(max(high, reach), MOST)
     high += 0.3 * (high - low) if panel.text else 0.0  # space for the text of the slope
     return replace(panel, y=Axis(title, limits=(low, high)))
 
 
-def _classes(cell: CellTable, run: str, points: Points) -> Series:
+def _classes(cell: CellTable, run: str, points: pd.DataFrame) -> Series:
     """Return one point per class; the classes with the largest accuracy changes are named."""
-    named = set(np.argsort(-abs(points.drop), kind="stable")[:MOST_NAMES].tolist())
-    texts = shorten_names(points.names)
+    drop, half_width, names = points["drop"], points["half_width"], list(points.index)
+    named = set(np.argsort(-abs(drop.to_numpy()), kind="stable")[:MOST_NAMES].tolist())
+    texts = shorten_names(names)
     return Series(
         cell.labels[run],
         find_looks(cell)[run],
-        points.similarity.tolist(),
-        points.drop.tolist(),
+        points["similarity"].tolist(),
+        drop.tolist(),
         run=run,
         mark="point",
-        low=(points.drop - points.error).tolist(),
-        high=(points.drop + points.error).tolist(),
+        low=(drop - half_width).tolist(),
+        high=(drop + half_width).tolist(),
         n=[len(cell.seeds)] * len(texts),
-        noise=points.noise.tolist(),
-        details={"class": points.names},
+        noise=points["chance"].tolist(),
+        details={"class": names},
         names=[text if place in named else "" for place, text in enumerate(texts)],
     )
 
 
-def _fit(cell: CellTable, run: str, points: Points) -> Iterator[Series]:
-    """Yield the fitted line through the mean of all classes, if the slope is defined."""
+def _fit(cell: CellTable, run: str, points: pd.DataFrame) -> Iterator[Series]:
+    """Yield the line with the mean slope through the mean point of all classes, if defined."""
     slope = find_metric("class_drop").factor * cell.number(run, "class_slope")
     if math.isfinite(slope):
-        x, y = points.similarity, points.drop
+        x, y = points["similarity"].to_numpy(), points["drop"].to_numpy()
         line = y.mean() + slope * (x - x.mean())
         yield Series("Linear fit", FIT, x.tolist(), line.tolist(), run=run)
 
 
-def _noise_bars(panel: Panel, points: Points) -> list[Band]:
+def _noise_bars(panel: Panel, points: pd.DataFrame) -> list[Band]:
     """Return one grey bar per class: the range of 95 % of the differences between retrainings."""
     left, right = fit_x(panel)
     half = NOISE_WIDTH * (right - left)
     return [
         Band(x - half, x + half, -noise, noise, NOISE_LABEL)
-        for x, noise in zip(points.similarity, points.noise, strict=True)
+        for x, noise in zip(points["similarity"], points["chance"], strict=True)
         if math.isfinite(noise)
     ]

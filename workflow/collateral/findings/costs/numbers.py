@@ -57,7 +57,7 @@ def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 
 def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
-    """Yield each run's fraction of Retrain's time, and the deletions from which it saves time."""
+    """Yield each run's fraction of Retrain's time, and after how many deletions it saves time."""
     by_run: dict[str, list[Result]] = {}
     for result in cell.all_results():
         by_run.setdefault(result.run, []).append(result)

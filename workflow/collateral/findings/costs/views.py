@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
@@ -27,6 +26,7 @@ from collateral.findings.columns import (
 )
 from collateral.findings.costs import PREPARATION
 from collateral.findings.metric_index import find_metric
+from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std
 from collateral.results.record import STATED
 from collateral.results.table import CellTable
@@ -81,7 +81,7 @@ def _own_columns(cell: CellTable) -> Iterator[Column]:
         yield Column(heading="Device", show=lambda row: Field(devices.get(row.run, EMPTY)))
 
 
-def preparation(cell: CellTable, run: str) -> NDArray[np.float64]:
+def preparation(cell: CellTable, run: str) -> Floats:
     """Return the seconds of all preparation phases by seed; NaN without such phases."""
     found = [cell.values(run, "seconds", at=phase) for phase in _preparing_phases(cell, run)]
     return np.sum(found, axis=0) if found else np.full(len(cell.seeds), np.nan)
@@ -106,7 +106,7 @@ def _show_share(row: TableRow) -> Field:
 
 
 def _show_paying(row: TableRow) -> Field:
-    """Return the table entry: the number of deletions from which a method takes less total time."""
+    """Return the entry: from how many deletions on a method takes less total time than Retrain."""
     share = row.cell.number(row.run, "rte_share")
     if row.cell.kinds[row.run] != "method" or math.isnan(share):
         return Field(EMPTY)

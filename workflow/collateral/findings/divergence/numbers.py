@@ -9,17 +9,15 @@ from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
 from collateral.findings.divergence import METRICS
 from collateral.findings.inputs import Cached, CellResults, Result
 from collateral.findings.near import NEAR, PARTS
+from collateral.metrics.arrays import Mask, Singles
 from collateral.metrics.divergence import divergences
-from collateral.metrics.similarity import Mask
 from collateral.results.outputs import ModelOutputs, Outputs
 
-Floats = NDArray[np.float32]
 Key = tuple[str, str, str | None]  # metric, subset, and part of the subset (near or far)
 
 KEYS: list[Key] = [(m, name, at) for m in METRICS for name, parts in PARTS.items() for at in parts]
@@ -57,7 +55,7 @@ def _read_outputs(result: Result) -> ModelOutputs:
 
 def _compare(
     cell: CellResults, retrained: ModelOutputs, own: ModelOutputs
-) -> dict[str, dict[str, Floats]]:
+) -> dict[str, dict[str, Singles]]:
     """Return divergences and agreement of two models on every example, by metric and subset."""
     pairs = ((retrained.train, own.train), (retrained.test, own.test))
     by_example = [
@@ -70,7 +68,7 @@ def _compare(
 
 
 def average_parts(
-    values: Mapping[str, Mapping[str, Floats]], is_near: Mapping[str, Mask]
+    values: Mapping[str, Mapping[str, Singles]], is_near: Mapping[str, Mask]
 ) -> dict[Key, float]:
     """Return the mean of each metric over all, near and far examples of every subset."""
     found = {}

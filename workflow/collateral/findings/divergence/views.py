@@ -28,7 +28,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     for metric, about in METRICS.items():
         shown = [Column(metric, *part, heading=text) for part, text in PART_HEADINGS.items()]
         grids.append(build_grid(about.heading, shown, groups))
-        # The CSV file has whole sets too.
+        # The CSV file also has the numbers of whole subsets.
         columns = [Column(metric, name, at) for name, parts in PARTS.items() for at in parts]
         records += build_records(chain(*groups), columns)
     conventions = join_sentences("Means over examples.", describe_metrics(METRICS), NEXT_SEED_NOTE)

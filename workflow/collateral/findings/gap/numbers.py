@@ -24,7 +24,7 @@ def _values_by_seed(cell: CellResults, run: str) -> BySeed:
 
 
 def noise_floors(reference: BySeed) -> dict[str, float]:
-    """Return the noise floor of each metric; the floor of an average gap is their mean."""
+    """Return the noise floor of each metric; that of an average gap is the mean over its terms."""
     floors = {
         name: expected_deviation(reference[name]) for terms in TERMS.values() for name in terms
     }

@@ -84,7 +84,7 @@ def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
 
 
 def count_copies(cell: CellResults) -> dict[str, float]:
-    """Return the numbers of forgotten images with a retained copy; NaN if none was searched."""
+    """Return the numbers of forgotten images with a retained copy; NaN if not searched for."""
     found, size = cell.neighbours.copies, cell.neighbours.image_size
     side = math.nan if size is None else float(min(size))
     if found is None:

@@ -1,34 +1,27 @@
 """Error, false negatives, false positives and calibration of every run by group, and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import softmax
 
 from collateral.contract.conventions import class_index
 from collateral.contract.messages import unknown_name
 from collateral.contract.rows import Row
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
+from collateral.findings.inputs import CellResults, Result
 from collateral.findings.near import FAR, NEAR, near_in_the_mean
 from collateral.metrics import calibration
+from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.differences import Contrast, holm_levels, moments
 from collateral.metrics.statistics import mean_of_defined
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 SUBSETS = ("retain", "test")
 # Texts of a missing value; examples with a missing value are in no group.
 MISSING = ("", "nan", "<NA>")
 # Measures that are rates: one more wrong example changes them by 1 / (number of examples).
 RATES = ("group_error", "group_missed", "group_alarm")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -38,7 +31,7 @@ class GroupPart:
     measure: str
     set: str
     at: str  # group and part, such as "sex=f near"
-    members: NDArray[np.int64]  # indices in the subset
+    members: Ints  # indices in the subset
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -13,7 +13,7 @@ from collateral.findings.inputs import CellResults, Epoch, Result
 from collateral.metrics.accuracy import disagreement
 from collateral.metrics.similarity import (
     NUM_BINS,
-    BinIndex,
+    Ints,
     assign_bins,
     bin_count,
     bin_edges,
@@ -55,12 +55,12 @@ class Binned:
         return bin_edges(self.cell.similarity[self.name])
 
     @cached_property
-    def bins(self) -> list[BinIndex]:
+    def bins(self) -> list[Ints]:
         """Bin of each example, one array per seed."""
         return [assign_bins(values, self.edges) for values in self.cell.similarity[self.name]]
 
     @cached_property
-    def is_near(self) -> list[BinIndex]:
+    def is_near(self) -> list[Ints]:
         """1 for near examples and 0 for far ones, one array per seed."""
         return [is_near.astype(np.int64) for is_near in self.cell.near[self.name]]
 
@@ -116,7 +116,7 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
     places = [binned.cell.seeds.index(result.seed) for result in sound]
     measures = [binned.measures(result) for result in sound]
 
-    def profiles(measure: str, bins_by_seed: list[BinIndex], count: int) -> NDArray[np.float64]:
+    def profiles(measure: str, bins_by_seed: list[Ints], count: int) -> NDArray[np.float64]:
         found = [
             [bin_mean(of_seed[measure], bins_by_seed[i], count) for of_seed in measures]
             for i in places

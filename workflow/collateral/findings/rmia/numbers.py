@@ -4,14 +4,13 @@ import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
 from collateral.findings.inputs import CellResults, Result
+from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.differences import interval
 from collateral.metrics.likelihood_attacks import (
     UNKNOWN,
-    Floats,
     Placements,
     delong_interval,
     find_placements,
@@ -47,7 +46,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             yield Row(run, f"rmia_auc_{kind}high", high)
 
 
-def _read_confidences(cell: CellResults, result: Result, non_members: NDArray[np.int64]) -> Pair:
+def _read_confidences(cell: CellResults, result: Result, non_members: Ints) -> Pair:
     """Return true-class probabilities of the forget set and of the non-members."""
     return (
         result.train.confidence[cell.split.forget].astype(np.float64),
@@ -56,9 +55,9 @@ def _read_confidences(cell: CellResults, result: Result, non_members: NDArray[np
 
 
 def _score(
-    cell: CellResults, result: Result, non_members: NDArray[np.int64], out: Mapping[int, Pair]
+    cell: CellResults, result: Result, non_members: Ints, out: Mapping[int, Pair]
 ) -> Pair | None:
-    """Return RMIA scores with Retrains of other seeds as OUT models; None if a model is missing."""
+    """Return RMIA scores; None if the run diverged, or if no other seed has a Retrain."""
     others = [pair for seed, pair in out.items() if seed != result.seed]
     if result.is_diverged or not others:
         return None

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from collateral.contract.rows import Row
 from collateral.findings.gap import TERMS
+from collateral.metrics.arrays import Floats
 from collateral.metrics.ranks import critical_difference, friedman_p
 from collateral.metrics.statistics import mean
 from collateral.results.table import BenchmarkTable, CellTable
@@ -29,9 +29,7 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
             yield Row(table.reference, metric, value, at=gap)
 
 
-def _collect_gaps(
-    cells: Sequence[CellTable], methods: Sequence[str], gap: str
-) -> NDArray[np.float64]:
+def _collect_gaps(cells: Sequence[CellTable], methods: Sequence[str], gap: str) -> Floats:
     """Return gaps (cells, methods); NaN where a method is not ranked."""
     # Gaps are rounded, so that gaps that differ only by floating-point errors are equal.
     return np.array([[_ranked_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
@@ -43,9 +41,7 @@ def _ranked_gap(cell: CellTable, run: str, gap: str) -> float:
     return cell.number(run, gap) if is_ranked else math.nan
 
 
-def rank_methods(
-    gaps: NDArray[np.float64], floors: NDArray[np.float64]
-) -> Iterator[dict[str, float]]:
+def rank_methods(gaps: Floats, floors: Floats) -> Iterator[dict[str, float]]:
     """Yield each method's wins and ranks, from gaps (cells, methods) and noise floors (cells,).
 
     Equal gaps share the mean of their ranks.
@@ -65,7 +61,7 @@ def rank_methods(
         }
 
 
-def compare_ranks(gaps: NDArray[np.float64]) -> dict[str, float]:
+def compare_ranks(gaps: Floats) -> dict[str, float]:
     """Return the rank tests over the cells in which all methods are ranked."""
     complete = gaps[~np.isnan(gaps).any(axis=1)]
     return {

@@ -53,7 +53,7 @@ def _build_grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
 
 
 def _find_columns(table: BenchmarkTable, gap: str, methods: list[str]) -> list[str]:
-    """Return the metrics of a grid's columns: no ranks that cannot differ, and none twice."""
+    """Return the metrics shown: no ranks that cannot differ significantly, and no equal columns."""
     ranks = {run: [table.number(run, name, at=gap) for name in RANK_COLUMNS] for run in methods}
     if not _can_differ(table, gap, methods):
         left_out = set(RANK_COLUMNS)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
@@ -23,6 +22,7 @@ from collateral.findings.columns import number_source
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
+from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std, within_seed_correlation, within_seed_std
 from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_rates, fit_y
 from collateral.plots.style import DARK, Look
@@ -76,9 +76,9 @@ class TeacherNoise:
     """UA of teachers that differ only in their seed, and of their students; (teachers, seeds)."""
 
     sweep: Sweep
-    teacher: NDArray[np.float64]
-    student: NDArray[np.float64]
-    epochs: NDArray[np.float64]
+    teacher: Floats
+    student: Floats
+    epochs: Floats
 
 
 def find_teacher_noise(cell: CellTable) -> list[TeacherNoise]:
@@ -269,7 +269,7 @@ def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
     return {kind: names for kind, names in kept.items() if names}
 
 
-def _known(cell: CellTable, sweep: Sweep, metric: str) -> NDArray[np.float64]:
+def _known(cell: CellTable, sweep: Sweep, metric: str) -> Floats:
     """Return a metric's values (runs, seeds), without runs that have an undefined value."""
     values = [cell.values(run, metric) for run in sweep.numbers]
     return np.array([of_run for of_run in values if not np.isnan(of_run).any()])

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.conventions import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings.columns import Column, TableRow, build_grid
 from collateral.findings.metric_index import find_metric
+from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.results.table import BenchmarkTable, CellTable
 
@@ -66,23 +67,17 @@ def _find_rows(cell: CellTable, metric: str) -> list[TableRow]:
     return [TableRow(cell, run, cell.labels[run]) for run in found]
 
 
-def _describe_trial(row: TableRow, column: Column) -> str:
+def _show_trial(column: Column, row: TableRow) -> Field:
     """Return the parameters of a trial as text, such as "lr 0.001"."""
     values = row.cell.plan.trials[row.run][int(column.value(row))]
-    return ", ".join(f"{key} {value}" for key, value in values.items())
+    text = ", ".join(f"{key} {value}" for key, value in values.items())
+    return Field(text, source=column.source(row))
 
 
-def _make_column(metric: str) -> Column:
-    """Return the column of a metric; if the metric is a trial's number, it shows its parameters."""
-    column = Column(metric)
-
-    def show_trial(row: TableRow) -> Field:
-        return Field(_describe_trial(row, column), source=column.source(row))
-
-    return replace(column, show=show_trial) if metric in TRIALS else column
-
-
-COLUMNS = [_make_column(metric) for metric in METRICS]
+COLUMNS = [
+    replace(column, show=partial(_show_trial, column)) if column.metric in TRIALS else column
+    for column in map(Column, METRICS)
+]
 
 
 def _fields_across(row: TableRow) -> list[Field]:
@@ -102,7 +97,7 @@ def _make_table(grid: Grid, cells: Sequence[CellTable]) -> Table:
 
 def _make_record(row: TableRow) -> dict[str, Any]:
     columns = {column.metric: column for column in COLUMNS}
-    texts = {name: _describe_trial(row, columns[trial]) for trial, name in TRIALS.items()}
+    texts = {name: columns[trial].field(row).value for trial, name in TRIALS.items()}
     numbers = {name: column.value(row) for name, column in columns.items() if name not in TRIALS}
     return {"cell": row.cell.name, "run": row.run, **texts, **numbers}
 
@@ -128,7 +123,7 @@ def _mean_lines(cells: Sequence[CellTable]) -> list[Line]:
     return [Line(rule, _mean_fields(found, regrets[PAPER])) for rule, found in regrets.items()]
 
 
-def _mean_fields(regrets: NDArray[np.float64], papers: NDArray[np.float64]) -> list[Field]:
+def _mean_fields(regrets: Floats, papers: Floats) -> list[Field]:
     metric, count = find_metric("rule_regret"), int(np.count_nonzero(~np.isnan(regrets)))
     more = regrets - papers
     return [

@@ -6,15 +6,14 @@ from itertools import count, takewhile
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from collateral.contract.rows import At, Row
 from collateral.findings.inputs import CellResults
-from collateral.findings.near import FAR, NEAR, Mask, near_in_the_mean
+from collateral.findings.near import FAR, NEAR, near_in_the_mean
+from collateral.metrics.arrays import Floats, Mask, Singles
 from collateral.metrics.differences import compare, interval
 from collateral.metrics.likelihood_attacks import (
     CHANCE_AUC,
-    Floats,
     auc,
     likelihood_ratios,
     min_learned_share,
@@ -76,7 +75,7 @@ def _split_training_set(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
 
 
 def attack(
-    cell: CellResults, margins: NDArray[np.float32], is_in: Mask, parts: Mapping[Part, Mask]
+    cell: CellResults, margins: Singles, is_in: Mask, parts: Mapping[Part, Mask]
 ) -> dict[Part, Attack]:
     """Attack every shadow model that did not diverge, separately for each part of the data."""
     found: dict[Part, Attack] = {}

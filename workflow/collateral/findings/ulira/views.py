@@ -15,8 +15,8 @@ from collateral.findings._shared.series import bin_edges, count_examples, find_l
 from collateral.findings.columns import Column, TableRow, build_grid, run_row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR
+from collateral.metrics.arrays import AnyFloats
 from collateral.metrics.likelihood_attacks import CHANCE_AUC
-from collateral.metrics.statistics import Floats
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series
 from collateral.results.table import CellTable
 
@@ -212,7 +212,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     yield Plot("exposure", title, PLOT_CAPTION, panels, 2, notes=notes, row_height=height)
 
 
-def _change_panel(cell: CellTable, runs: list[str], edges: Floats) -> Panel:
+def _change_panel(cell: CellTable, runs: list[str], edges: AnyFloats) -> Panel:
     """Return a panel with the change of AUC by bin of similarity, one line per method."""
     centres = ((edges[1:] + edges[:-1]) / 2).tolist()
     series = []

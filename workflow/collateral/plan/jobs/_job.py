@@ -31,7 +31,7 @@ class OwnFile:
     rte: float | None = None  # seconds that unlearning took, if the user states them
 
     def options(self, option: str) -> str:
-        """Return the file as this option, and options with its renaming and the stated seconds."""
+        """Return command-line options: `option` with the file, `--rename` and `--rte` if given."""
         renamed = ["--rename", as_json(self.rename)] if self.rename else []
         stated = [] if self.rte is None else ["--rte", str(self.rte)]
         return shlex.join([option, str(self.file.expanduser()), *renamed, *stated])

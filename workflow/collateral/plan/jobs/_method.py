@@ -92,9 +92,10 @@ def _teacher_folder(teacher: RunSpec | None) -> str:
 
 
 def _key(run: RunSpec) -> tuple[str | None, ...]:
-    """Return a key that is equal for runs that read the same prepared files."""
-    # If tuned parameters change the prepared files, then runs have the same files only if their
-    # parameters were selected by the same tuning job.
+    """Return a key that is equal for runs that read the same prepared files.
+
+    If the tuned parameters change the prepared files, the key includes the name of the tuning.
+    """
     return (*run.preparations, run.tuned_by if len(run.preparations) > 1 else None)
 
 

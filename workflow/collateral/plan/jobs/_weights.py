@@ -47,7 +47,7 @@ class WeightsJob(Job):
 
     @property
     def start(self) -> str:
-        """Options with the user's or the initial weights; empty for training from scratch."""
+        """Options `--weights` or `--init` with the user's file; empty for training from scratch."""
         options = {True: "--init", False: "--weights"}
         return " ".join(own.options(options[own.key == INIT]) for own in self.own_files)
 

@@ -86,7 +86,7 @@ class MetricsJob(CellJob):
 
     @property
     def _exposure_seconds(self) -> float:
-        """CPU seconds for U-LiRA: one distribution is fitted per margin, with all shadow models."""
+        """CPU seconds for U-LiRA, which fits a distribution for every margin of every example."""
         shadows = self.benchmark.config.shadows
         fits = shadows.count**2 * self.workload.size.num_train if shadows else 0
         return EXPOSED_SECONDS * len(self.cell.exposed) * fits

@@ -11,7 +11,7 @@ from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
-# Maximum number of images in pictures.npz: 96 near images, each with a forgotten one, and 12 more.
+# Maximum number of images in pictures.npz: 96 pairs of a near and a forgotten image, and 12 more.
 NUM_IMAGES = 2 * (48 + 48) + 12
 
 

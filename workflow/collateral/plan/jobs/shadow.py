@@ -43,7 +43,7 @@ class ShadowJob(WeightsJob):
 
     @property
     def options(self) -> str:
-        """Options: the number of shadow models, and the fraction of them trained on an example."""
+        """Options: number of shadow models, and fraction of them trained on each example."""
         pool = self.benchmark.pool
         return shlex.join(["--count", str(pool.count), "--share", str(pool.share)])
 

@@ -56,7 +56,7 @@ class SplitJob(CellJob):
 
     @property
     def models(self) -> list[str]:
-        """Files by which examples are chosen: the base model's outputs, or margins of shadows."""
+        """Files by which examples are chosen: base model's outputs, or shadow models' margins."""
         benchmark = self.benchmark
         if self.cell.forget.needs == "base":
             seed = benchmark.base_seed(benchmark.seeds[0])

@@ -53,7 +53,7 @@ class TuneJob(FirstSeedJob):
 
     @property
     def teacher(self) -> list[str]:
-        """File of the teacher's outputs on the forget set, if the selection rule uses them."""
+        """File with the teacher's accuracy on the forget set, if the selection rule uses it."""
         return [self.path(paths.TEACHER_SAYS)] if self.cell.teacher else []
 
     @property

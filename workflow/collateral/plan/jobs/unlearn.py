@@ -78,7 +78,7 @@ class UnlearnJob(MethodJob):
     @property
     def work(self) -> Work:
         """Work of the run; with tuning, the mean over all parameters that it may select."""
-        # Only the first seed differs from others: tuning may have prepared its files.
+        # All seeds but the first have equal work; tuning may have prepared files for the first.
         first, *others = self.benchmark.seeds
         seed = self.seed if self.seed == first else others[0]
         return run_work(UnlearnJob(self.benchmark, self.cell, seed, self.run))

@@ -100,7 +100,7 @@ def _make_lines(cell: CellTable, run: str, records: list[dict[str, Any]]) -> Ite
 
 
 def _make_field(record: dict[str, Any], whose: str) -> Field:
-    """Return the field of a mean with its spread and its deviation from the printed Retrain."""
+    """Return the table entry of a mean: its spread, and its deviation from the printed Retrain."""
     name, metric = record["metric"], find_metric(record["metric"])
     value, spread, away = (record[f"{whose}{key}"] for key in ("mean", "std", "deviation"))
     shown = "" if math.isnan(away) else f"({metric.text(away, sign=True)})"

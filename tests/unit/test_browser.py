@@ -11,6 +11,7 @@ from expected_pictures import Long
 from fake_results import RUNS, full_cell, read_cells, write_models
 from made_benchmark import LABELS, PART, Made, compute
 from made_benchmark import RUNS as MADE_RUNS
+from opened_page import CHROMIUM, OVERLAPS, Opened, launch, marks_by_figure
 from page_reading import CHARTS, draw
 from sealing import seal
 
@@ -20,7 +21,6 @@ from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 METHODS = {run: label for run, label in LABELS.items() if MADE_RUNS[run].kind == "method"}
-CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium"),
     pytest.mark.slow,
@@ -28,8 +28,6 @@ pytestmark = [
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
 CHARTED = in_page_order(VIEWS)  # the findings that may have plots
-SERIOUS = ("serious", "critical")
-PATIENCE = 120_000  # milliseconds: the machine may have other work
 
 
 @pytest.fixture(scope="module")
@@ -87,43 +85,9 @@ def many_charts(animals, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    pytest.importorskip("playwright.sync_api")
+    with launch() as chromium:
         yield chromium
-        chromium.close()
-
-
-class Opened:
-    """A page in a tab, and what it said and asked for."""
-
-    def __init__(self, browser, file: Path, **options):
-        self.tab = browser.new_page(**options)
-        self.tab.set_default_timeout(PATIENCE)
-        self.said, self.asked = [], []
-        self.tab.on("console", lambda one: self.said.append(one.text))
-        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
-        self.tab.on("dialog", lambda dialog: self.said.append(dialog.message))
-        self.tab.on("request", lambda request: self.asked.append(request.url))
-        self.tab.goto(file.as_uri())
-        self.tab.evaluate(
-            "document.querySelectorAll('main details').forEach((d) => { d.open = true; })"
-        )
-        self.tab.evaluate("document.querySelectorAll('.tab').forEach((t) => { t.hidden = false; })")
-        self.tab.locator("figure.chart").first.scroll_into_view_if_needed()
-        self.drawn(1)
-
-    def drawn(self, count: int) -> None:
-        """Wait for so many charts."""
-        self.tab.wait_for_function(
-            f"document.querySelectorAll('figure.chart .plot svg').length >= {count}"
-        )
-
-    def all_drawn(self) -> None:
-        figures = self.tab.locator("figure.chart").all()
-        for figure in figures:
-            figure.scroll_into_view_if_needed()
-        self.drawn(len(figures))
 
 
 @pytest.fixture(scope="module")
@@ -155,12 +119,6 @@ def test_a_method_switched_off_is_off_in_every_chart(browser, many_charts):
         switch.evaluate("(one) => one.click()")
     opened.tab.wait_for_timeout(1000)
     assert {label: marks_by_figure(figures, label) for label in METHODS.values()} == before
-
-
-def marks_by_figure(figures, label: str) -> list[int]:
-    """Return how many marks of a method each figure has; of LTD's teacher too."""
-    marks = f"[aria-label*='method: {label}']"
-    return [figures.nth(k).locator(marks).count() for k in range(figures.count())]
 
 
 def test_a_heading_sorts_its_table(opened):
@@ -280,25 +238,6 @@ def test_drawn_means_are_those_of_the_long_table(browser, deciding):
     opened.tab.close()
 
 
-OVERLAPS = """() => {
-  const main = document.querySelector("main"), aside = "option, script, [hidden], .hidden";
-  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
-  const boxes = [], end = document.querySelector("section.cell").getBoundingClientRect().top;
-  while (walker.nextNode()) {
-    const at = walker.currentNode, text = at.textContent.trim();
-    if (!text || at.parentElement.closest(aside)) continue;
-    const range = document.createRange();
-    range.selectNodeContents(at);
-    const shown = [...range.getClientRects()].filter((box) => box.width && box.bottom < end);
-    boxes.push(...shown.map((box) => [text, box]));
-  }
-  const across = (a, b) => a.left < b.right - 1 && b.left < a.right - 1;
-  const cross = (a, b) => across(a, b) && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-  return boxes.flatMap(([text, a], k) => boxes.slice(k + 1)
-    .filter(([, b]) => cross(a, b)).map(([other]) => [text, other]));
-}"""
-
-
 @pytest.mark.parametrize("width", [1440, 900, 390])
 def test_no_two_labels_overlap_at_the_top(browser, deciding, width):
     opened = Opened(browser, deciding, viewport={"width": width, "height": 900})
@@ -330,12 +269,11 @@ def test_the_picture_that_decides_is_drawn(browser, deciding):
 @pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, {"viewport": PHONE}])
 @pytest.mark.parametrize("page", ["page_file", "deciding"])
 def test_no_barrier_is_serious(browser, request, page, look):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    pytest.importorskip("axe_playwright_python.sync_playwright")
     opened = Opened(browser, request.getfixturevalue(page), **look)
     opened.all_drawn()
-    found = axe.Axe().run(opened.tab).response["violations"]
+    bad = opened.barriers()
     opened.tab.close()
-    bad = [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in SERIOUS]
     assert bad == [], json.dumps(bad, indent=1)
 
 

@@ -263,9 +263,7 @@ def test_the_names_of_retrain_and_of_the_base_stand_at_their_own_marks(figures):
     """Not at each other's, as they once did in the figure of trajectories."""
     count = 0
     for panel, axes in panels_of(figures):
-        marks = {
-            one.label: (one.x[0], one.y[0]) for one in panel.series if one.names and not one.run
-        }
+        marks = {one.label: (one.x[0], one.y[0]) for one in panel.series if any(one.names)}
         if {"Original", "Retrain"} <= marks.keys():
             texts = {text.get_text(): text for text in axes.texts if text.get_text() in marks}
             for name, other in (("Original", "Retrain"), ("Retrain", "Original")):

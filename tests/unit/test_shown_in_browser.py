@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from opened_page import CHROMIUM, PATIENCE, launch
 from page_reading import CHARTS, draw
 from sealing import seal
 
@@ -12,12 +13,10 @@ from collateral.findings.metric_index import find_metric
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium"),
     pytest.mark.slow,
 ]
-PATIENCE = 120_000  # milliseconds: the machine may have other work
 # What only a screen needs: the rail, what is clicked, and what is said only after a click.
 ON_SCREEN = (
     "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style, #print-all, "
@@ -27,11 +26,9 @@ ON_SCREEN = (
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    pytest.importorskip("playwright.sync_api")
+    with launch() as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,11 @@ from made_benchmark import CLASSES, NUM_SHADOWS, PART, TRIALS, WHOLE
 from test_shown_tables import diverged, half_width
 
 from collateral.contract.verdicts import MEASURES
+from collateral.findings.metric_index import find_metric
 from collateral.findings.trajectory import SHARES
 from collateral.findings.verdict import COLLAPSED, HURT, HURT_ALL, HURT_FAR, UNDECIDED, VERDICTS
 from collateral.findings.verdict.sentences import NAMES
+from collateral.plugins.find import FINDING
 from collateral.results import layout
 
 N = r"([+−]?\d[\d,]*(?:\.\d+)?)"
@@ -119,6 +121,31 @@ def gates_counted(a, s, colour, *_):
     gates = json.loads((a.root / layout.GATES).read_text())["gates"]
     colours = [gate["colour"] for gate in gates if gate["name"] == s.finding]
     return [colours.count(colour), len(colours)]
+
+
+def extremes(a, s, *groups):
+    """Return the reference's mean, if it is named, and those of the best and the worst method."""
+    name, subset = FINDING.load(s.finding).ANSWER
+    metric, runs = find_metric(name), [r for r in a.made.of_kind("method") if "@" not in r]
+    means = {run: value_of(a, s.cell, run, name, subset) for run in runs}
+    means = {run: value for run, value in means.items() if not math.isnan(value)}
+    if metric.ideal == "retrain":
+        ideal = value_of(a, s.cell, "retrain", name, subset)
+        order = sorted(means, key=lambda run: abs(means[run] - ideal))
+    else:
+        ideal, order = None, sorted(means, key=means.get, reverse=metric.ideal == "high")
+    named = [
+        [a.run_of(one) for one in labels.split(", ")] for labels in groups if labels[0].isalpha()
+    ]
+    assert order[0] in named[0] and order[-1] in named[1]
+    found = [*([] if ideal is None else [ideal]), means[order[0]], means[order[-1]]]
+    return [metric.factor * value for value in found]
+
+
+def value_of(a, cell, run, name, subset):
+    """Return the mean over seeds or, where no seed has one, the number over seeds."""
+    mean_of_seeds = a.long.mean(cell, run, name, subset)
+    return a.long.number(cell, run, name, subset) if math.isnan(mean_of_seeds) else mean_of_seeds
 
 
 def nearest_p(a, s, text):
@@ -387,7 +414,19 @@ def class_part(a, s, name, _):
     return shares(a, s, name)
 
 
+LABELS = r"([A-Z]\w*(?:, [A-Z]\w*)*)"
+UNIT = "(?: %| points| s| nats)?"
 CLAUSES = [
+    Clause(
+        rf"nearest to Retrain's \({N}{UNIT}\) with {LABELS} \({N}{UNIT}\), and furthest with "
+        rf"{LABELS} \({N}{UNIT}\)",
+        extremes,
+    ),
+    Clause(
+        rf"(?:low|high)est with {LABELS} \({N}{UNIT}\), and (?:low|high)est with {LABELS} "
+        rf"\({N}{UNIT}\)",
+        extremes,
+    ),
     # Verdicts.
     Clause(
         rf"The nearest retained examples lose {WITH_INTERVAL} points against Retrain, which is "

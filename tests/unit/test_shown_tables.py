@@ -372,7 +372,7 @@ SPECIAL = {
     **{("near-and-far", ""): bound, ("classes", ""): class_field, ("exposure", ""): with_ends()},
     **{("localization", ""): with_ends(), ("rmia", "AUC [over seeds]"): with_ends()},
     **{
-        ("rmia", "AUC [over examples]"): with_ends("examples_"),
+        ("rmia", "[over examples]"): lambda *place: with_ends("examples_")(*place)[1:],
         ("nearer", "Nearer to Retrain"): with_ends(),
     },
     **{(name, "Avg. Gap"): gap for name in ("main", "sweep-size", "sweep-luck")},

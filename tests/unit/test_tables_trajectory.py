@@ -159,7 +159,7 @@ def test_whoever_may_spend_more_may_stop_earlier(tmp_path):
     cell = read_cell(tmp_path, tracked_cell(**HARMFUL))
     [found] = tables(cell)
     assert best(found) == {"1 %": ["GA"], **{key: [] for key in SHARES[1:]}}
-    assert "is within 1 % GA (1.7 points). A share that is not named brings " in words(cell)
+    assert "is within 1 % GA (1.7 points). A larger share that is not named " in words(cell)
 
 
 def test_where_no_method_is_nearer_than_doing_nothing_this_is_said(tmp_path):

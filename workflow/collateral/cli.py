@@ -30,17 +30,7 @@ from collateral.results.record import peak_rss_mb
 # Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]
 # Commands that `collateral --help` lists first, in this order; all others follow by name.
-IN_USE = (
-    "init",
-    "estimate",
-    "doctor",
-    "list",
-    "verify",
-    "export",
-    "evidence",
-    "bundle",
-    "unbundle",
-)
+FIRST = ["init", "estimate", "doctor", "list", "verify", "export", "evidence", "bundle", "unbundle"]
 EXAMPLE = """\
 Example:
   collateral estimate config.yaml   time and disk of the default experiment
@@ -92,7 +82,7 @@ def stages() -> list[str]:
 def commands() -> list[str]:
     """Return the names of the commands, which people, make and the Snakefile call."""
     names = COMMAND.names()
-    return [*IN_USE, *(name for name in names if name not in IN_USE)]
+    return [*FIRST, *(name for name in names if name not in FIRST)]
 
 
 def make_parser(name: str) -> argparse.ArgumentParser:

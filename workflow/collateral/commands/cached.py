@@ -11,9 +11,7 @@ from collateral.plan.grid import build_grid
 
 def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
     """Print missing files, else files that differ from the plan; fail if there are any."""
-    if not config.is_file():
-        raise ValueError(f"--config: there is no file {config}")
-    benchmarks = build_grid(read(config)).values()
+    benchmarks = build_grid(read(config, "--config")).values()
     if files := diff.find_missing(benchmarks):
         stop(diff.describe_missing(files))
     if lines := diff.find_stale(benchmarks):

@@ -41,10 +41,9 @@ def estimate(
     json: Annotated[bool, "print JSON"] = False,
 ) -> None:
     """Print the estimated jobs, hours and disk space of a config."""
-    for option, path in (("config", config), ("--rates", rates)):
-        if path and not path.is_file():
-            raise ValueError(f"{option}: there is no file {path}")
-    wanted, cores = read(config), count_cores()
+    if rates and not rates.is_file():
+        raise ValueError(f"--rates: there is no file {rates}")
+    wanted, cores = read(config, "config"), count_cores()
     chosen = select_rates(wanted, device, rates, calibrate=calibrate)
     num_jobs = jobs or (IN_FLIGHT if chosen.is_gpu else cores)
     if save:

@@ -157,10 +157,9 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
 def _sign(folder: Path, key: Path) -> list[str]:
     """Sign evidence.json with an SSH key; return the lines to print."""
     # Given a file as its argument, ssh-keygen may keep an old signature and still report success.
-    with (folder / RECORD).open("rb") as signed, (folder / SIGNATURE).open("wb") as signature:
-        command = ["ssh-keygen", "-Y", "sign", "-f", str(key.expanduser()), "-n", NAMESPACE]
-        done = subprocess.run(command, stdin=signed, stdout=signature, check=False)
-    if done.returncode:
+    with (folder / SIGNATURE).open("wb") as signature:
+        is_signed = _keygen(folder / RECORD, "sign", "-f", key.expanduser(), stdout=signature)
+    if not is_signed:
         raise ValueError(f"--sign: {key}: ssh-keygen could not sign; no record was written")
     return [f"{folder / SIGNATURE}: signature, namespace {NAMESPACE}"]
 
@@ -227,7 +226,12 @@ def _is_signed(path: Path, signature: Path) -> bool:
     """Tell whether a signature belongs to a file, by whatever key."""
     if not shutil.which("ssh-keygen"):
         raise ValueError(f"{signature}: to check it, ssh-keygen is needed")
-    command = ["ssh-keygen", "-Y", "check-novalidate", "-n", NAMESPACE, "-s", str(signature)]
-    with path.open("rb") as signed:
-        done = subprocess.run(command, stdin=signed, capture_output=True, check=False)
-    return done.returncode == 0
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return _keygen(path, "check-novalidate", "-s", signature, **quiet)
+
+
+def _keygen(file: Path, action: str, *arguments: str | Path, **streams: Any) -> bool:
+    """Sign a file, or check its signature; return whether ssh-keygen was successful."""
+    command = ["ssh-keygen", "-Y", action, "-n", NAMESPACE, *map(str, arguments)]
+    with file.open("rb") as signed:
+        return subprocess.run(command, stdin=signed, check=False, **streams).returncode == 0

@@ -24,10 +24,8 @@ def unbundle(
     config: Annotated[Path | None, f"compare with the plan of this config; else {CONFIG}"] = None,
 ) -> None:
     """Unpack the archives; print new files, omitted files and differences from the plan."""
-    if config and not config.is_file():
-        raise ValueError(f"--config: there is no file {config}")
     config = config or (CONFIG if CONFIG.is_file() else None)
-    grid = build_grid(read(config)) if config else {}
+    grid = build_grid(read(config, "--config")) if config else {}
     done = unpack(archives, Path(paths.RESULTS))
     for line in _summary(done):
         print(line)

@@ -71,10 +71,8 @@ def check_results(results: Path, *, deep: bool) -> Verification:
 
 def compare_with_plan(config: Path, results: Path) -> bool:
     """Print how the records differ from the plan of a config; return whether they are equal."""
-    if not config.is_file():
-        raise ValueError(f"--config: there is no file {config}")
     is_planned = True
-    for name, benchmark in build_grid(read(config)).items():
+    for name, benchmark in build_grid(read(config, "--config")).items():
         folder = results if results.name == name else results / name
         if folder.is_dir():
             found = compare(benchmark, folder)

@@ -34,8 +34,10 @@ NEEDS = {
 }
 
 
-def read(path: Path) -> Config:
-    """Read and check a YAML file."""
+def read(path: Path, option: str = "") -> Config:
+    """Read and check a YAML file; if it is missing, the error names the command-line option."""
+    if option and not path.is_file():
+        raise ValueError(f"{option}: there is no file {path}")
     return load(read_file(path) or {})
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     StrictInt,
@@ -122,17 +123,14 @@ class SupportSizeConfig(Strict):
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
     # Strict integers, because pydantic would convert `true` to 1.
-    k: tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...] = Field(
+    k: Annotated[
+        tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...], AfterValidator(_check_increasing)
+    ] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
         "Paper: from 100 to 2700 in equal steps.",
     )
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
-
-    @field_validator("k")
-    @classmethod
-    def _check_sizes(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        return _check_increasing(value)
 
 
 # Minimum number of models with an example, and of models without it: if one of them is attacked,
@@ -247,7 +245,9 @@ class BenchmarkConfig(Strict):
         "all other test examples (`ta`), and of near minus far loss (`damage`). Left out: "
         "estimated from the spread of Retrain over seeds.",
     )
-    looks: tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...] = Field(
+    looks: Annotated[
+        tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...], AfterValidator(_check_increasing)
+    ] = Field(
         (),
         description="Numbers of seeds, increasing, at which verdicts are looked at: declared "
         "before the first look, with `seeds` as many as one of them. Left out: one look.",
@@ -297,11 +297,6 @@ class BenchmarkConfig(Strict):
         if len(set(value)) < len(value):
             raise ValueError("a value stands there twice")
         return value
-
-    @field_validator("looks")
-    @classmethod
-    def _check_looks(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        return _check_increasing(value)
 
     @model_validator(mode="after")
     def _check_seeds_of_look(self) -> "BenchmarkConfig":

@@ -1,7 +1,7 @@
 """Place text labels beside marks without overlap (adjustText)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from collateral.plots.plot import Panel, Series, fit_x, fit_y
 
@@ -47,14 +49,33 @@ def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name
     if texts:
         x, y, areas = np.array(list(_marks(panel))).T
         marks = axes.scatter(x, y, areas, alpha=0)  # invisible marks that labels must not cover
-        tie = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5}
-        options = {"arrowprops": tie, "min_arrow_len": FAR, "iter_lim": STEPS}
-        adjust_text(texts, x, y, objects=marks, ax=axes, **options)
+        adjust_text(texts, x, y, objects=marks, ax=axes, iter_lim=STEPS)
         marks.remove()
-    return [
+    separate(axes, texts)
+    names = [
         Name(one, name, mark, _centre(axes, text))
         for (one, mark, name), text in zip(named, texts, strict=True)
     ]
+    for name in names:
+        if math.dist(*axes.transData.transform([name.mark, name.place])) > FAR:
+            tie = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5}
+            axes.annotate("", name.mark, name.place, arrowprops=tie, zorder=6)
+    return names
+
+
+def separate(axes: Axes, texts: Sequence[Text]) -> None:
+    """Move labels towards the middle of the panel until none covers another one."""
+    middle = axes.bbox.y0 + axes.bbox.height / 2
+    boxes: list[Bbox] = []
+    for text in texts:
+        box = text.get_window_extent()
+        step = 1.0 if box.y0 < middle else -1.0  # in pixels
+        while any(box.overlaps(other) for other in boxes):
+            box = box.translated(0, step)
+        boxes.append(box)
+        x, y = axes.transData.transform(text.get_position())
+        y += box.y0 - text.get_window_extent().y0
+        text.set_position(tuple(axes.transData.inverted().transform((x, y))))
 
 
 def find_name_places(
@@ -65,8 +86,21 @@ def find_name_places(
         return []
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=fit_x(panel), ylim=fit_y(panel))
+    set_scales(axes, panel)
     return place_names(axes, panel, letters)
+
+
+def set_scales(axes: Axes, panel: Panel) -> None:
+    """Set the scales and the limits of both axes."""
+    x, y = ("log" if axis.scale == "log" else "linear" for axis in (panel.x, panel.y))
+    axes.set(xscale=x, xlim=fit_x(panel))
+    axes.set(yscale=y, ylim=fit_y(panel))
+    if panel.y.scale == "sqrt":
+        axes.set_yscale("function", functions=(_root, np.square))
+
+
+def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sqrt(np.maximum(values, 0))
 
 
 def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, float], str]]:

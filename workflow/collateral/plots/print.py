@@ -22,19 +22,16 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from collateral.plots.names import AREA, escape, place_names
+from collateral.plots.names import AREA, escape, place_names, set_scales
 from collateral.plots.plot import (
     BAR_SHARE,
     WIDTH,
-    Axis,
     Band,
     Level,
     Panel,
     Plot,
     Series,
     bar_step,
-    fit_x,
-    fit_y,
     shares_x,
     spread_series,
 )
@@ -126,10 +123,7 @@ def save(figure: Figure, path: Path) -> None:
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw bands, levels and every series of a panel."""
-    axes.set(xscale=_scale(panel.x), xlim=fit_x(panel))
-    axes.set(yscale=_scale(panel.y), ylim=fit_y(panel))
-    if panel.y.scale == "sqrt":
-        axes.set_yscale("function", functions=(_root, np.square))
+    set_scales(axes, panel)
     axes.grid(axis="both" if all(one.mark == "point" for one in panel.series) else "y")
     for band in panel.bands:
         draw_band(axes, band)
@@ -341,14 +335,6 @@ def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
     figure.set_layout_engine("none")
     for axes, panel in panels:
         place_names(axes, panel)
-
-
-def _scale(axis: Axis) -> str:
-    return "log" if axis.scale == "log" else "linear"
-
-
-def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.sqrt(np.maximum(values, 0))
 
 
 def _inches(axes: Axes, length: float | None = None) -> float:

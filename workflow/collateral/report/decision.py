@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from collateral.contract.metrics import EMPTY
+from collateral.contract.metrics import EMPTY, format_percent
 from collateral.contract.tables import Source
 from collateral.findings.checks import has_nothing_to_forget, red_gates
 from collateral.findings.metric_index import find_metric
@@ -89,6 +89,8 @@ class CellColumn:
     red: list[str]  # names of failed checks; if there are any, no verdict is given
     # Whether the base model's UA is within the margin of Retrain's.
     has_nothing_to_forget: bool = False
+    classes: tuple[str, ...] = ()  # names of the affected classes
+    fraction: str = ""  # fraction of the affected classes that is forgotten, in percent
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,10 @@ class Decision:
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Decision:
         """Read what `as_json` returned."""
-        cells = [CellColumn(**cell) for cell in content["cells"]]
+        cells = [
+            CellColumn(**{**cell, "classes": tuple(cell.get("classes", ()))})
+            for cell in content["cells"]
+        ]
         methods = [
             MethodRow(
                 row["run"],
@@ -250,16 +255,19 @@ def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> 
 
 
 def _column(cell: CellTable) -> CellColumn:
+    sizes = cell.forgotten.values()
     return CellColumn(
         cell.name,
         cell.title,
-        sum(count for count, _ in cell.forgotten.values()),
+        sum(count for count, _ in sizes),
         len(cell.seeds),
         _known(cell.number(cell.reference, "margin", at="damage")),
         _known(cell.number(ORIGINAL, "avg_gap")),
         _known(cell.number(cell.reference, "floor", at="avg_gap")),
         [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],
         has_nothing_to_forget(cell),
+        tuple(cell.forgotten),
+        format_percent(sum(n for n, _ in sizes) / max(sum(of for _, of in sizes), 1)),
     )
 
 

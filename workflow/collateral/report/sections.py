@@ -12,6 +12,7 @@ from urllib.parse import quote
 from PIL import Image
 
 from collateral.contract.tables import Table
+from collateral.findings._shared.answers import name_extremes
 from collateral.findings.registry import (
     VIEWS,
     Problem,
@@ -134,6 +135,8 @@ class Findings:
         finding = FINDING.load(name)
         tables = self._ask(name, "table", function, cell, lambda _: [*make_tables(name, given)])
         words = self._ask(name, "words", "words", cell, lambda ask: [ask(given)]) if cell else []
+        if cell and tables + pictures and not any(words) and hasattr(finding, "ANSWER"):
+            words = [name_extremes(given, *finding.ANSWER)]
         return Section(
             name,
             str(finding.__doc__).partition("\n")[0],

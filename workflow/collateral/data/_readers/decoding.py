@@ -50,26 +50,13 @@ class ImageHeader:
     is_grey: bool
 
 
-class _Progress:
-    """Print the number of decoded images every few seconds."""
-
-    def __init__(self, total: int) -> None:
-        self.total, self.last_printed = total, time.monotonic()
-
-    def update(self, done: int) -> None:
-        """Print the number of decoded images if the last line is some seconds old."""
-        if time.monotonic() - self.last_printed >= SECONDS:
-            self.last_printed = time.monotonic()
-            print(f"decoded {done:,} of {self.total:,} images", flush=True)
-
-
 def decode(
     sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
 ) -> Decoded:
     """Decode all images in order; raise for broken images, or only list them with `skip_broken`."""
     images = np.empty((len(names), size, size, 3), np.uint8)
     Image.init()  # Pillow loads its formats once, before threads start.
-    modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(names))
+    modes, broken, last_printed = Counter[str](), dict[int, str](), time.monotonic()
     with ThreadPoolExecutor(count_cores()) as pool:
         waiting = enumerate(sources)
         # Files are read in chunks, so that not all of them are in memory at once.
@@ -79,7 +66,9 @@ def decode(
             for (place, _), (mode, problem) in zip(chunk, found, strict=True):
                 modes[mode] += not problem
                 broken |= {place: problem} if problem else {}
-                progress.update(place + 1)
+                if time.monotonic() - last_printed >= SECONDS:
+                    last_printed = time.monotonic()
+                    print(f"decoded {place + 1:,} of {len(names):,} images", flush=True)
     if broken:
         _report_broken(broken, names, skip_broken=skip_broken)
     kept = np.array([place for place in range(len(names)) if place not in broken], np.int64)

@@ -5,6 +5,7 @@ from collateral.results.record import EPOCH_SECONDS
 
 TITLE = "What did each run cost?"
 PLACE = "cost"
+ANSWER = ("rte", "")  # metric and subset of the answer below the title
 ORDER = 35
 
 

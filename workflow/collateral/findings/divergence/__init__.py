@@ -10,6 +10,7 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "How far are predictions from Retrain's?"
 PLACE = "neighbours"
+ANSWER = ("js_divergence", "forget")  # metric and subset of the answer below the title
 ORDER = 16
 METRICS = {
     "js_divergence": Metric(

@@ -12,6 +12,7 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "Do margins vary as Retrain's do?"
 PLACE = "attacks"
+ANSWER = ("klom", "forget")  # metric and subset of the answer below the title
 ORDER = 9
 _KL = "KL divergence of the distribution of margins over seeds from Retrain's"
 METRICS = {

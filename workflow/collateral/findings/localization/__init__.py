@@ -14,6 +14,7 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "Does the loss grow with similarity?"
 PLACE = "neighbours"
+ANSWER = ("locality_slope", "retain")  # metric and subset of the answer below the title
 ORDER = 15
 HARDNESS = "hardness"
 CONTROLS = (None, HARDNESS)

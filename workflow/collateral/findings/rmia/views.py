@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from collateral.contract.tables import Table
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Table
 from collateral.findings._shared.captions import describe_metrics, join_sentences
 from collateral.findings.columns import Column, TableRow, all_rows, build_grid, rows_by_kind
+from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import LEAST_NEGATIVES
 from collateral.results.table import CellTable
 
-AUC = [
-    Column("rmia_auc", heading="AUC [over seeds]", ends=""),
-    Column("rmia_auc", heading="AUC [over examples]", ends="examples_"),
-]
+BY_SEEDS = Column("rmia_auc", heading="AUC [over seeds]", ends="")
+BY_EXAMPLES = Column("rmia_auc", heading="[over examples]", ends="examples_")
 TPR = Column("rmia_tpr", spread=lambda values: math.nan)
 CAPTION = "RMIA, offline: {title}. {out} {tpr}"
 OUT = (
@@ -32,15 +33,25 @@ def tables(cell: CellTable) -> Iterator[Table]:
         return
     rates = [TPR] if count >= LEAST_NEGATIVES else []
     no_rates = "" if rates else NO_TPR.format(count=f"{count:.0f}")
-    measures = [AUC[0], *rates]
+    measures = [BY_SEEDS, *rates]
+    columns = [BY_SEEDS, replace(BY_EXAMPLES, show=_show_interval), *rates]
     yield Table(
         "rmia",
         "RMIA",
-        [build_grid("Method", [*AUC, *rates], rows_by_kind(cell))],
+        [build_grid("Method", columns, rows_by_kind(cell))],
         CAPTION.format(title=cell.title, out=_describe_out_models(cell), tpr=no_rates).rstrip(),
         join_sentences(describe_metrics(column.metric for column in measures), CONVENTIONS),
         [_make_record(column, row) for row in all_rows(cell) for column in measures],
     )
+
+
+def _show_interval(row: TableRow) -> Field:
+    """Return the interval over examples alone, because its AUC is in the column before."""
+    ends = BY_EXAMPLES.interval(row)
+    if any(map(math.isnan, ends)):
+        return Field(EMPTY)
+    text = ", ".join(find_metric("rmia_auc").text(end) for end in ends)
+    return replace(BY_EXAMPLES.field(row), value=f"[{text}]", order=ends[0])
 
 
 def _describe_out_models(cell: CellTable) -> str:
@@ -49,6 +60,6 @@ def _describe_out_models(cell: CellTable) -> str:
 
 
 def _make_record(column: Column, row: TableRow) -> dict[str, Any]:
-    ends = [f"{auc.ends}{end}" for auc in AUC for end in ("low", "high")]
+    ends = [f"{auc.ends}{end}" for auc in (BY_SEEDS, BY_EXAMPLES) for end in ("low", "high")]
     numbers = {end: row.cell.number(row.run, f"{column.metric}_{end}") for end in ends}
     return {**column.record(row), **numbers}

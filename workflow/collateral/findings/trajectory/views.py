@@ -272,7 +272,9 @@ def words(cell: CellTable) -> str:
     return join_sentences(
         f"{claim} to Retrain, by the average gap and for a share of its cost, is "
         f"{', '.join(parts)}.",
-        "A share that is not named brings nothing nearer." if len(best) < len(SHARES) else "",
+        "A larger share that is not named brings no method nearer."
+        if len(best) < len(SHARES)
+        else "",
         f"Doing nothing has {idle}.",
     )
 
@@ -294,7 +296,7 @@ def _error_panel(paths: Paths) -> Panel:
     noise = POINTS * noise_floor_by_sd(paths.cell, "damage", DAMAGED)
     start = paths.start("error"), paths.start("damage")
     marks = [
-        _mark("Original", "o", *start, 36.0, is_hollow=True),
+        _mark("Original", "o", *start, 36.0, is_hollow=True, run=ORIGINAL),
         _mark("Retrain", "P", 0.0, 0.0, 49.0),
     ]
     lines = [line for run in paths.by_run for line in _path(paths, run, "error", "damage")]

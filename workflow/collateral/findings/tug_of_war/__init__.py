@@ -11,6 +11,7 @@ NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 TITLE = "Tug of war: close on all sets?"
 PLACE = "summary"
+ANSWER = ("tow", "")  # metric and subset of the answer below the title
 ORDER = 50
 TERMS = {"tow": ("ua", "ra", "ta"), "tow_mia": ("mia", "ra", "ta")}
 METRICS = {

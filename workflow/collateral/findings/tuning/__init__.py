@@ -11,6 +11,7 @@ NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 TITLE = "What did tuning without Retrain cost?"
 PLACE = "runs"
+ANSWER = ("regret", "")  # metric and subset of the answer below the title
 ORDER = 20
 METRICS = {
     "gap_chosen": Metric("Gap", "gap of the chosen trial", "points", "low"),

@@ -57,7 +57,7 @@ class ProbeJob(CellJob):
     @property
     def options(self) -> str:
         """Options with the probes and the names of the runs."""
-        probes = as_json(self.probes.asked())
+        probes = as_json(self.probes.requested())
         return shlex.join(["--probes", probes, "--runs", *self.cell.probed])
 
     @property
@@ -81,4 +81,4 @@ class ProbeJob(CellJob):
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
         record = self.model_record(self.split, *self.models, *self.embeddings)
-        return {**record, "params": self.probes.asked(), "runs": self.cell.probed}
+        return {**record, "params": self.probes.requested(), "runs": self.cell.probed}

@@ -319,7 +319,7 @@ def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
 
 
 def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iterator[Content]:
-    """Yield the losses of images near to and far from the forgotten images, against the reference."""
+    """Yield the losses of near and far images, compared with the reference."""
     runs = [run for run in columns if run != cell.reference]
     for (part, subset), label in PLACES.items():
         numbers = _numbers(found, cell, {run: Source(run, f"{part}_loss", subset) for run in runs})

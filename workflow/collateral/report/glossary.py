@@ -27,8 +27,8 @@ VERDICTS = {
     verdict.HURT_ALL: "Near loss and damage are above zero; far loss is above zero and above the "
     "margin.",
     verdict.HURT: "Near loss and damage are above zero.",
-    verdict.HURT_FAR: "Far loss is above zero and above the margin. “The base model too”: the model "
-    "before unlearning has the same loss within the margin, so unlearning did not cause it.",
+    verdict.HURT_FAR: "Far loss is above zero and above the margin. “The base model too”: the "
+    "model before unlearning has the same loss within the margin, so unlearning did not cause it.",
     verdict.LIKE: "Equivalent to Retrain on UA, MIA, near loss, far loss and damage.",
     verdict.UNLIKE: "UA, MIA, a loss or damage differs from Retrain's.",
     verdict.UNDECIDED: "Neither a difference from Retrain nor equivalence is found: more seeds may "

@@ -290,7 +290,7 @@ def test_only_what_is_asked_is_in_the_file(workshop):
 
 def test_the_record_names_what_was_asked_and_every_model_that_was_read(workshop, done):
     record = json.loads((workshop.folder / "plain" / "record.json").read_text())
-    assert record["params"] == Probes.model_validate(ASKED).asked()
+    assert record["params"] == Probes.model_validate(ASKED).requested()
     assert record["runs"] == list(RUNS)
     models = {"base/model.safetensors", "retrain/model.safetensors", "base/embeddings.npz"}
     assert record["inputs"].keys() == {"dataset.npz", "split.json"} | models

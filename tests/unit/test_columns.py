@@ -229,6 +229,19 @@ def test_a_table_has_the_records_of_its_rows(cell):
     assert [record["run"] for record in table.records] == ["ga", "original"]
 
 
+def test_a_table_of_several_grids_has_the_same_rows_in_each(cell):
+    shown = Column(heading="Word", show=lambda row: Field(row.label))
+    columns = {"First": [Column("ua"), shown], "Second": [Column("ra")]}
+    table = build_table("t", "T", columns, rows_by_kind(cell, ("method",)), "Caption.")
+    assert [(grid.corner, len(grid.headings)) for grid in table.grids] == [
+        ("First", 2),
+        ("Second", 1),
+    ]
+    assert len({tuple(line.label for line in grid.groups[0]) for grid in table.grids}) == 1
+    count = len(cell.runs("method"))
+    assert [record["metric"] for record in table.records] == ["ua"] * count + ["ra"] * count
+
+
 def test_a_plain_table_has_all_runs_and_describes_its_metrics(cell):
     table = plain_table(cell, "mine", "Mine", ["ua", "rmia_auc"])
     [grid] = table.grids

@@ -207,7 +207,7 @@ def test_a_name_that_cannot_be_printed_is_shown_in_one_short_line(name):
 
 def test_what_is_probed_may_be_listed_or_given_values():
     def asked(given):
-        return load(config(probe=given)).benchmarks["b"].probe.asked()
+        return load(config(probe=given)).benchmarks["b"].probe.requested()
 
     defaults = {"count": 100, "std": 0.03}
     assert asked(["residual", "zrf"]) == {"residual": defaults, "zrf": {}}

@@ -18,7 +18,7 @@ from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
 from collateral.data import arrays, folder
 from collateral.data._metadata import find_forget_error, find_size
-from collateral.data._readers.image_folder import known_tree
+from collateral.data._readers.image_folder import cached_index
 from collateral.data._subset import choose_forget_set, take_subset
 from collateral.data.forget import files, where
 from collateral.plan import preflight
@@ -54,7 +54,7 @@ SIZE = DatasetSize(
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     monkeypatch.chdir(tmp_path)
 
 
@@ -336,7 +336,7 @@ def test_from_the_cache_nobody_misses_the_folder(tmp_path):
     state = folder.state(folder.Options(path=tmp_path / "images"))
     write_json(results / "data.json", {"state": state})
     (tmp_path / "images").rename(tmp_path / "elsewhere")
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     check_plan({"b": benchmark})
     assert DataJob(benchmark).code == code
     assert DataJob(benchmark).user_files == []
@@ -348,7 +348,7 @@ def test_another_file_in_the_folder_is_another_job(tmp_path):
     job = DataJob(planned(data, {"kind": "random_part", "fraction": 0.5}))
     before = job.code
     write_image(tmp_path / "images/train/cat/new.png")
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     assert job.code != before
 
 

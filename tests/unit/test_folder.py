@@ -12,14 +12,14 @@ from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_class_names, find_input_files, find_size, hash_user_files
 from collateral.data._readers.file_list import SUFFIXES, SUFFIXES_OF
-from collateral.data._readers.image_folder import known_tree
+from collateral.data._readers.image_folder import cached_index
 from collateral.data._subset import take_subset
 from collateral.results.dataset import Labels
 
 
 @pytest.fixture(autouse=True)
 def _listed_anew():
-    known_tree.cache_clear()
+    cached_index.cache_clear()
 
 
 def options(path, **more):
@@ -31,7 +31,7 @@ def load(path, **more):
 
 
 def relist():
-    known_tree.cache_clear()
+    cached_index.cache_clear()
 
 
 def test_train_and_test_are_in_the_order_of_their_paths(tmp_path):

@@ -13,7 +13,7 @@ from collateral.config.errors import ConfigError
 from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_size, hash_user_files
-from collateral.data._readers.image_folder import known_tree
+from collateral.data._readers.image_folder import cached_index
 from collateral.data._readers.test_set import GroupDraw
 from collateral.plan.preflight import check_plan
 from collateral.results.dataset import Labels
@@ -24,7 +24,7 @@ SUBJECTS = ("017", "17", "023", "5", "x", "y")  # pictures 0 to 3 of a class are
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path, monkeypatch):
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     monkeypatch.chdir(tmp_path)
 
 
@@ -42,7 +42,7 @@ def write_table(root, name="people.csv", *, rows=None, delimiter=",", header=("f
     lines = [delimiter.join(row) for row in (header, *rows)]
     path = root.parent / name
     path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     return path
 
 
@@ -91,10 +91,10 @@ def test_another_value_in_the_table_is_another_state(root):
     before = hash_user_files("folder", given)
     table = root.parent / "people.csv"
     table.write_text(table.read_text(encoding="utf-8-sig").replace(",x", ",z"))
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     assert hash_user_files("folder", given) != before
     table.write_text("\n\n" + table.read_text().replace(",z", " , x "))  # as it was, but for spaces
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     assert hash_user_files("folder", given) == before
 
 
@@ -288,7 +288,7 @@ def test_the_last_train_image_on_the_list_is_another_state(root, tmp_path):
     before = hash_user_files("folder", given)
     # Train and test images, one after the other, are the same files in the same order.
     (tmp_path / "unseen.txt").write_text("dog/8.png\ndog/9.png\n")
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     assert hash_user_files("folder", given) != before
 
 

@@ -11,7 +11,7 @@ from collateral.cli import main
 from collateral.commands._proposal import InitRequest, format_yaml, propose
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
-from collateral.data._readers.image_folder import known_tree
+from collateral.data._readers.image_folder import cached_index
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
@@ -21,7 +21,7 @@ from collateral.plugins.find import params_class
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
-    known_tree.cache_clear()
+    cached_index.cache_clear()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("collateral.commands._proposal.default_device", lambda: "cpu")
 

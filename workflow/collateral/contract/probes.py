@@ -141,7 +141,7 @@ class Probes(Strict):
         """The names of the requested probes."""
         return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)
 
-    def asked(self) -> dict[str, Any]:
+    def requested(self) -> dict[str, Any]:
         """Return the requested probes with all their parameters, as JSON types."""
         return self.model_dump(mode="json", exclude_none=True)
 

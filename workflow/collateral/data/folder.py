@@ -14,9 +14,9 @@ from collateral.contract.conventions import Columns
 from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.data._readers.image_folder import (
     FolderIndex,
+    cached_index,
     find_class_folders,
     index_folder,
-    known_tree,
 )
 from collateral.data._readers.test_set import FolderOptions as Options
 
@@ -34,7 +34,7 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 def problem(options: Options) -> str | None:
     """Return the error in the names of the files, or None; no file is opened."""
     try:
-        known_tree(options)
+        cached_index(options)
     except ValueError as error:
         return str(error)
     return None
@@ -47,21 +47,21 @@ def inputs(_options: Options) -> list[Path]:
 
 def state(options: Options) -> str:
     """Return a hash of names, sizes and times of the files; "" if the folder is missing."""
-    return "" if problem(options) else known_tree(options).state
+    return "" if problem(options) else cached_index(options).state
 
 
 def size(options: Options) -> DatasetSize:
     """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
     from collateral.data._readers.decoding import num_channels
 
-    tree = known_tree(options)
+    tree = cached_index(options)
     channels = num_channels(tree.locations[: len(tree.train)])
     return tree.examples.size((options.size, options.size, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return labels, paths and table columns of the train set."""
-    return known_tree(options).examples.train_columns()
+    return cached_index(options).examples.train_columns()
 
 
 def load(options: Options) -> Dataset:

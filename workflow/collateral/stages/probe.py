@@ -53,14 +53,15 @@ def probe(
     embeddings: Annotated[Sequence[Path], "embeddings.npz of the first seed's base"] = (),
 ) -> None:
     """Probe every run, skipping finished runs; write the arrays, the record and the cost."""
-    asked = Probes.model_validate_json(probes)
+    chosen = Probes.model_validate_json(probes)
     session = open_session(job.data, job.threads)
     parts = Split.load(split, session.folder)
-    record = {**job.record(asked, split, *embeddings), "params": asked.asked(), "runs": list(runs)}
+    record = job.record(chosen, split, *embeddings)
+    record |= {"params": chosen.requested(), "runs": list(runs)}
     record[INPUTS] |= hash_files(models, session.folder)
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     near = [find_near(session, parts, path) for path in embeddings]
-    prober = Prober(session, job.model, parts, asked, *near)
+    prober = Prober(session, job.model, parts, chosen, *near)
     found = []
     for name, path in zip(runs, models, strict=True):
         if (one := checkpoints.load(name)) is None:
@@ -70,12 +71,12 @@ def probe(
         LOG.info("%s is probed", name)
     shown = [one["shown"] for one in found]
     arrays = {key: torch.stack([one[key] for one in shown]).numpy() for key in shown[0]}
-    if asked.cka:
+    if chosen.cka:
         arrays |= compare_features(arrays.pop("features"), list(runs), prober.cka_part)
-    if asked.resurface:
-        arrays["resurface_steps"] = np.array([0, *asked.resurface.steps])
+    if chosen.resurface:
+        arrays["resurface_steps"] = np.array([0, *chosen.resurface.steps])
     this = prober.new_run("zrf", job.seed)
-    if asked.zrf:
+    if chosen.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
     file = job.out / layout.PROBE_RESULT

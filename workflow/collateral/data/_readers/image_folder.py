@@ -119,7 +119,7 @@ def index_folder(source: FolderOptions) -> FolderIndex:
     )
 
 
-known_tree = cache(index_folder)  # cached, because the plan needs the same index several times
+cached_index = cache(index_folder)  # cached, because the plan needs the same index several times
 
 
 def find_class_folders(folder: Path) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """Loss of accuracy near the forget set and far from it: table, plot by similarity, sentences."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from collateral.findings._shared.series import (
     plot_cell,
     sets_scale,
 )
-from collateral.findings.columns import Column, TableRow, build_table, number_source, rows_by_kind
+from collateral.findings.columns import Column, Groups, build_table, number_source, rows_by_kind
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, fit_differences
@@ -57,10 +57,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of losses near the forget set and far from it."""
     columns = [_column(cell, metric, name) for name in SETS for metric in COUNTS]
     methods, controls = rows_by_kind(cell, ("method", "control"))
-    asides: list[TableRow | Line] = [*controls, *_chance_line(cell, columns)]
+    groups: Groups = [methods, [*controls, *_chance_line(cell, columns)]]
     has_chance = len(cell.seeds) > 1 and cell.has_retrain
     conventions = join_sentences(CONVENTIONS, LAST_ROW if has_chance else "")
-    groups: list[Sequence[TableRow | Line]] = [methods, asides]
     caption = fill_caption(CAPTION, cell)
     table = build_table("near-and-far", "Near and far", columns, groups, caption, conventions)
     records = [
@@ -100,11 +99,9 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     reference, panels = cell.reference_label, []
     for metric, name in MEASURES.items():
         row = [_difference_panel(cell, metric, subset) for subset in SETS]
-        titles, limits = (f"{name}:\n{reference} − unlearned (points)", ""), fit_differences(row)
-        panels += [
-            replace(panel, y=Axis(title, limits=limits))
-            for panel, title in zip(row, titles, strict=True)
-        ]
+        right = Axis(limits=fit_differences(row))
+        left = replace(right, title=f"{name}:\n{reference} − unlearned (points)")
+        panels += [replace(panel, y=y) for panel, y in zip(row, (left, right), strict=True)]
     panels += [_count_panel(cell, RETAIN, "Examples"), _count_panel(cell, "test", "")]
     caption = fill_caption(PLOT_CAPTION + NOISE_CAPTION * cell.has_retrain, cell)
     reading = f"Above zero: less accurate, or less confident, than {reference}."
@@ -114,23 +111,23 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
-    bins, factor = cell.indices(cell.reference, "bin_low", name), find_metric(metric).factor
-    edges = bin_edges(cell, name)
-    lows, highs = edges[:-1], edges[1:]
+    """Return a panel with one line per run: the reference's value minus the run's, by bin."""
+    edges, counts, factor = (
+        bin_edges(cell, name),
+        _count_in_bins(cell, name),
+        find_metric(metric).factor,
+    )
+    lows, highs, bins = edges[:-1], edges[1:], range(len(counts))
     noise = [factor * noise_floor_by_sd(cell, metric, name, b) for b in bins]
-    counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
-    series = [
-        average_seeds(
-            cell,
-            run,
-            ((lows + highs) / 2).tolist(),
-            [factor * cell.values(run, metric, name, b) for b in bins],
-            noise=noise,
-            is_faint=[count < FEW for count in counts],
-            details={"examples": [f"{count:.0f}" for count in counts]},
-        )
-        for run in find_looks(cell)
-    ]
+    about = {
+        "noise": noise,
+        "is_faint": [count < FEW for count in counts],
+        "details": {"examples": [f"{count:.0f}" for count in counts]},
+    }
+    centres, series = ((lows + highs) / 2).tolist(), []
+    for run in find_looks(cell):
+        values = [factor * cell.values(run, metric, name, b) for b in bins]
+        series.append(average_seeds(cell, run, centres, values, **about))
     bands = [
         Band(low, high, -half, half, NOISE_LABEL)
         for low, high, half in zip(lows, highs, noise, strict=True)
@@ -151,10 +148,15 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
 
 def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
     """Return the panel with the number of examples in each bin, on a logarithmic axis."""
-    bins, edges = cell.indices(cell.reference, "bin_low", name), bin_edges(cell, name)
-    counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
+    edges, counts = bin_edges(cell, name), _count_in_bins(cell, name)
     centres, ends = (edges[:-1] + edges[1:]) / 2, (edges[0], edges[-1])
     return count_examples(centres, counts, ends, 0.5 / len(cell.seeds), title)
+
+
+def _count_in_bins(cell: CellTable, name: str) -> list[float]:
+    """Return the number of examples in each bin of a subset, mean over seeds."""
+    bins = cell.indices(cell.reference, "bin_low", name)
+    return [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
 
 
 def _name_collapsed(cell: CellTable) -> str:

@@ -35,10 +35,7 @@ METRICS = {
         digits=1,
     ),
     "residual_accuracy": Metric(
-        "Residual",
-        "accuracy on the forget set's images with added noise",
-        "%",
-        "retrain",
+        "Residual", "accuracy on the forget set's images with added noise", "%", "retrain"
     ),
     "residual_gap": Metric(
         "Residual gap", "residual accuracy minus Retrain's; above zero, more is left", "points"
@@ -59,10 +56,7 @@ METRICS = {
         "retrain",
     ),
     "linear_test_accuracy": Metric(
-        "Linear probe, test",
-        "the same on test examples of the affected classes",
-        "%",
-        "retrain",
+        "Linear probe, test", "the same on test examples of the affected classes", "%", "retrain"
     ),
     "linear_gap": Metric(
         "Linear gap",

@@ -85,9 +85,8 @@ def _column_rows(
 def retrain_rows(run: str, seed: int, sizes: SupportSizes, retrained: Floats) -> Iterator[Row]:
     """Yield KL(teacher, Retrain) by size; `retrained` are Retrain's forget-set probabilities."""
     reference = histogram(retrained, int(sizes.top))
-    for size, own in zip(sizes.sizes, _histograms(sizes), strict=True):
-        kl = histogram_kl(own, reference, len(retrained))
-        yield Row(run, "support_kl_retrain", kl, seed, at=int(size))
+    kl = [histogram_kl(own, reference, len(retrained)) for own in _histograms(sizes)]
+    yield from _column_rows(run, seed, sizes.sizes, {"kl_retrain": kl})
 
 
 def seed_rows(

@@ -8,9 +8,7 @@ every job. The plain flow runs the same trials one after the other in one proces
 default threads.
 """
 
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -18,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from measure import Row, in_turns, ratio, run
+from measure import ROOT, Row, in_turns, ratio, run, run_program
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAMS = Path(sys.executable).parent  # works if the environment is not activated
 BENCHMARK, CELL = "bench", "digit_3-50"
 SMALL = {"classes": ["digit_3", "digit_5", "digit_8"], "per_class": 30, "test_per_class": 20}
 KEPT = {"retrain", "split.json"}  # files of the cell that exist before the measurement
@@ -62,19 +58,12 @@ class Project:
 
     def plain(self) -> None:
         """Run the plain flow on the same data, split and base model."""
-        command = [sys.executable, "-m", "plain.cell", str(self.config)]
-        self._run([*command, str(self.folder / "results")], cwd=ROOT / "benchmarks")
+        words = sys.executable, "-m", "plain.cell", self.config, self.folder / "results"
+        run_program(*words, cwd=ROOT / "benchmarks")
 
     def _snakemake(self, *targets: Path) -> None:
-        options = ["--directory", str(self.folder), "--configfile", str(self.config)]
-        command = [str(PROGRAMS / "snakemake"), "--cores", "all", *options, "--"]
-        self._run([*command, *map(str, targets)], cwd=ROOT)
-
-    def _run(self, command: list[str], cwd: Path) -> None:
-        environment = os.environ | {"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
-        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"{command}\n{done.stdout}\n{done.stderr}")
+        options = ["--directory", self.folder, "--configfile", self.config]
+        run_program("snakemake", "--cores", "all", *options, "--", *targets)
 
 
 def measure(quick: bool) -> list[Row]:

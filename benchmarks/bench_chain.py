@@ -7,27 +7,23 @@ other configs. Every job is a process of its own; the time of imports does not c
 """
 
 import inspect
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 import yaml
 from bench_cell import config_of
-from measure import Row, run
+from measure import ROOT, Row, environment, run, run_program
 
 from collateral import cli
+from collateral.plugins.find import STAGE
 from collateral.results import provenance
 from collateral.warm.client import ADDRESS, OFF
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAMS = Path(sys.executable).parent
 COMMAND = """#!{python}
 import sys
 sys.path.insert(0, {here!r})
@@ -66,7 +62,7 @@ def job(out: str) -> None:
     for name, function in inspect.getmembers(provenance, inspect.isfunction):
         if function.__module__ == provenance.__name__ and not name.startswith("_"):
             setattr(provenance, name, timer.of(function))
-    import_module(f"collateral.stages.{stage}")
+    STAGE.load(stage)
     start = process_time()
     cli.main()
     with Path(out).open("a") as file:
@@ -80,17 +76,8 @@ def seconds_of(config: Path, folder: Path) -> list[tuple[str, float, float]]:
     here = str(Path(__file__).parent)
     command.write_text(COMMAND.format(python=sys.executable, here=here, out=str(out)))
     command.chmod(0o755)
-    path = os.pathsep.join([str(command.parent), str(PROGRAMS), os.environ["PATH"]])
-    options = ["--cores", "all", "--directory", str(folder), "--configfile", str(config)]
-    done = subprocess.run(
-        [str(PROGRAMS / "snakemake"), *options],
-        cwd=ROOT,
-        env=os.environ | {"PATH": path, ADDRESS: OFF},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise RuntimeError(f"{config}\n{done.stdout}\n{done.stderr}")
+    words = "snakemake", "--cores", "all", "--directory", folder, "--configfile", config
+    run_program(*words, env=environment(command.parent, **{ADDRESS: OFF}))
     lines = map(str.split, out.read_text().splitlines())
     return [(stage, float(whole), float(part)) for stage, whole, part in lines]
 

@@ -9,8 +9,6 @@ too, because of shared caches and hyper-threads.
 
 import re
 import resource
-import shutil
-import subprocess
 import tempfile
 from argparse import ArgumentParser
 from math import ceil
@@ -18,8 +16,8 @@ from pathlib import Path
 from time import perf_counter
 
 import yaml
+from measure import ROOT, run_program
 
-ROOT = Path(__file__).resolve().parents[1]
 NUM_SEEDS = 5
 FRACTIONS = [0.5, 0.9]
 FAMILY = 10  # number of classes in a family of the synthetic data
@@ -48,11 +46,11 @@ def plan(num_classes: int) -> tuple[int, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "many.yaml"
         config.write_text(yaml.safe_dump(config_of(num_classes)))
-        command = ["snakemake", "--dry-run", "--directory", folder, "--configfile", str(config)]
+        words = "snakemake", "--dry-run", "--directory", folder, "--configfile", config
         before, start = _cpu_seconds(), perf_counter()
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        output = run_program(*words)
         wall, cpu = perf_counter() - start, _cpu_seconds() - before
-    found = re.search(r"^total +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
+    found = re.search(r"^total +(\d+)$", output, re.MULTILINE)
     assert found, "a dry run ends with a table of jobs"
     return int(found[1]), cpu, wall
 
@@ -62,7 +60,6 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, nargs="+", default=[1000, 10_000])
     args = parser.parse_args()
-    assert shutil.which("snakemake"), "snakemake is not on the PATH; see `make setup`"
     few, cpu, _ = plan(1)
     shared, _, _ = plan(2)
     per_class = shared - few

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from measure import Row, run
+from measure import ROOT, Row, run
 
 from collateral.config.load import read
 from collateral.config.schema import Config
@@ -30,7 +30,6 @@ from collateral.results import layout
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.provenance import write_record
 
-ROOT = Path(__file__).resolve().parents[1]
 BENCHMARK = "cifar100"
 JOBS = 100  # jobs at a time, as in profiles/slurm
 LITTLE_MB = 1500  # memory limit in MB with which activations are recomputed

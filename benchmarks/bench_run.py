@@ -20,10 +20,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import Load, Row, Seconds, ratio, table, write
+from measure import PROGRAMS, ROOT, Load, Row, Seconds, environment, ratio, table, write
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAMS = Path(sys.executable).parent
 DEFAULT, SMOKE = "config.yaml", "configs/smoke.yaml"
 # The command `collateral` of a clone, for any commit.
 COMMAND = f"#!{sys.executable}\nfrom {{module}} import main\nmain()\n"
@@ -57,14 +55,11 @@ def cost(folder: Path, config: str) -> Cost:
     """Run the config of a clone in an empty folder, and return the cost."""
     for name in ("results", "logs", ".snakemake"):
         shutil.rmtree(folder / name, ignore_errors=True)
-    environment = os.environ | {
-        "PATH": os.pathsep.join([str(folder / "bin"), str(PROGRAMS), os.environ["PATH"]]),
-        "PYTHONPATH": str(folder / "workflow"),
-    }
+    variables = environment(folder / "bin", PYTHONPATH=str(folder / "workflow"))
     words = [str(PROGRAMS / "snakemake"), "--cores", "all", "--configfile", config]
     before, start, began = os.times(), time.perf_counter(), time.time()
     snakemake = subprocess.Popen(
-        words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        words, cwd=folder, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     lasting = _watched(snakemake)
     wall = time.perf_counter() - start

@@ -7,17 +7,13 @@ without its jobs, and the seconds from the end of the last job to the exit of sn
 for our settings is in docs/deviations.md.
 """
 
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from measure import Row, run
+from measure import ROOT, Row, run, run_program
 
-ROOT = Path(__file__).resolve().parents[1]
-SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 PLAIN = ("--workflow-profile", "none", "--config", "lift=False")
 OURS = ("--workflow-profile", str(ROOT / "profiles" / "default"), "--config", "lift=True")
 SNAKEFILE = """
@@ -58,8 +54,8 @@ def cost(jobs: int, seconds: int, options: tuple[str, ...]) -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "Snakefile").write_text(SNAKEFILE)
-        command = [SNAKEMAKE, *options, f"jobs={jobs}", f"seconds={seconds}", "--cores", "10"]
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        words = *options, f"jobs={jobs}", f"seconds={seconds}", "--cores", "10"
+        run_program("snakemake", *words, cwd=folder)
         last = max(file.stat().st_mtime for file in folder.glob("*.done"))
         return Cost(float((folder / "cpu").read_text()), time.time() - last)
 

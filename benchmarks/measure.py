@@ -1,6 +1,9 @@
 """Functions for all benchmarks: measure competitors in turns, compute ratios, print a table."""
 
 import json
+import os
+import subprocess
+import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -10,6 +13,8 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = Path(sys.executable).parent  # programs of this environment, which may not be activated
 HEADER = ("what", "target", "median", "from", "to", "in CPU seconds", "reached", "note")
 
 
@@ -96,6 +101,22 @@ def table(rows: Iterable[Row]) -> str:
     texts = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return "\n".join([texts[0], rule, *texts[1:]])
+
+
+def environment(*folders: Path, **variables: str) -> dict[str, str]:
+    """Return environment variables with `folders` and this environment's programs on the PATH."""
+    path = os.pathsep.join([*map(str, folders), str(PROGRAMS), os.environ["PATH"]])
+    return os.environ | {"PATH": path, **variables}
+
+
+def run_program(*words: object, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    """Run a program and return its output; raise an error with the output if it fails."""
+    command = [str(word) for word in words]
+    env = env or environment()
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{command}\n{done.stdout}\n{done.stderr}")
+    return done.stdout + done.stderr
 
 
 class Load:

@@ -54,7 +54,7 @@ def page(tmp_path_factory) -> str:
     cells = [replace(part.cells[-1], name=name) for name in NAMES]
     columns = [
         replace(
-            part.decision.cells[-1], name=name, classes=(f"class {k % 4}",), fraction=FRACTIONS[k]
+            part.decision.cells[-1], name=name, classes=[f"class {k % 4}"], fraction=FRACTIONS[k]
         )
         for k, name in enumerate(NAMES)
     ]

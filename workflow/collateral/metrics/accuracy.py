@@ -20,11 +20,10 @@ def accuracies(
     """
     values = {}
     for name, subset in SUBSETS.items():
-        is_affected = np.isin(label[subset], affected)
-        values[name] = accuracy(prediction[subset], label[subset])
-        values[f"{name}_affected"] = accuracy(
-            prediction[subset][is_affected], label[subset][is_affected]
-        )
+        own, true = prediction[subset], label[subset]
+        is_affected = np.isin(true, affected)
+        values[name] = accuracy(own, true)
+        values[f"{name}_affected"] = accuracy(own[is_affected], true[is_affected])
     return values
 
 

@@ -1,7 +1,5 @@
 """Compare results with the current plan: records of finished jobs, missing and deleted files."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

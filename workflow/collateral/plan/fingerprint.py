@@ -4,8 +4,6 @@ An import within the package counts as the hash of the imported module. So movin
 no fingerprint, and editing it changes the fingerprint of every module that imports it.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterable

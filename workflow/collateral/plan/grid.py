@@ -1,7 +1,5 @@
 """Expand the config into everything that runs: benchmark > cell > seed > run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property

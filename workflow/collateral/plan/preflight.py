@@ -1,7 +1,5 @@
 """Checks before any job: plug-in code that cannot run, missing files, too few examples."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

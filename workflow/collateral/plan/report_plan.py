@@ -1,7 +1,5 @@
 """Inputs of the reporting stages: plan.json, and the fingerprints of findings."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Limits are rough: enough for a GPU a quarter as fast as an A100. Each further at
 and resumes from the checkpoint of the one before. A workstation does not use them.
 """
 
-from __future__ import annotations
-
 import os
 from math import prod
 from typing import Any

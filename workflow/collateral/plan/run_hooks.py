@@ -5,8 +5,6 @@ releases its lock on a file as soon as the process ends: that tells whether a ru
 docs/deviations.md has the reasons of the patches; rules/speed.smk has two more, for dry runs.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import platform

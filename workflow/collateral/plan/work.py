@@ -1,7 +1,5 @@
 """Sizes of a benchmark's data and model, and the work and disk space of its jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache, cached_property
 from math import prod, sqrt

@@ -1,4 +1,4 @@
-"""Draw a plot for the page in Vega-Lite, with tooltips and switches that hide runs."""
+"""Draw a plot for the web page in Vega-Lite, with tooltips and switches that hide runs."""
 
 from __future__ import annotations
 
@@ -343,16 +343,12 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
 
 def _more_texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
     """Return the optional texts of a tooltip: x, noise floor and number of seeds."""
-    form = panel.number_format.lstrip("+")
-    return {
-        **({"at": f"{float(series.x[index]):g}"} if panel.x_name else {}),
-        **({"n": series.n[index]} if len(series.n) else {}),
-        **(
-            {"noise": format_number(_at(series.noise, index), form, panel.unit)}
-            if len(series.noise)
-            else {}
-        ),
-    }
+    texts: dict[str, Any] = {"at": f"{float(series.x[index]):g}"} if panel.x_name else {}
+    texts |= {"n": series.n[index]} if len(series.n) else {}
+    if len(series.noise):
+        form = panel.number_format.lstrip("+")
+        texts["noise"] = format_number(_at(series.noise, index), form, panel.unit)
+    return texts
 
 
 def describe_value(panel: Panel, mean: float, low: float, high: float) -> str:

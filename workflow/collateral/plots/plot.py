@@ -1,7 +1,7 @@
 """A plot as data: panels of series with their 95 % intervals, levels, grey bands and names.
 
-A finding returns `Plot`s; `print.py` and `page.py` render the same object, so that a figure in
-print and the chart on the page show the same values and the same intervals.
+A finding returns `Plot`s; `print.py` and `page.py` render the same object, so that the
+printed figure and the chart on the web page show the same values and the same intervals.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Limits = tuple[float, float]
 
 UNKNOWN = "–"
 WIDTH = FIGURE_WIDTH
-ROOM = 0.05  # share of the axis length that is left empty at each end
+ROOM = 0.05  # fraction of the axis length that is left empty at each end
 LEAST_HEIGHT = 5.0  # smallest range of an axis of percentages, in percentage points
-GROUP_WIDTH = 0.84  # width of a group of bars, as a share of the distance between groups
-BAR_SHARE = 0.9  # width of a bar, as a share of the distance between bars
-# Maximum share of the means' range by which intervals extend an axis at each end.
+GROUP_WIDTH = 0.84  # width of a group of bars, as a fraction of the distance between groups
+BAR_SHARE = 0.9  # width of a bar, as a fraction of the distance between bars
+# Maximum fraction of the range of the means by which intervals extend an axis at each end.
 MOST_INTERVAL = 0.1
 
 
@@ -131,7 +131,7 @@ class Plot:
     notes: Sequence[str] = ()  # sentences about these results: number of seeds, failed runs
     names_are_legend: bool = False  # whether labels beside marks replace the legend
     width: float = WIDTH  # width in inches, if the text of the page is WIDTH wide
-    row_height: float = 2.1  # height of a row of panels on the page, in inches
+    row_height: float = 2.1  # height of a row of panels on the web page, in inches
 
     @property
     def rows(self) -> list[Sequence[Panel]]:

@@ -1,4 +1,4 @@
-"""Draw a plot for print with matplotlib in seaborn's style; equal plots give equal files."""
+"""Draw a plot as a printed figure with matplotlib and seaborn; equal plots give equal files."""
 
 import logging
 import math
@@ -46,13 +46,13 @@ Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "
 POINTS = 72.0  # points per inch
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
 LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
-THIN = 0.6
+THIN = 0.6  # width of axes, ticks and grid lines, in points
 OWN_VALUE = "own value"  # legend text of the ring around a method's own parameter value
 # Widths in a legend (symbol, gap, space after a label), as multiples of its font size.
 SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
 EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
-PANEL_SHARE = 0.85  # height of a row of panels in print, as a share of its height on the page
+PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
 TICKS_PER_INCH = 2.4
 NUMBER_WIDTH = 12.0  # width in points of a number above a bar, such as −13
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}

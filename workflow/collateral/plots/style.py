@@ -1,4 +1,4 @@
-"""Colours, markers and line styles, the same in print and on the page."""
+"""Colours, markers and line styles, the same in printed figures and on the web page."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,16 +7,8 @@ Dash = Literal["solid", "dashed", "dotted", "dash-dot"]
 
 # seaborn's "colorblind" palette, strong colours first, with a wine red in place of its grey.
 COLOURS = (
-    "#0173b2",
-    "#de8f05",
-    "#029e73",
-    "#d55e00",
-    "#cc78bc",
-    "#56b4e9",
-    "#882255",
-    "#ca9161",
-    "#fbafe4",
-    "#ece133",
+    *("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc"),
+    *("#56b4e9", "#882255", "#ca9161", "#fbafe4", "#ece133"),
 )
 MARKERS = "osD^vPX<>*"
 METHOD_DASHES: tuple[Dash, ...] = ("solid", "dash-dot", "dotted")

@@ -11,12 +11,12 @@ import vl_convert
 
 from collateral.plots.page import Chart
 
-PLACE = '<script id="library"></script>'  # place of the Vega libraries in the template
+PLACEHOLDER = '<script id="library"></script>'  # tag that the Vega libraries replace
 
 
 def insert_library(page: str) -> str:
     """Insert the Vega libraries into the page."""
-    return page.replace(PLACE, f"<script>{_library()}</script>", 1)
+    return page.replace(PLACEHOLDER, f"<script>{_library()}</script>", 1)
 
 
 @cache
@@ -27,10 +27,10 @@ def _library() -> str:
 
 
 def encode_chart(chart: Chart) -> dict[str, Any]:
-    """Encode a chart compactly: rows as columns, and equal channels of its layers only once."""
+    """Return a chart in a compact form: its data by column, each Vega channel only once."""
     channels: dict[str, int] = {}
     panels = [
-        {**panel, "layer": [_number(layer, channels) for layer in panel["layer"]]}
+        {**panel, "layer": [_replace_channels(layer, channels) for layer in panel["layer"]]}
         for panel in chart.spec["concat"]
     ]
     spec = {**chart.spec, "concat": panels}
@@ -38,8 +38,8 @@ def encode_chart(chart: Chart) -> dict[str, Any]:
     return {"spec": spec, "channels": found, "columns": _columns(chart.rows)}
 
 
-def _number(layer: Mapping[str, Any], channels: dict[str, int]) -> dict[str, Any]:
-    """Replace the channels of a layer by their indices in `channels`; add new channels to it."""
+def _replace_channels(layer: Mapping[str, Any], channels: dict[str, int]) -> dict[str, Any]:
+    """Replace each channel of a layer by its index in `channels`; add a new channel to them."""
     numbers = {
         name: channels.setdefault(json.dumps(channel), len(channels))
         for name, channel in layer.get("encoding", {}).items()
@@ -57,5 +57,5 @@ def _column(values: list[Any]) -> dict[str, Any]:
     known = list(dict.fromkeys(values))
     if 2 * len(known) > len(values):
         return {"is": values}
-    place = {value: at for at, value in enumerate(known)}
-    return {"of": known, "at": [place[value] for value in values]}
+    index = {value: at for at, value in enumerate(known)}
+    return {"of": known, "at": [index[value] for value in values]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -42,7 +42,7 @@ HARMFUL = (HURT_FAR, HURT, HURT_ALL, COLLAPSED)
 USABLE = (LIKE, UNDECIDED)
 # Names of the metrics of damage: mean difference and the ends of its interval.
 DAMAGE = ("difference", "difference_low", "difference_high")
-DOT_WIDTH = 76.0  # width in pixels of the drawing of one damage
+DOT_WIDTH = 76.0  # width in pixels of the small plot of one damage
 EDGE = 6.0  # number of pixels that the small plot leaves empty at each end
 LEAST_RANGE = 0.05  # minimum range of the small plot: five percentage points on each side of zero
 MOST_COLUMNS = 4  # maximum number of cells shown side by side; more cells are shown as a matrix
@@ -59,7 +59,7 @@ class Score:
     low: float | None
     high: float | None
     gap: float | None  # average gap to Retrain
-    share: float | None  # time of the method, as a share of Retrain's time
+    share: float | None  # time of the method, as a fraction of Retrain's time
     # Number of seeds that would probably be enough to replace "cannot tell".
     needed: float | None = None
     is_of_base: bool = False  # whether the harm is a loss that the base model has too
@@ -77,7 +77,7 @@ class Score:
 
 @dataclass(frozen=True)
 class CellColumn:
-    """A cell as a column group of the table."""
+    """A cell of the benchmark: a group of columns of the table, or a row of the matrix."""
 
     name: str
     title: str
@@ -86,10 +86,10 @@ class CellColumn:
     margin: float | None  # largest damage that counts as equal to Retrain's
     nothing: float | None  # average gap of the base model, that is, of doing nothing
     retraining: float | None  # average gap between Retrain and a retraining with another seed
-    red: list[str]  # names of failed checks; if there are any, no verdict is given
+    red: list[str]  # names and texts of failed checks; if there are any, no verdict is given
     # Whether the base model's UA is within the margin of Retrain's.
     has_nothing_to_forget: bool = False
-    classes: tuple[str, ...] = ()  # names of the affected classes
+    classes: list[str] = field(default_factory=list)  # names of the affected classes
     fraction: str = ""  # fraction of the affected classes that is forgotten, in percent
 
 
@@ -114,7 +114,7 @@ class MethodRow:
 
     @property
     def order(self) -> tuple[float, ...]:
-        """Sort key: harmful cells, then cells with another failure, then the gap."""
+        """Sort key: number of harmful cells, number of cells with another failure, mean gap."""
         return self.count(*HARMFUL), len(self.scores) - self.count(*USABLE), self.mean_gap
 
 
@@ -142,7 +142,7 @@ class Decision:
 
     @cached_property
     def scale(self) -> Scale:
-        """The common scale of all drawings of damage."""
+        """The common scale of all small plots of damage."""
         scores = [score for row in self.methods for score in row.scores if score]
         return Scale.fit([score.damage for score in scores], [s.low for s in scores])
 
@@ -153,7 +153,7 @@ class Decision:
 
     @property
     def worst_cell(self) -> str:
-        """The cell in which most methods hurt somebody, of which a printed brief has a chart."""
+        """Name of the cell in which most methods do harm; the printed brief shows its chart."""
         scores = zip(*(row.scores for row in self.methods), strict=True)
         harmed = [sum(bool(s and s.verdict in HARMFUL) for s in of_cell) for of_cell in scores]
         return self.cells[harmed.index(max(harmed)) if harmed else 0].name
@@ -168,11 +168,8 @@ class Decision:
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Decision:
-        """Read what `as_json` returned."""
-        cells = [
-            CellColumn(**{**cell, "classes": tuple(cell.get("classes", ()))})
-            for cell in content["cells"]
-        ]
+        """Return the table from the content that `as_json` returned."""
+        cells = [CellColumn(**cell) for cell in content["cells"]]
         methods = [
             MethodRow(
                 row["run"],
@@ -187,14 +184,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class Scale:
-    """Positions in the drawing of a damage, in pixels."""
+    """Converts a damage to a horizontal position in its small plot, in pixels."""
 
     low: float
     high: float
 
     @staticmethod
     def fit(means: Sequence[float | None], ends: Sequence[float | None]) -> Scale:
-        """Return the scale that holds all means; intervals beyond it are cut."""
+        """Return the scale that contains all means; longer intervals are cut."""
         known = [value for value in means if value is not None]
         lows = [value for value in (*known, *(e for e in ends if e is not None))]
         high = max([LEAST_RANGE, *known]) * 1.3
@@ -266,24 +263,16 @@ def _column(cell: CellTable) -> CellColumn:
         _known(cell.number(cell.reference, "floor", at="avg_gap")),
         [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],
         has_nothing_to_forget(cell),
-        tuple(cell.forgotten),
+        [*cell.forgotten],
         format_percent(sum(n for n, _ in sizes) / max(sum(of for _, of in sizes), 1)),
     )
 
 
 def decision_sources(cell: CellTable) -> list[Source]:
-    """Return the sources of the numbers that the table shows for a cell."""
-    found = [
-        source
-        for run in cell.runs("method")
-        for source in (
-            *(Source(run, name, at="damage") for name in DAMAGE),
-            Source(run, "avg_gap"),
-            Source(run, "rte_share"),
-        )
-    ]
-    nothing = [Source(ORIGINAL, "avg_gap")]
-    return [*found, *nothing, Source(cell.reference, "floor", at="avg_gap")]
+    """Return the source links of the numbers that the table shows for a cell."""
+    shown = [*((name, "damage") for name in DAMAGE), ("avg_gap", ""), ("rte_share", "")]
+    found = [Source(run, name, at=at) for run in cell.runs("method") for name, at in shown]
+    return [*found, Source(ORIGINAL, "avg_gap"), Source(cell.reference, "floor", at="avg_gap")]
 
 
 def _known(value: float) -> float | None:
@@ -301,5 +290,5 @@ def format_points(value: float | None, *, sign: bool = False) -> str:
 
 
 def format_share(value: float | None) -> str:
-    """Return a share of time in whole percent."""
+    """Return a fraction in whole percent; a dash if it is undefined."""
     return EMPTY if value is None else f"{100 * value:.0f} %"

@@ -36,13 +36,14 @@ from collateral.results.split import Split, ids_hash
 from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Content = dict[str, Any]
-ENDS = ("low", "high")  # ends of an interval, as names of metrics end
+ENDS = ("low", "high")  # last part of the names of the metrics for the ends of an interval
 COLOURS = ("red", "amber", "green")
 # Labels of Original in the first round, where it is the model before unlearning, and in later
 # rounds, where the model before unlearning is another one.
 FIRST_BEFORE, LATER_BEFORE = "Model before", "Base"
 GIVEN = "given"  # value of `method` in the record of weights that were unlearned by another tool
 GROUPS = "groups"  # name of the finding whose numbers have a group of examples in the column `at`
+# Labels of the measures that the verdict tests.
 MEASURED = {
     "ua": "Accuracy on the forgotten images (UA)",
     "mia": "Forgotten images that an attack takes for unseen ones (MIA)",
@@ -57,6 +58,7 @@ ATTACKS = (
     *("rmia_auc", "rmia_tpr", "residual_accuracy", "linear_accuracy"),
     *("relearn_gap", "resurface_gap"),
 )
+# Labels of the losses, by part and subset of the examples.
 PLACES = {
     ("near", "retain"): "Nearest retained images",
     ("far", "retain"): "All other retained images",
@@ -64,7 +66,7 @@ PLACES = {
     ("far", "test"): "All other test images",
 }
 NO_ORIGINAL = "The model before was not measured (`controls: [original]`)."
-# Sentences about results that exist only with some configs, by their metric.
+# Sentences for optional results that are missing, by a metric that exists if they were computed.
 OPTIONAL = {
     "ulira_auc": "No attack with shadow models was run (`shadows:`).",
     "residual_accuracy": "Hidden features were not probed (`probe:`).",
@@ -163,7 +165,7 @@ def _describe_run(found: FoundRun, cell: CellTable) -> Content:
 
 
 def _describe_request(found: FoundRun) -> Content:
-    """Return number, classes and hash of the list; neither names of files nor of persons."""
+    """Return the number of images, their classes and hashes; no names of files or persons."""
     root = found.benchmark
     labels = Labels.load(verify(root / layout.LABELS, root))
     split = Split.load(root / layout.SPLIT.format(cell=found.cell), root)
@@ -263,7 +265,7 @@ def _value(cell: CellTable, run: str, metric: str, at: str = "", subset: str = "
 
 
 def _number(cell: CellTable, source: Source, seed: int | None = None) -> Content | None:
-    """Return a number with its source: of this seed and over seeds, and its interval if any."""
+    """Return a number with its source link, its values by seed, and its interval if it has one."""
     key = (source.run, source.metric, source.set, source.at)
     values, metric = cell.values(*key), find_metric(source.metric)
     is_by_seed = not np.isnan(values).all()
@@ -317,7 +319,7 @@ def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
 
 
 def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iterator[Content]:
-    """Yield what images near and far from the forgotten ones lose against the reference."""
+    """Yield the losses of near and far images, compared with the reference."""
     runs = [run for run in columns if run != cell.reference]
     for (part, subset), label in PLACES.items():
         numbers = _numbers(found, cell, {run: Source(run, f"{part}_loss", subset) for run in runs})
@@ -371,7 +373,7 @@ def _checks(cell: CellTable) -> list[Gate]:
 def _missing(
     found: FoundRun, cell: CellTable, before: str, groups: Sequence[Content]
 ) -> Iterator[str]:
-    """Yield a sentence for everything that a complete record would have."""
+    """Yield a sentence for each part of a complete record that is missing."""
     if found.record.get("method") == GIVEN:
         yield OTHER_TOOL
     if not cell.has_retrain:
@@ -441,7 +443,7 @@ def _copy_split(path: Path) -> bytes:
 
 
 def hash_records(found: FoundRun) -> dict[str, str]:
-    """Return the hashes that copies have; that of the long table is the recorded one."""
+    """Return the hash of each copied file; for the long table, the hash in its record."""
     hashes = {
         place: hashlib.sha256(content).hexdigest() for place, content in copy_records(found).items()
     }
@@ -459,7 +461,7 @@ def render(content: Content, gallery: Gallery | None = None) -> str:
 
 
 def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
-    """Yield one line per value of a record that is another one in the results."""
+    """Yield one line per value of a record that differs from the value in the results."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
             yield from differences(old.get(key), new.get(key), f"{place}.{key}".lstrip("."))

@@ -19,15 +19,15 @@ from collateral.results.split import Split
 
 MOST_CLASSES = 8  # largest number of classes that the summary lists
 MOST_COPIES = 50  # largest number of rows of the table of copies
-NOT_SHOWN = ("kind", "sha256")  # keys of the forget set's description that are not shown
+NOT_SHOWN = ("kind", "sha256")  # keys of `Split.chosen` that the page does not list
 
 
 @dataclass(frozen=True)
 class Forgotten:
     """The summary of a forget set."""
 
-    words: str
-    copies: list[Table]
+    words: str  # sentences on its size, on how it was chosen, and on copies
+    copies: list[Table]  # table of the retained copies; empty if there are none
 
 
 def describe_forget_set(folder: Path, cell: str) -> Forgotten | None:

@@ -32,7 +32,7 @@ NUM_FORGOTTEN = 8
 NUM_BESIDE = 4  # number of examples beside the decision table
 MOST_IMAGES = 200  # maximum number of images per cell
 MOST_OF_PAGE = 3000  # maximum number of images per page
-LEAST_LOSS = 0.1  # minimum loss of confidence for which an example counts as damaged
+LEAST_LOSS = 0.1  # minimum loss of confidence at which an example counts as harmed
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
 MOST_LIKELY = 3  # number of most likely classes in a caption
@@ -49,10 +49,10 @@ LEFT_OUT = {
 class Example:
     """An image and its caption."""
 
-    place: int  # position of the image in the sheet
+    place: int  # index of the image in the sheet
     name: str  # name of the true class
     origin: str  # subset of the example: retained, test or forgotten
-    nearest: int | None = None  # position of the nearest forgotten example in the sheet
+    nearest: int | None = None  # index of the nearest forgotten example in the sheet
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
     # Most frequent prediction of the unlearned models and its number of seeds, if it is wrong.
     predicted: str = ""
@@ -80,12 +80,12 @@ class Gallery:
     count: int = 0
     forgotten: Strip | None = None
     hurt: list[Strip] | None = None  # strips of damaged examples; None if there are no pictures
-    nobody: tuple[str, ...] = ()  # labels of the methods that damage no example among the pictures
+    nobody: tuple[str, ...] = ()  # labels of the methods that harm no example with a picture
     seed: int = 0  # seed of the models whose most likely classes are listed
 
     @property
     def sentence(self) -> str:
-        """Which methods hurt somebody, and which hurt nobody."""
+        """Names the methods that harm at least one example, and those that harm none."""
         hurt = list(dict.fromkeys(strip.title for strip in self.hurt or ()))
         parts = [f"Hurt by ten points or more by {', '.join(hurt)}." if hurt else ""]
         parts += [f"Nobody by {', '.join(self.nobody)}." if self.nobody else ""]
@@ -107,11 +107,11 @@ class HurtPictures:
 
     reference: str
     strips: list[HurtStrip]
-    nobody: list[str]  # methods that hurt no example in the pictures of any cell
+    nobody: list[str]  # labels of the methods that harm no example with a picture, in any cell
 
     @property
     def shows_nearest(self) -> bool:
-        """Whether pictures of forgotten examples stand beside those of hurt ones."""
+        """Whether pictures of forgotten examples are beside those of harmed examples."""
         return any(one.nearest is not None for strip in self.strips for one in strip.examples)
 
 
@@ -126,7 +126,7 @@ class RunOutputs:
 
 
 def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
-    """Return the hurt examples of every method and cell, those of harmful methods first."""
+    """Return the harmed examples of every method and cell, those of harmful methods first."""
     galleries = [(cell, cell.gallery) for cell in cells if cell.gallery and cell.gallery.sheet]
     if not galleries:
         return None
@@ -193,7 +193,7 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Return the listed examples that have an image; -1 if the nearest forgotten one has none."""
+    """Keep the examples that have an image; -1 is a nearest forgotten example without one."""
     order = {place: k for k, place in enumerate(pictures.place.tolist())}
     nearest = listed.shown_nearest
     if nearest is not None:
@@ -207,7 +207,7 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
 
 
 def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Put the images in use side by side in one sheet, and renumber their positions."""
+    """Put the images that are shown side by side in one sheet; return the gallery with it."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
@@ -257,7 +257,7 @@ def _select_shown(
 def _worst(
     shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the retained and test examples that a method damaged most, among the nearest ones."""
+    """Yield the retained, then the test examples that lost most, among the nearest ones."""
     for name in ("train", "test"):
         candidates = np.flatnonzero(shown.shown_set == name)[:most]
         loss = (retrain.confidence - method.confidence)[candidates]

@@ -234,6 +234,13 @@ def as_order(value: float) -> str:
     return f"{value:.6g}".replace("inf", "Infinity")
 
 
+# Functions that the templates call as filters, by their own names.
+FILTERS = (
+    *(encode_chart, as_order, format_points, format_share, chip_colour, split_terms, to_csv, pack),
+    *(headline, explanation, certainty, describe_setting, find_best),
+)
+
+
 def template(name: str) -> Template:
     """Return a Jinja template of this folder."""
     environment = Environment(
@@ -243,21 +250,7 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "encode_chart": encode_chart,
-        "as_order": as_order,
-        "points": format_points,
-        "share": format_share,
-        "chip_colour": chip_colour,
-        "split_terms": split_terms,
-        "headline": headline,
-        "explanation": explanation,
-        "certainty": certainty,
-        "describe_setting": describe_setting,
-        "find_best": find_best,
-        "csv": to_csv,
-        "pack": pack,
-    }
+    environment.filters |= {function.__name__: function for function in FILTERS}
     environment.globals |= {"chips": CHIPS, "verdict_meanings": VERDICTS}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

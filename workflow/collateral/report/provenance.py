@@ -29,7 +29,7 @@ Lines = dict[tuple[str, Source], dict[str, "Place"]]
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a long table, and its value."""
+    """A row of a long table: its file, its line number and its value."""
 
     file: str
     line: int
@@ -37,7 +37,7 @@ class Place:
 
 
 def index_rows(folder: Path) -> Lines:
-    """Index the rows of a benchmark's values by cell and source, then by seed."""
+    """Return the rows of both long tables, by cell and source link, then by seed."""
     found: Lines = defaultdict(dict)
     for name in (layout.METRICS, layout.COSTS):
         with (folder / name).open(newline="", encoding="utf-8") as rows:
@@ -50,7 +50,7 @@ def index_rows(folder: Path) -> Lines:
 def provenance(
     folder: Path, cell: CellTable, sources: Iterable[Source], lines: Lines
 ) -> dict[str, Any]:
-    """Return the provenance of values of a cell, and the records of their runs."""
+    """Return the rows of the long tables behind numbers of a cell, and the records of the runs."""
     found = _find_rows(cell.name, sources, lines)
     runs = sorted({source.run for source in found})
     return {
@@ -60,7 +60,7 @@ def provenance(
 
 
 def provenance_over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
-    """Return the provenance of values over all cells."""
+    """Return the rows of the long tables behind numbers over all cells."""
     return {**_encode(_find_rows("", sources, lines)), "runs": {}}
 
 
@@ -72,7 +72,7 @@ def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[s
 
 
 def list_sources(tables: Iterable[Table]) -> list[Source]:
-    """Return the distinct sources of all values in tables."""
+    """Return the source links of all table entries, each link once."""
     fields = (
         field
         for table in tables
@@ -111,7 +111,7 @@ def _rounded(value: str) -> float | str:
 
 
 def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    """Return the records of a run: common fields once, and the fields of each seed."""
+    """Return the records of a run: the keys that all seeds share, and those of each seed."""
     place = layout.run_folder(run)
     records = {}
     for seed in cell.seeds:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -31,7 +30,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 FULL_WIDTH = 1350  # width in pixels of a figure as wide as the text of a paper
 SCREEN_WIDTH = 832  # width in pixels of the same figure on the page
-# Tabs of a cell, by name; PLACE of each finding is one of the names.
+# Titles of the tabs of a cell, by name; the constant PLACE of each finding is one of the names.
 TABS = {
     "summary": "Summary",
     "neighbours": "Neighbours",
@@ -40,7 +39,7 @@ TABS = {
     "ablations": "Ablations",
     "runs": "Runs",
 }
-NUM_COLOURS = 64  # number of colours of an image on the page
+NUM_COLOURS = 64  # number of colours of a figure that the page shows as an image
 T = TypeVar("T")
 
 
@@ -71,8 +70,8 @@ class Section:
     finding: str
     question: str
     title: str  # title of at most eight words
-    place: str  # name of the tab
-    words: str = ""
+    place: str  # name of the tab of the page
+    words: str = ""  # sentence that answers the question
     pictures: list[Illustration] = field(default_factory=list)  # figures that belong to no table
     blocks: list[Block] = field(default_factory=list)
 
@@ -83,7 +82,7 @@ class Section:
 
 @dataclass
 class Findings:
-    """Collects the sections of all findings; `problems` lists the findings that raised."""
+    """Collects the sections of all findings; `problems` lists findings that raised an error."""
 
     root: Path  # folder of the benchmark
     reference: str = layout.RETRAIN  # name of the run that others are compared with
@@ -91,15 +90,10 @@ class Findings:
 
     def of_cell(self, cell: CellTable) -> list[Section]:
         """Return the sections of a cell."""
-        pictures = self._pictures(cell, "plots", cell.name)
-        sections = [
-            self._section(name, cell, "tables", cell.name, pictures.get(name, []))
-            for name in self._order
-        ]
-        return [section for section in sections if section]
+        return self._sections(cell, "plots", "tables", cell.name)
 
     def _pictures(self, given: Any, function: str, cell: str = "") -> dict[str, list[Illustration]]:
-        """Return the plots of a cell, or over all cells, that were drawn for print, by finding."""
+        """Return the figures of a cell, or over all cells, that have printed files, by finding."""
         folder = self.root / layout.FIGURES / cell
         drawn = _drawn(folder)
         found: dict[str, list[Illustration]] = {}
@@ -116,18 +110,15 @@ class Findings:
 
     def over_cells(self, table: BenchmarkTable) -> list[Section]:
         """Return the sections over all cells; empty if there is only one cell."""
-        if len(table.cells) < 2:
-            return []
-        pictures = self._pictures(table, "plots_across")
-        sections = [
-            self._section(name, table, "tables_across", "", pictures.get(name, []))
-            for name in self._order
-        ]
-        return [section for section in sections if section]
+        is_alone = len(table.cells) < 2
+        return [] if is_alone else self._sections(table, "plots_across", "tables_across")
 
-    @cached_property
-    def _order(self) -> list[str]:
-        return in_page_order(VIEWS, reference=self.reference)
+    def _sections(self, given: Any, plots: str, tables: str, cell: str = "") -> list[Section]:
+        """Return the sections that have any content; `plots` and `tables` are function names."""
+        pictures = self._pictures(given, plots, cell)
+        names = in_page_order(VIEWS, reference=self.reference)
+        sections = (self._section(n, given, tables, cell, pictures.get(n, [])) for n in names)
+        return [section for section in sections if section]
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
@@ -150,7 +141,7 @@ class Findings:
     def _ask(
         self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
     ) -> list[T]:
-        """Return a finding's tables, texts or charts; empty if it has none or raises an error."""
+        """Call a function of a finding's views; empty if it does not exist or raises an error."""
 
         def answer() -> list[T]:
             found = view_function(name, function)

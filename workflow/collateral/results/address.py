@@ -1,7 +1,5 @@
 """Find a run among the results by its address: `digits/digit_3-50 ltd --seed 0`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ folders of the benchmarks, the theory, and the index page if it shows no other b
 these metadata, Snakemake (9.27) sees whether the parameters or the code of a job have changed.
 """
 
-from __future__ import annotations
-
 import os
 import tarfile
 from base64 import urlsafe_b64encode

@@ -1,13 +1,11 @@
 """Stored results of all runs of a cell: the input of the findings' numbers."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +155,7 @@ class CellResults:
         return Neighbours.load(verify(path, self.folder))
 
     @cached_property
-    def by_round(self) -> list[CellResults]:
+    def by_round(self) -> list[Self]:
         """Results of each round, if this cell is the last round; else empty."""
         return [replace(self, cell=name, rounds=()) for name in self.rounds]
 

@@ -1,7 +1,5 @@
 """Data set files: dataset.npz (images, labels, normalisation), labels.npz and pictures.npz."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,6 +117,6 @@ class Pictures(ArrayFile):
     images: NDArray[np.uint8]  # (P, H, W, C)
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Pictures:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild the pictures from the arrays that `to_arrays` returned."""
         return cls(cast(Showing, str(arrays["keep"])), arrays["place"], arrays["images"])

@@ -1,10 +1,8 @@
 """Outputs of a tracked model after every epoch, without the logits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +39,7 @@ class Epochs(ArrayFile):
     prediction: Mapping[str, NDArray[np.int16]]
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, Any]) -> Epochs:
+    def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """Stack the outputs of all epochs; each epoch has the arrays of `keep_outputs`."""
         names = ("confidence", "prediction")
         return cls(*({s: np.stack(arrays[f"{s}_{name}"]) for s in SETS} for name in names))

@@ -1,7 +1,5 @@
 """Arrays of the experiments beside the main runs: support sizes, probes and shadow models."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

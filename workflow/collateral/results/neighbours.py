@@ -1,7 +1,5 @@
 """Every example's similarity to a cell's forget set, and the examples the report may show."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ job's inputs. Every reader checks a file before using it, with `verify` or `read
 page has no record; it ends with a comment that contains its own hash and those of its inputs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Cache of metric rows per finding and run: if one run changes, only its rows are recomputed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping

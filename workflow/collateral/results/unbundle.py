@@ -5,8 +5,6 @@ refused. Files that are derived from several runs (metrics, tables, figures, pag
 they differ, and the next run makes them again. The files in the folder stay as they are.
 """
 
-from __future__ import annotations
-
 import filecmp
 import os
 import shutil

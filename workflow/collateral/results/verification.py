@@ -1,7 +1,5 @@
 """Verify all results below a folder: recompute every hash and check the path in every record."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -13,14 +13,9 @@ from collateral.plots.print import print_style
 from collateral.plots.style import COLOURS
 
 BLUE, ORANGE, GREEN = COLOURS[:3]
-LINE: dict[str, Any] = {"color": "0.35", "linewidth": 1.2}
-CLOUD: dict[str, Any] = {
-    "linestyle": "",
-    "marker": ".",
-    "markeredgewidth": 0,
-    "color": BLUE,
-    "alpha": 0.4,
-}
+Style = dict[str, Any]  # options of matplotlib
+LINE: Style = {"color": "0.35", "linewidth": 1.2}
+CLOUD: Style = {"linestyle": "", "marker": ".", "markeredgewidth": 0, "color": BLUE, "alpha": 0.4}
 
 
 class Plot(NamedTuple):
@@ -75,13 +70,7 @@ def _draw_line(ax: Axes, points: pd.DataFrame, panel: str, label: str) -> None:
 def _draw_means(ax: Axes, points: pd.DataFrame, panel: str, colour: str) -> None:
     data = select_series(points, panel, "measured")
     spread = np.abs(data[["low", "high"]].to_numpy().T - data["y"].to_numpy())
-    look: dict[str, Any] = {
-        "fmt": "o",
-        "markersize": 3.5,
-        "linewidth": 1,
-        "color": colour,
-        "zorder": 3,
-    }
+    look: Style = {"fmt": "o", "markersize": 3.5, "linewidth": 1, "color": colour, "zorder": 3}
     ax.errorbar(data["x"], data["y"], spread, label="measured, 95 %", **look)
 
 

@@ -99,10 +99,8 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
     retrain = SIGMA2 * ((np.matvec(x_q, theta_retrain) - xi[..., 1:]) ** 2).sum(0)
     H = X @ np.linalg.solve(X.mT @ X, X.mT)
     alpha, h_qf, h_ff = linear.alpha(x_q, x_f, eta, T), H[:, 1:, 0], H[:, 0, 0]
-    A_n, B_n = (
-        linear.ascent_term(alpha, h_qf, h_ff, SIGMA2),
-        linear.retrain_term(h_qf, h_ff, SIGMA2),
-    )
+    A_n = linear.ascent_term(alpha, h_qf, h_ff, SIGMA2)
+    B_n = linear.retrain_term(h_qf, h_ff, SIGMA2)
     return {
         "P1.4 covariance of the residuals": Sides(
             SIGMA2 * np.einsum("kri,krj->rij", e, e), SIGMA2 * (np.eye(n) - H)

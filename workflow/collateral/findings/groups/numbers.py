@@ -1,10 +1,7 @@
 """Error, false negatives, false positives and calibration of every run by group, and tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import softmax
@@ -13,14 +10,12 @@ from collateral.contract.conventions import class_index
 from collateral.contract.messages import unknown_name
 from collateral.contract.rows import Row
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
+from collateral.findings.inputs import CellResults, Result
 from collateral.findings.near import FAR, NEAR, near_in_the_mean
 from collateral.metrics import calibration
 from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.differences import Contrast, holm_levels, moments
 from collateral.metrics.statistics import mean_of_defined
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 SUBSETS = ("retain", "test")
 # Texts of a missing value; examples with a missing value are in no group.

@@ -1,7 +1,5 @@
 """Tables and sentence: which groups lose accuracy against Retrain, near the forget set and far."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,19 +1,14 @@
 """Scores of the membership attacks on every run, and after every epoch of tracked runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collateral.contract.rows import MIA, TRACKED, Row, score_name
 from collateral.findings.inputs import CellResults, Epoch, Result
+from collateral.metrics.arrays import Ints
 from collateral.metrics.membership import Draw, Examples, attack_scores, draw, non_member_rate
-
-if TYPE_CHECKING:
-    from collateral.results.split import Split
 
 
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
@@ -29,11 +24,11 @@ def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
         value = math.nan if result.is_diverged else score
         yield Row(result.run, score_name(attack), value, result.seed)
     for epoch, model in enumerate(result.epochs() if result.run in cell.tracked else ()):
-        score = confidence_attack(model, cell.split, drawn)
+        score = confidence_attack(model, cell.split.forget, drawn)
         yield Row(result.run, f"{TRACKED}{score_name(MIA)}", score, result.seed, at=epoch)
 
 
-def confidence_attack(model: Epoch, split: Split, drawn: Draw) -> float:
+def confidence_attack(model: Epoch, forget: Ints, drawn: Draw) -> float:
     """Return the score of the attack on the true-class confidence, which tables call MIA."""
     train, test = (part.confidence.astype(np.float64) for part in (model.train, model.test))
-    return non_member_rate(train[drawn.members], test[drawn.non_members], train[split.forget])
+    return non_member_rate(train[drawn.members], test[drawn.non_members], train[forget])

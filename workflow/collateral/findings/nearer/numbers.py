@@ -1,23 +1,18 @@
 """Relative MMD of every run by seed, and its interval over seeds; sweeps are left out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import softmax
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.divergence import choose_examples, relative_mmd, squared_bandwidth
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.results.layout import ORIGINAL
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

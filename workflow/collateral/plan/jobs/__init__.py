@@ -4,8 +4,6 @@ Missing files, differences from the plan, preflight checks, the estimate and the
 one list. Files whose names begin with `_` are helpers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache

@@ -1,7 +1,5 @@
 """Base classes of jobs: a job of a benchmark, and a job of one of its cells."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -147,6 +145,10 @@ class Job:
     def own_files(self) -> list[OwnFile]:
         """User's files of weights that the job reads."""
         return []
+
+    def base_file(self, name: str, seed: int) -> str:
+        """Return a file of the base model from which the runs of a seed start."""
+        return f"{self.path(paths.BASE, seed=self.benchmark.base_seed(seed))}/{name}"
 
     @property
     def model(self) -> str:

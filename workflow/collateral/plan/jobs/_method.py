@@ -4,8 +4,6 @@ Several jobs may need the same files of a method's `prepare`. The first of these
 files; the others read them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -121,8 +119,7 @@ class MethodJob(CellJob):
     @property
     def base(self) -> str:
         """Path of the base model's weights, from which the method starts."""
-        seed = self.benchmark.base_seed(self.seed)
-        return self.path(paths.run_files(paths.BASE)["model"], seed=seed)
+        return self.base_file(layout.MODEL, self.seed)
 
     @property
     def selected(self) -> list[str]:

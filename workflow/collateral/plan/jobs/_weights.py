@@ -1,7 +1,5 @@
 """Base class of jobs that train a model with the settings of `base:`, or read a user's weights."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from collateral.config.weights import CELL, SEED, BaseParams, GivenParams, InitParams, RetrainParams

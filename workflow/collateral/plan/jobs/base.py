@@ -1,7 +1,5 @@
 """Job of the base model: trained on all examples, or the user's own weights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self

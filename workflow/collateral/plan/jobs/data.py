@@ -1,7 +1,5 @@
 """Job of the data set, which is stored in a fixed order; it also checks all forget sets."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Job that evaluates weights that another program unlearned; nothing is trained."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass

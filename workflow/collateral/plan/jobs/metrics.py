@@ -1,7 +1,5 @@
 """Job that computes all numbers of a cell from the files of all other jobs."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -32,8 +30,8 @@ class MetricsJob(CellJob):
         jobs = list_cell_jobs(self.benchmark, self.cell)
         results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
         if self.benchmark.evaluates_base(self.cell):
-            base = paths.run_files(paths.BASE)["outputs"]
-            results += [self.path(base, seed=seed) for seed in self.benchmark.base_seeds()]
+            seeds = self.benchmark.base_seeds()
+            results += [self.base_file(layout.OUTPUTS, seed) for seed in seeds]
         for name in self.rounds[:-1]:
             results += MetricsJob(self.benchmark, self.benchmark.cells[name]).results
             results += [self.path(file, cell=name) for file in (paths.SPLIT, paths.NEIGHBOURS)]

@@ -1,7 +1,5 @@
 """Job that computes the similarity of every example to the forget set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from collateral.plan import paths
@@ -24,8 +22,7 @@ class NeighboursJob(CellJob):
     @property
     def embeddings(self) -> list[str]:
         """Files with the embeddings of the base model, one per seed."""
-        seeds = map(self.benchmark.base_seed, self.seeds)
-        return [self.path(paths.EMBEDDINGS, seed=seed) for seed in seeds]
+        return [self.base_file(layout.EMBEDDINGS, seed) for seed in self.seeds]
 
     @property
     def seeds(self) -> tuple[int, ...]:

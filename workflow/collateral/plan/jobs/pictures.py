@@ -1,7 +1,5 @@
 """Job that saves the images of a cell that its page may show."""
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 

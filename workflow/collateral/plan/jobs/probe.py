@@ -1,7 +1,5 @@
 """Job that probes the models of a cell and seed, if the config has the key `probe`."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,14 +46,13 @@ class ProbeJob(CellJob):
     @property
     def embeddings(self) -> list[str]:
         """File with the first seed's features of the base model, if a probe uses near examples."""
-        first = self.benchmark.base_seed(self.benchmark.seeds[0])
-        return [self.path(paths.EMBEDDINGS, seed=first)] if self.probes.needs_near else []
+        file = self.base_file(layout.EMBEDDINGS, self.benchmark.seeds[0])
+        return [file] if self.probes.needs_near else []
 
     def _weights(self, run: str) -> str:
         if run == layout.ORIGINAL:
-            base = self.benchmark.base_seed(self.seed)
-            return self.path(paths.run_files(paths.BASE)["model"], seed=base)
-        return self.path(paths.run_files(paths.RUN)["model"], run=run)
+            return self.base_file(layout.MODEL, self.seed)
+        return f"{self.path(paths.RUN, run=run)}/{layout.MODEL}"
 
     @property
     def options(self) -> str:

@@ -1,7 +1,5 @@
 """Job of the reference Retrain: a model trained without the forget set, or the user's weights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self

@@ -1,7 +1,5 @@
 """Job of a shadow model: trained like the base model, on a random part of the train set."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Job that selects the forget set of a cell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from collateral.config.errors import ConfigError, format_key
@@ -59,8 +57,7 @@ class SplitJob(CellJob):
         """Files by which examples are chosen: base model's outputs, or shadow models' margins."""
         benchmark = self.benchmark
         if self.cell.forget.needs == "base":
-            seed = benchmark.base_seed(benchmark.seeds[0])
-            return [self.path(paths.run_files(paths.BASE)["outputs"], seed=seed)]
+            return [self.base_file(layout.OUTPUTS, benchmark.seeds[0])]
         if self.cell.forget.needs == "shadows":
             margins = paths.shadow_files(paths.SHADOW)["margins"]
             return [self.path(margins, member=member) for member in range(benchmark.pool.count)]

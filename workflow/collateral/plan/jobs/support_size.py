@@ -1,7 +1,5 @@
 """Job that trains LTD's teachers on supports of several sizes, for the key `support_size`."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass

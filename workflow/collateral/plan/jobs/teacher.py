@@ -1,7 +1,5 @@
 """Job that trains LTD's teacher for the first seed, if the selection rule of tuning uses it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from typing import Self

@@ -1,7 +1,5 @@
 """Job that runs all trials of a method for the first seed, and selects its parameters."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Job of one run of a method or control; a tracked run is evaluated after every epoch."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,8 +57,9 @@ class UnlearnJob(MethodJob):
     def base(self) -> str:
         """Weights from which the run starts: the base model's, or its own of the round before."""
         earlier = self.cell.forget.earlier
-        model = paths.run_files(paths.RUN)["model"]
-        return self.path(model, cell=earlier[-1]) if earlier else super().base
+        return (
+            f"{self.path(paths.RUN, cell=earlier[-1])}/{layout.MODEL}" if earlier else super().base
+        )
 
     @property
     def preparation(self) -> Preparation:
@@ -71,9 +70,8 @@ class UnlearnJob(MethodJob):
     @property
     def retrained(self) -> list[str]:
         """Retrain's outputs for a control that needs them; empty for a method."""
-        if not self.spec.needs_retrain:
-            return []
-        return [self.path(paths.run_files(paths.RETRAIN)["outputs"])]
+        outputs = f"{self.path(paths.RETRAIN)}/{layout.OUTPUTS}"
+        return [outputs] if self.spec.needs_retrain else []
 
     @property
     def work(self) -> Work:

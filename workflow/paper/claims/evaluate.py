@@ -47,8 +47,9 @@ ARRAYS = {
     **{"abs": np.abs, "min": np.min, "mean": np.mean, "spread": np.ptp, "diff": np.diff},
     **{"later": curves.later, "baselines": values.BASELINES},
 }
-COMPARISONS: dict[type[ast.cmpop], Callable[..., Any]] = {
-    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge}
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
 }
 HEAD = "| claim | here | numbers |\n| --- | --- | --- |\n"
 TABLE = re.compile(
@@ -62,34 +63,42 @@ def read_claims(file: Path = FILE) -> list[Claim]:
     return [Claim(tests=tuple(row.pop("test")), **row) for row in rows]
 
 
-class Names(dict[str, Any]):
-    """Names in a test: functions and lists by name; any other name is a string."""
-
-    def __missing__(self, name: str) -> str:
-        """Return the name itself, such as that of a run or a metric."""
-        return name
-
-
 def holds(case: values.Case, test: str) -> bool | None:
     """Evaluate a test: a comparison of numbers such as "delta(iu, ua) > 0.1", or one call."""
-    names = Names(ARRAYS)
-    names.update({name: partial(function, case) for name, function in FUNCTIONS.items()})
-
-    def value(node: ast.expr) -> Any:
-        code = compile(ast.Expression(node), FILE.name, "eval")
-        return eval(code, {"__builtins__": {}}, names)
-
+    names = ARRAYS | {name: partial(function, case) for name, function in FUNCTIONS.items()}
     node = ast.parse(test, mode="eval").body
     if not isinstance(node, ast.Compare):
-        found: bool | None = value(node)
+        found: bool | None = _value(node, names)
         return found
-    sides = pairwise(np.asarray(value(side)) for side in (node.left, *node.comparators))
+    sides = pairwise(np.asarray(_value(side, names)) for side in (node.left, *node.comparators))
     return all_hold([_compare(op, *pair) for op, pair in zip(node.ops, sides, strict=True)])
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Return the value of an expression; a name that `names` does not have stands for itself."""
+    value = partial(_value, names=names)
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Name():
+            return names.get(node.id, node.id)
+        case ast.List():
+            return [value(item) for item in node.elts]
+        case ast.UnaryOp(op=ast.USub()):
+            return -value(node.operand)
+        case ast.Subscript():
+            return value(node.value)[value(node.slice)]
+        case ast.BinOp():
+            return OPERATORS[type(node.op)](value(node.left), value(node.right))
+        case ast.Call():
+            keywords = {str(one.arg): value(one.value) for one in node.keywords}
+            return value(node.func)(*(value(one) for one in node.args), **keywords)
+    raise ValueError(f"{FILE.name}: {ast.unparse(node)} is not allowed in a test")
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
     """Return whether a comparison holds for all numbers; None if some are missing, none fails."""
-    is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
+    is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
     return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
 
 

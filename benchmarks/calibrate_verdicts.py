@@ -99,8 +99,8 @@ def _cell_rows(benchmark: Path, name: str, frame: pd.DataFrame) -> Iterator[tupl
         yield name, seed, COUNT, num_forgotten, num_forgotten, near, far, far_test
         for run in ("retrain", *runs):
             result = cell.result(run, seed)
-            far, near = bin_mean(retain.right(result), retain.is_near[place], 2)
-            far_test = bin_mean(test.right(result), test.is_near[place], 2)[0]
+            far, near = bin_mean(retain.correctness(result), retain.is_near[place], 2)
+            far_test = bin_mean(test.correctness(result), test.is_near[place], 2)[0]
             ua, mia = (value[run, str(seed), metric] for metric in ("ua", "mia"))
             yield name, seed, run, ua, mia, near, far, far_test
 

@@ -34,7 +34,8 @@ def read_margins(path: Path) -> str:
     """Return the equivalence margins of a benchmark's verdict."""
     with path.open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["metric"] == "margin"]
-    return ", ".join(f"{row['at']} ±{100 * float(row['value']):.1f}" for row in rows)
+    texts = (f"{row['at']} ±{100 * float(row['value']):.1f}" for row in rows)
+    return ", ".join(dict.fromkeys(texts))  # every run of a cell has the same margins
 
 
 def compare(float32: dict[str, float], bfloat16: dict[str, float]) -> str:

@@ -52,11 +52,8 @@ def train(
     role = "retrain" if split else "base"
     _log_limits(job.model)
     values = TrainingParams.model_validate_json(params)
-    record = {
-        **{"run": role, "kind": "reference"},
-        **job.record(values, *filter(None, [split])),
-        **_describe_start(init, weights, rename),
-    }
+    start, inputs = _describe_start(init, weights, rename), [split] if split else []
+    record = {"run": role, "kind": "reference", **job.record(values, *inputs), **start}
     session = open_session(job.data, job.threads, shares_gpu=True)
     examples = session.task(Split.load(split, session.folder)).retain if split else session.train
     if not weights:

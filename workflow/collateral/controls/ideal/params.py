@@ -1,7 +1,5 @@
 """Parameters of ideal soft labels: the parameters of LTD's student."""
 
-from typing import ClassVar
-
 from collateral.contract.params import StudentParams
 
 
@@ -13,7 +11,7 @@ class Params(StudentParams):
     Formula: LTD's, with q the probabilities of Retrain.
     """
 
-    label: ClassVar[str] = "Ideal"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
-    needs_retrain: ClassVar[bool] = True
-    inherits: ClassVar[str | None] = "ltd"
+    label = "Ideal"
+    touches = frozenset({"retain", "forget images"})
+    needs_retrain = True
+    inherits = "ltd"

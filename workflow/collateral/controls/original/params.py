@@ -1,7 +1,5 @@
 """Parameters of Original, the unchanged base model; it has no parameters."""
 
-from typing import ClassVar
-
 from collateral.contract.params import MethodParams
 
 
@@ -11,5 +9,5 @@ class Params(MethodParams):
     Formula: w = w0.
     """
 
-    label: ClassVar[str] = "Original"
-    touches: ClassVar[frozenset[str]] = frozenset()
+    label = "Original"
+    touches = frozenset()

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings.columns import NEXT_SEED_NOTE, Column, build_table, rows_with_next_seed
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.divergence import LEAST_EXAMPLES
@@ -44,18 +44,15 @@ def tables(cell: CellTable) -> Iterator[Table]:
         return
     bandwidth = mean(cell.values(cell.reference, "nearer_bandwidth"))
     accuracies = [mean(cell.values(run, "ua")) for run in (cell.reference, ORIGINAL)]
-    caption = CAPTION.format(
-        title=cell.title,
-        midpoint=find_metric("ua").text(sum(accuracies) / 2),
-        n=len(cell.seeds),
-        count=f"{count:.0f}",
-        bandwidth=find_metric("nearer_bandwidth").text(bandwidth),
-    )
+    texts = {
+        "midpoint": find_metric("ua").text(sum(accuracies) / 2),
+        "count": f"{count:.0f}",
+        "bandwidth": find_metric("nearer_bandwidth").text(bandwidth),
+    }
     conventions = join_sentences(describe_metrics(["nearer"]), CONVENTIONS, NEXT_SEED_NOTE)
-    groups = rows_with_next_seed(cell)
-    yield build_table(
-        "nearer", "Nearer to Retrain or to the base", COLUMNS, groups, caption, conventions
-    )
+    groups, caption = rows_with_next_seed(cell), fill_caption(CAPTION, cell, **texts)
+    title = "Nearer to Retrain or to the base"
+    yield build_table("nearer", title, COLUMNS, groups, caption, conventions)
 
 
 def words(cell: CellTable) -> str:

@@ -1,6 +1,6 @@
 """Parameters of adversarial machine unlearning."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -9,7 +9,6 @@ from collateral.contract.params import (
     Between,
     Epochs,
     MethodParams,
-    Published,
     TrainedParams,
     Whole,
 )
@@ -19,9 +18,9 @@ from collateral.contract.work import Sizes, Work, training_work
 class Prepare(MethodParams):
     """Parameters of the attack on the forget images; distances are L2, pixels are in [0, 1]."""
 
-    label: ClassVar[str] = "AMUN"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2503.00917"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "AMUN"
+    paper = "https://arxiv.org/abs/2503.00917"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
     epsilon0: float = Field(
         0.04, gt=0, description="First radius; public code: 0.04, the paper's port of it: 0.01."
@@ -67,7 +66,7 @@ class Params(TrainedParams, Prepare):
     d) != y.
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), "variant": ["standard", "advonly"]}
         | {**PAPER_SGD},
         "paper, SVHN": {"epochs": 10},

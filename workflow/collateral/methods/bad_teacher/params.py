@@ -1,10 +1,10 @@
 """Parameters of unlearning by a bad teacher."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, Published, TrainedParams
+from collateral.contract.params import Epochs, TrainedParams
 
 
 class Params(TrainedParams):
@@ -17,10 +17,10 @@ class Params(TrainedParams):
     Formula: min mean of KL(p_untrained, p) over D_f and KL(p0, p) over a share of D_r.
     """
 
-    label: ClassVar[str] = "Bad Teacher"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2205.08096"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
-    published: ClassVar[Published] = {
+    label = "Bad Teacher"
+    paper = "https://arxiv.org/abs/2205.08096"
+    touches = frozenset({"retain", "forget images"})
+    published = {
         "SSD's code": {"epochs": 1, "optimizer": "adam", "lr": 1e-4, "batch_size": 256}
         | {"share": 0.3, "temperature": 1, "augment": False, "batchnorm": "train"},
     }

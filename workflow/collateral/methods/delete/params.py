@@ -1,10 +1,8 @@
 """Parameters of DELETE."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
-from collateral.contract.params import Epochs, Published, TrainedParams, Whole
+from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
@@ -18,10 +16,10 @@ class Params(TrainedParams):
     infinity.
     """
 
-    label: ClassVar[str] = "DELETE"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2503.23751"
-    touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
-    published: ClassVar[Published] = {
+    label = "DELETE"
+    paper = "https://arxiv.org/abs/2503.23751"
+    touches = frozenset({"forget images", "forget labels"})
+    published = {
         "DELETE": {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0}
         | {"augment": True, "lr": 5e-5, "batch_size": 128},
         "DELETE, CIFAR-10": {"lr": 1e-4},

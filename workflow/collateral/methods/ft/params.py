@@ -1,18 +1,8 @@
 """Parameters of fine-tuning."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
-from collateral.contract.params import (
-    OPTML,
-    PAPER_CODE,
-    PAPER_SGD,
-    Between,
-    Epochs,
-    Published,
-    WarmedParams,
-)
+from collateral.contract.params import OPTML, PAPER_CODE, PAPER_SGD, Between, Epochs, WarmedParams
 
 
 class Params(WarmedParams):
@@ -21,10 +11,10 @@ class Params(WarmedParams):
     Formula: min CE(D_r).
     """
 
-    label: ClassVar[str] = "FT"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2108.11577"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain"})
-    published: ClassVar[Published] = {
+    label = "FT"
+    paper = "https://arxiv.org/abs/2108.11577"
+    touches = frozenset({"retain"})
+    published = {
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
         "paper, SVHN": {"epochs": 10},
         "paper's code": PAPER_CODE,

@@ -1,7 +1,5 @@
 """Parameters of gradient ascent."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from collateral.contract.params import (
@@ -10,7 +8,6 @@ from collateral.contract.params import (
     PAPER_SGD,
     Between,
     Epochs,
-    Published,
     WarmedParams,
     Whole,
 )
@@ -26,10 +23,10 @@ class Params(WarmedParams):
     Formula: w <- w + lr grad CE(D_f).
     """
 
-    label: ClassVar[str] = "GA"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2109.13398"
-    touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
-    published: ClassVar[Published] = {
+    label = "GA"
+    paper = "https://arxiv.org/abs/2109.13398"
+    touches = frozenset({"forget images", "forget labels"})
+    published = {
         "paper": {"epochs": 5, "lr": Between(1e-6, 1e-2), **PAPER_SGD},
         "paper, SVHN": {"epochs": 10},
         "paper, MNIST": {"steps": 120, "lr": 5e-5, "weight_decay": 1e-6},

@@ -1,19 +1,19 @@
 """Parameters of influence unlearning."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Between, MethodParams, Published, Whole
+from collateral.contract.params import Between, MethodParams, Whole
 from collateral.contract.work import PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
     """Parameters of the direction of the step, without `alpha`, the length of the step."""
 
-    label: ClassVar[str] = "IU"
-    paper: ClassVar[str] = "https://arxiv.org/abs/1703.04730"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "IU"
+    paper = "https://arxiv.org/abs/1703.04730"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
     mode: Literal["public", "exact"] = Field(
         "public",
@@ -51,7 +51,7 @@ class Params(Prepare):
     and F the mean of g g^T over retained examples.
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "paper": {"alpha": Between(1, 20)},
         "paper's code": {"alpha": 2, "mode": "public", "samples": 1000, "augment": True},
         "Unlearn-Saliency": {"alpha": 0.2, "mode": "public", "samples": 1000},

@@ -1,10 +1,10 @@
 """Parameters of l1-sparse unlearning."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import OPTML, Epochs, Published, TrainedParams
+from collateral.contract.params import OPTML, Epochs, TrainedParams
 
 
 class Params(TrainedParams):
@@ -17,10 +17,10 @@ class Params(TrainedParams):
     plain_epochs)).
     """
 
-    label: ClassVar[str] = "L1-sparse"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2304.04934"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain"})
-    published: ClassVar[Published] = {
+    label = "L1-sparse"
+    paper = "https://arxiv.org/abs/2304.04934"
+    touches = frozenset({"retain"})
+    published = {
         "Unlearn-Sparse": {**OPTML, "momentum": 0.9, "plain_epochs": 0, "schedule": "linear"},
         "torchunlearn": {"gamma": 1e-5, "schedule": "constant"},
         "RFE": {"gamma": 5e-4, "lr": 1e-3},

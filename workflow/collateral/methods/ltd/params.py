@@ -1,6 +1,6 @@
 """Parameters of Local Teacher Distillation."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -11,7 +11,6 @@ from collateral.contract.params import (
     Count,
     Epochs,
     MethodParams,
-    Published,
     Seed,
     StudentParams,
     Whole,
@@ -32,8 +31,8 @@ def teachers() -> list[str]:
 class Prepare(MethodParams):
     """Parameters of the support and of the training of the teacher."""
 
-    label: ClassVar[str] = "LTD"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
+    label = "LTD"
+    touches = frozenset({"retain", "forget images"})
 
     support: Literal["closest", "random", "farthest"] = Field(
         "closest", description="Which retained examples, by similarity to D_f; paper: closest."
@@ -190,7 +189,7 @@ class Params(StudentParams, Prepare):
     teacher's probabilities, of which top(q) keeps the largest few.
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "paper": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2}
         | {"top": 3, "support": "closest", "k": 1000, "teacher": "resnet8", "threshold": 0.99},
         "paper, SVHN": {"epochs": 10, "lr": 1e-4, "beta": 3, "k": [4500, 1200]}

@@ -1,10 +1,10 @@
 """Parameters of MSG and CT."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, Published, TrainedParams, Whole
+from collateral.contract.params import Epochs, TrainedParams, Whole
 
 CODE = {"lr": 1e-3, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 64, "augment": False}
 
@@ -22,10 +22,10 @@ class Params(TrainedParams):
     then min CE(D_r), gradients of kept kernel weights times kept_rate.
     """
 
-    label: ClassVar[str] = "MSG"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2410.01276"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
-    published: ClassVar[Published] = {
+    label = "MSG"
+    paper = "https://arxiv.org/abs/2410.01276"
+    touches = frozenset({"retain", "forget images", "forget labels"})
+    published = {
         "DeepUnlearn": {**CODE, "variant": "msg", "epochs": 5, "ratio": 0.3, "kept_rate": 0.1},
         "DeepUnlearn, CT": {**CODE, "variant": "ct", "epochs": 3},
     }

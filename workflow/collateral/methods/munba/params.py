@@ -1,10 +1,10 @@
 """Parameters of MUNBa."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import OPTML, Epochs, Published, TrainedParams
+from collateral.contract.params import OPTML, Epochs, TrainedParams
 
 
 class Params(TrainedParams):
@@ -20,10 +20,10 @@ class Params(TrainedParams):
     a_r = 1 / (|r| sqrt(1 + c)), a_u = 1 / (|u| sqrt(1 + c)).
     """
 
-    label: ClassVar[str] = "MUNBa"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2411.15537"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
-    published: ClassVar[Published] = {
+    label = "MUNBa"
+    paper = "https://arxiv.org/abs/2411.15537"
+    touches = frozenset({"retain", "forget images", "forget labels"})
+    published = {
         "MUNBa": {**OPTML, "momentum": 0.9, "forgetting": "random", "clip": 1},
         "RFE's authors": {"epochs": 5},
     }

@@ -1,19 +1,19 @@
 """Parameters of NatMU."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, MethodParams, Published, TrainedParams, Whole
+from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
 from collateral.contract.work import Sizes
 
 
 class Prepare(MethodParams):
     """Parameters of the blends of forget images with retained images."""
 
-    label: ClassVar[str] = "NatMU"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2405.15495"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "NatMU"
+    paper = "https://arxiv.org/abs/2405.15495"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
     blends: Whole = Field(
         4,
@@ -51,7 +51,7 @@ class Params(TrainedParams, Prepare):
     Formula: min CE over D_r and blends (M x_f + (1 - M) x_r, y_r).
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "NatMU": {"optimizer": "adamw", "epochs": 5, "batch_size": 128, "blends": 4}
         | {"augment": True, "delta": -0.03, "lr": 1.1e-3, "weight_decay": 5e-4},
         "NatMU, CIFAR-10": {"delta": -0.19, "lr": 1e-3, "weight_decay": 0.002},

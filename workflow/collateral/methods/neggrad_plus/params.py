@@ -1,10 +1,10 @@
 """Parameters of NegGrad+."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, Published, TrainedParams, Whole
+from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
@@ -16,10 +16,10 @@ class Params(TrainedParams):
     Formula: min alpha [CE(D_r) + proximal / 2 |w - w0|^2] - (1 - alpha) CE(D_f).
     """
 
-    label: ClassVar[str] = "NegGrad+"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2302.09880"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
-    published: ClassVar[Published] = {
+    label = "NegGrad+"
+    paper = "https://arxiv.org/abs/2302.09880"
+    touches = frozenset({"retain", "forget images", "forget labels"})
+    published = {
         "text": {"proximal": 0},
         "SCRUB's code": {"epochs": 10, "lr": 0.01, "alpha": 0.95, "proximal": 0.1, "momentum": 0}
         | {"batch_size": 128, "forget_batch_size": 64, "batchnorm": "frozen"},

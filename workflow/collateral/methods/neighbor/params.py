@@ -1,6 +1,6 @@
 """Parameters of neighbour labels."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -9,7 +9,6 @@ from collateral.contract.params import (
     Between,
     Count,
     MethodParams,
-    Published,
     StudentParams,
     Whole,
     count_or,
@@ -20,8 +19,8 @@ from collateral.contract.work import Sizes
 class Prepare(MethodParams):
     """Parameters of the neighbours: their number, and the number of candidate examples."""
 
-    label: ClassVar[str] = "Neighbor"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
+    label = "Neighbor"
+    touches = frozenset({"retain", "forget images"})
 
     k: Whole = Field(
         1000, ge=1, description="Neighbours of an example, at most all; paper: 500 and 1000."
@@ -66,7 +65,7 @@ class Params(StudentParams, Prepare):
     Formula: LTD's, with q_c = share of class c among the k nearest retained examples.
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "paper": {"k": [500, 1000], "top": "all"},
         "paper, of LTD": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2},
         "paper's code": {**PAPER_CODE, "weight_decay": 1e-6, "beta": 2, "top": "all"}

@@ -1,20 +1,18 @@
 """Parameters of RFE."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from collateral.contract.conventions import num_batches
-from collateral.contract.params import Epochs, MethodParams, Published, Whole
+from collateral.contract.params import Epochs, MethodParams, Whole
 from collateral.contract.work import Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
     """Parameters that define which retained examples are adjacent to the forget set."""
 
-    label: ClassVar[str] = "RFE"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2603.26569"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "RFE"
+    paper = "https://arxiv.org/abs/2603.26569"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
     adjacent_share: float = Field(
         0.04,
@@ -50,7 +48,7 @@ class Params(Prepare):
     grad [distance W2^2(D_f) - (1 - distance) CE(D_f)] and grad CE(remote).
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "RFE": {"epochs": 7, "ascent_epochs": 1, "ascent_lr": 2.5e-6, "penalty": 10, "ceiling": 10}
         | {"batch_size": 128, "ascent_batch": 16, "forget_batch": 128, "remote_batch": 512}
         | {"span_batches": 10, "lr": 2e-5, "momentum": 0.9, "distance": 0.5},

@@ -1,6 +1,6 @@
 """Parameters of random labels."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -10,7 +10,6 @@ from collateral.contract.params import (
     PAPER_SGD,
     Between,
     Epochs,
-    Published,
     WarmedParams,
     Whole,
 )
@@ -26,10 +25,10 @@ class Params(WarmedParams):
     epoch.
     """
 
-    label: ClassVar[str] = "RL"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2108.11577"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
-    published: ClassVar[Published] = {
+    label = "RL"
+    paper = "https://arxiv.org/abs/2108.11577"
+    touches = frozenset({"retain", "forget images", "forget labels"})
+    published = {
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
         "paper, SVHN": {"epochs": 10},
         "paper, MNIST": {"steps": 300, "lr": 5e-5, "weight_decay": 1e-6},

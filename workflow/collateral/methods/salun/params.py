@@ -1,6 +1,6 @@
 """Parameters of SalUn."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -10,7 +10,6 @@ from collateral.contract.params import (
     Between,
     Epochs,
     MethodParams,
-    Published,
     TrainedParams,
 )
 
@@ -18,9 +17,9 @@ from collateral.contract.params import (
 class Prepare(MethodParams):
     """No parameters, because one saliency serves all ratios and learning rates."""
 
-    label: ClassVar[str] = "SalUn"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2310.12508"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "SalUn"
+    paper = "https://arxiv.org/abs/2310.12508"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
 
 class Params(TrainedParams, Prepare):
@@ -34,7 +33,7 @@ class Params(TrainedParams, Prepare):
     Formula: RL's step times a mask: 1 on the top `ratio` of |grad CE(D_f)| at w0, else 0.
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), "ratio": Between(0.1, 0.9), **PAPER_SGD},
         "paper, SVHN": {"epochs": 10},
         "paper's code": {"ratio": 0.5, "labels": "any"},

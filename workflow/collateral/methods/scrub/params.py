@@ -1,10 +1,10 @@
 """Parameters of SCRUB."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, Published, TrainedParams, Whole
+from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
@@ -19,10 +19,10 @@ class Params(TrainedParams):
     every epoch min gamma CE(D_r) + alpha K(D_r).
     """
 
-    label: ClassVar[str] = "SCRUB"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2302.09880"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
-    published: ClassVar[Published] = {
+    label = "SCRUB"
+    paper = "https://arxiv.org/abs/2302.09880"
+    touches = frozenset({"retain", "forget images"})
+    published = {
         "authors' code, small": {"epochs": 10, "max_epochs": 3, "optimizer": "adam", "lr": 5e-4}
         | {"decay_after": (5, 8, 9), "weight_decay": 0.1, "batch_size": 32, "forget_batch_size": 64}
         | {"temperature": 2, "gamma": 1, "alpha": 0.5},

@@ -1,18 +1,16 @@
 """Parameters of SFRon."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
-from collateral.contract.params import MethodParams, Published, TrainedParams, Whole
+from collateral.contract.params import MethodParams, TrainedParams, Whole
 
 
 class Prepare(MethodParams):
     """Parameters of the importance of weights, measured on clean images in eval mode."""
 
-    label: ClassVar[str] = "SFRon"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2409.19732"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "SFRon"
+    paper = "https://arxiv.org/abs/2409.19732"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
     importance_batch: Whole = Field(
         128,
@@ -36,7 +34,7 @@ class Params(TrainedParams, Prepare):
     I_f / I_r >= threshold; in every step min CE(D_r).
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "SFRon": {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4}
         | {"batch_size": 128, "steps": 1500, "every": 5, "strength": 25, "power": 0.5, "clip": 7}
         | {"threshold": 1, "importance_batch": 128},

@@ -1,19 +1,19 @@
 """Parameters of selective synaptic dampening."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from collateral.contract.params import MethodParams, Published, Whole
+from collateral.contract.params import MethodParams, Whole
 from collateral.contract.work import PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
     """Parameters of the importance of weights for the forget set and for all examples."""
 
-    label: ClassVar[str] = "SSD"
-    paper: ClassVar[str] = "https://arxiv.org/abs/2308.07707"
-    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    label = "SSD"
+    paper = "https://arxiv.org/abs/2308.07707"
+    touches = frozenset({"retain", "forget images", "forget labels"})
 
     loss: Literal["cross_entropy", "output_norm"] = Field(
         "cross_entropy",
@@ -50,7 +50,7 @@ class Params(Prepare):
     Formula: w <- w min(dampening I / I_f, 1) where I_f > alpha I.
     """
 
-    published: ClassVar[Published] = {
+    published = {
         "text": {"gradients": "example"},
         "authors' code": {"alpha": 10, "dampening": 1}
         | {"gradients": "batch", "batch_size": [128, 64]},

@@ -60,7 +60,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     done = collateral(project, *INIT, "--test-share", "0.25")
     assert done.returncode == 0, done.stderr
     config = read_yaml(project.folder / "pictures.yaml")
-    fewer = {"seeds": [0, 1], "methods": {"ft": {"epochs": 2, "lr": 0.05}}}
+    fewer = {"seeds": [0, 1], "looks": [], "methods": {"ft": {"epochs": 2, "lr": 0.05}}}
     fewer |= {"controls": ["original"], "track": [], "groups": ["site"], "positive": 1}
     config["benchmarks"]["pictures"] |= fewer
     (project.folder / "fewer.yaml").write_text(json.dumps(config))

@@ -10,18 +10,9 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY, format_percent
 from collateral.contract.tables import Source
+from collateral.findings import verdict
 from collateral.findings.checks import has_nothing_to_forget, red_gates
 from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict import (
-    COLLAPSED,
-    HURT,
-    HURT_ALL,
-    HURT_FAR,
-    LIKE,
-    UNDECIDED,
-    UNFORGOTTEN,
-    UNLIKE,
-)
 from collateral.findings.verdict.sentences import MethodVerdict, find_verdicts
 from collateral.results.layout import ORIGINAL
 from collateral.results.plan import About
@@ -29,17 +20,17 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 # Verdicts in the order of preference, each with its symbol and the colour of its label.
 CHIPS = {
-    LIKE: ("●", "green"),
-    UNDECIDED: ("○", "soft"),
-    UNLIKE: ("△", "amber"),
-    UNFORGOTTEN: ("◐", "amber"),
-    HURT_FAR: ("▼", "red"),
-    HURT: ("▼", "red"),
-    HURT_ALL: ("▼", "red"),
-    COLLAPSED: ("✕", "red"),
+    verdict.LIKE: ("●", "green"),
+    verdict.UNDECIDED: ("○", "soft"),
+    verdict.UNLIKE: ("△", "amber"),
+    verdict.UNFORGOTTEN: ("◐", "amber"),
+    verdict.HURT_FAR: ("▼", "red"),
+    verdict.HURT: ("▼", "red"),
+    verdict.HURT_ALL: ("▼", "red"),
+    verdict.COLLAPSED: ("✕", "red"),
 }
-HARMFUL = (HURT_FAR, HURT, HURT_ALL, COLLAPSED)
-USABLE = (LIKE, UNDECIDED)
+HARMFUL = (verdict.HURT_FAR, verdict.HURT, verdict.HURT_ALL, verdict.COLLAPSED)
+USABLE = (verdict.LIKE, verdict.UNDECIDED)
 # Names of the metrics of damage: mean difference and the ends of its interval.
 DAMAGE = ("difference", "difference_low", "difference_high")
 DOT_WIDTH = 76.0  # width in pixels of the small plot of one damage
@@ -67,7 +58,7 @@ class Score:
     @property
     def is_hurt(self) -> bool:
         """Whether the verdict is that the neighbours are hurt."""
-        return self.verdict in (HURT, HURT_ALL)
+        return self.verdict in (verdict.HURT, verdict.HURT_ALL)
 
     @property
     def chip(self) -> tuple[str, str]:
@@ -149,7 +140,7 @@ class Decision:
     @property
     def verdicts(self) -> list[str]:
         """The verdicts that occur, in the order of preference."""
-        return [verdict for verdict in CHIPS if any(row.count(verdict) for row in self.methods)]
+        return [one for one in CHIPS if any(row.count(one) for row in self.methods)]
 
     @property
     def worst_cell(self) -> str:

@@ -5,24 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from collateral.contract.metrics import format_percent
-from collateral.findings.verdict import (
-    COLLAPSED,
-    HURT,
-    HURT_ALL,
-    HURT_FAR,
-    LIKE,
-    UNDECIDED,
-    UNFORGOTTEN,
-)
+from collateral.findings import verdict
 from collateral.report.decision import USABLE, Decision, MethodRow, Score, format_points
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # What a harmful method does, by its verdict.
 HARMS = {
-    HURT: "hurts the neighbours",
-    HURT_ALL: "hurts the neighbours",
-    HURT_FAR: "hurts everyone",
-    COLLAPSED: "collapses",
+    verdict.HURT: "hurts the neighbours",
+    verdict.HURT_ALL: "hurts the neighbours",
+    verdict.HURT_FAR: "hurts everyone",
+    verdict.COLLAPSED: "collapses",
 }
 # What a method does whose loss far from the forget set is the base model's.
 AS_BASE = "loses accuracy everywhere, as the base model does,"
@@ -39,7 +31,9 @@ def find_best(decision: Decision) -> MethodRow | None:
     num_cells = len(decision.cells)
     usable = [row for row in decision.methods if row.count(*USABLE) == num_cells]
     better = [row for row in usable if _beats_nothing(row, decision)]
-    return min(better, key=lambda row: (row.count(LIKE) < num_cells, row.mean_gap), default=None)
+    return min(
+        better, key=lambda row: (row.count(verdict.LIKE) < num_cells, row.mean_gap), default=None
+    )
 
 
 def _beats_nothing(row: MethodRow, decision: Decision) -> bool:
@@ -76,7 +70,7 @@ def _recommendation(decision: Decision) -> str:
     best, where = find_best(decision), _in_tests(len(decision.cells), len(decision.cells))
     if best is None:
         return f"No method can be recommended: {_why_none(decision)}."
-    if best.count(LIKE) == len(decision.cells):
+    if best.count(verdict.LIKE) == len(decision.cells):
         return f"{best.label} is like Retrain {where}."
     return f"{best.label} comes nearest to retraining {where}, {_caveat(best, decision)}."
 
@@ -120,10 +114,8 @@ def _harm(decision: Decision) -> str:
 
 
 def _is_undecided(decision: Decision) -> bool:
-    """Tell whether the seeds decide nothing about any method."""
-    return all(
-        score.verdict == UNDECIDED for row in decision.methods for score in row.scores if score
-    )
+    """Tell whether every verdict is "cannot tell"."""
+    return decision.verdicts == [verdict.UNDECIDED]
 
 
 def _by_count(decision: Decision, harm: str) -> list[tuple[list[str], str]]:
@@ -182,7 +174,7 @@ def explanation(decision: Decision) -> str:
         return ""
     if best := find_best(decision):
         return _distances(best, decision)
-    unforgotten = [row.label for row in decision.methods if row.count(UNFORGOTTEN)]
+    unforgotten = [row.label for row in decision.methods if row.count(verdict.UNFORGOTTEN)]
     return f"Did not forget: {', '.join(unforgotten)}." if unforgotten else ""
 
 
@@ -197,12 +189,12 @@ def certainty(decision: Decision) -> str:
 
 def _proof(best: MethodRow, decision: Decision) -> str:
     """Say whether the best method is proven to equal Retrain, and how many seeds may decide."""
-    if best.count(LIKE) == len(decision.cells):
+    if best.count(verdict.LIKE) == len(decision.cells):
         return f"{best.label} equals Retrain within the margins, on every measure."
     seeds = min(cell.seeds for cell in decision.cells)
     if seeds == 1:
         return "One seed cannot tell a difference from chance."
-    unsure = [score for score in best.scores if score and score.verdict == UNDECIDED]
+    unsure = [score for score in best.scores if score and score.verdict == verdict.UNDECIDED]
     needed = [score.needed for score in unsure]
     more = f"about {max(n or 0 for n in needed):.0f}" if None not in needed else "more than 100"
     return (
@@ -219,7 +211,7 @@ def _harm_intervals(decision: Decision) -> str:
     hurt = {
         row.label: max((s for s in row.scores if s and s.is_hurt), key=lambda s: s.damage or 0)
         for row in decision.methods
-        if row.count(HURT, HURT_ALL)
+        if row.count(verdict.HURT, verdict.HURT_ALL)
     }
     if not 0 < len(hurt) <= MOST_NAMED:
         return ""

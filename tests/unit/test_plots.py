@@ -326,8 +326,10 @@ def test_trajectory(long, plots):
                     same([one.noise], [[noise] * len(one.x)])
         check_paths(plane, cell, expected["plane"])
         check_paths(course, cell, [row for row in expected["course"] if len(row[2])])
-        marks = {one.label: (one.x[0], one.y[0]) for one in plane.series if not one.run}
-        assert [list(one.names) for one in plane.series if not one.run] == [[n] for n in marks]
+        own = [one for one in plane.series if one.run not in cell.tracked]
+        marks = {one.label: (one.x[0], one.y[0]) for one in own}
+        assert [list(one.names) for one in own] == [[name] for name in marks]
+        assert [one.run for one in own] == ["original", ""]  # the page's switch hides Original
         parts = ("forgetting_error", "damage", "avg_gap")
         start = [np.mean([cell.course(run, part)[0] for run in cell.tracked]) for part in parts]
         assert marks == {"Original": pytest.approx(tuple(start[:2])), "Retrain": (0, 0)}
@@ -341,7 +343,7 @@ def test_trajectory(long, plots):
 def check_paths(panel: data.Panel, cell: Cell, expected) -> None:
     """Compare the line and the dots of every tracked run, and which lines are dashed."""
     for mark in ("line", "point"):
-        drawn = [one for one in panel.series if one.mark == mark and one.run]
+        drawn = [one for one in panel.series if one.mark == mark and one.run in cell.tracked]
         assert [(one.label, one.run) for one in drawn] == [row[:2] for row in expected]
         for one, (_, run, x, y, _) in zip(drawn, expected, strict=True):
             same([one.x, one.y], [x, y])
@@ -430,8 +432,9 @@ def test_a_run_has_one_colour_by_its_place_in_the_config(long, plots):
 
 
 def is_shared_look(series: data.Series) -> bool:
-    """Tell whether a series is grey or dark in every plot: a fit, or bars behind points."""
-    return series.label == "Linear fit" or series.label.endswith("mean over seeds")
+    """Tell whether a series is grey or dark in every plot: a fit, bars behind points, one mark."""
+    is_mark = series.label == "Original" and len(series.x) == 1
+    return is_mark or series.label == "Linear fit" or series.label.endswith("mean over seeds")
 
 
 def test_the_axes_hold_all_means_of_sound_runs(long, plots):

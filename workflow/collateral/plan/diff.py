@@ -186,7 +186,7 @@ def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
 
 
 def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
-    """Return deleted files of the benchmarks and among `others`; a run should make them again.
+    """Return deleted output files, and deleted files of `others`; a run should make them again.
 
     Snakemake does not notice a deleted file while the files made from it exist: it would keep the
     old numbers, and `make figures` would show them as if they were new.

@@ -25,7 +25,7 @@ from collateral.plugins.find import MODEL
 
 MEASURED_SHAPE = (32, 32, 3)  # shape of the images on which the shipped rates were measured
 FORWARD = 3.0  # speed of evaluation divided by speed of training, if not measured
-# Maximum number of images per second in training; small networks do not get any faster.
+# Maximum number of training images per second, even for a very small network.
 MOST_ON_A_GPU, MOST_ON_A_CPU = 50_000.0, 250_000.0
 # CPU seconds of the jobs that make the tables, figures and page of a benchmark.
 PRESENTING_SECONDS = {

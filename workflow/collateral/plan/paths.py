@@ -149,7 +149,7 @@ def checkpoints(folder: str) -> str:
 # The Snakefile, rules, profiles and configs are in a checkout, or in the wheel.
 PACKAGE = Path(collateral.__file__).parent
 CHECKOUT = PACKAGE.parents[1]
-SHIPPED = PACKAGE / "_workflow"  # folder of these files in the wheel; setup.py creates it
+SHIPPED = PACKAGE / "_workflow"  # folder of the Snakefile in the wheel; setup.py creates it
 # Environment variables that envs/*.post-deploy.sh reads to install Collateral with conda.
 CHECKOUT_VARIABLE, VERSION_VARIABLE = "COLLATERAL_CHECKOUT", "COLLATERAL_VERSION"
 

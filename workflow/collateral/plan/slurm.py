@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from collateral.contract.messages import unknown_name
 
-# Seconds that squeue must list a finished job, because Snakemake or SLURM may be slow.
+# Minimum number of seconds for which squeue must list a finished job; Snakemake may be slow.
 LEAST_MEMORY = 180
 IN_FLIGHT = 100  # maximum number of submitted jobs, as in profiles/slurm
 # Resources that send a job to another cluster, whose partitions cannot be checked here.

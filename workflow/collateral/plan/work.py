@@ -34,7 +34,7 @@ class WorkError(ValueError):
 
 
 class Workload:
-    """Sizes of a benchmark's data, forget sets and model; work of its jobs, in images."""
+    """Sizes of a benchmark's data, forget sets and model; work is counted in images."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Store the benchmark; files are read only when a size is needed."""
@@ -56,7 +56,7 @@ class Workload:
         return find_metadata(self.benchmark.config.model, self.size.shape)
 
     def sizes(self, cell: Cell) -> Sizes:
-        """Return the sizes of a cell, which determine the work of methods."""
+        """Return the numbers of retained and forgotten examples of a cell, and other sizes."""
         if cell.name not in self._sizes:
             forget = self._num_forgotten(cell)
             # Forget sets of several rounds may overlap, so only the largest one is subtracted.

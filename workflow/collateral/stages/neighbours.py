@@ -22,7 +22,8 @@ from collateral.results.provenance import INPUTS, hash_files, verify, write_reco
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile, SplitFile
 
-NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # number of nearest examples to list
+# Number of examples to list by subset: those most similar to the forget set.
+NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
 
 # Similarity to each class of the forget set, by subset; arrays have shape (classes, examples).
 BySet = dict[str, NDArray[np.float32]]

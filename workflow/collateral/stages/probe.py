@@ -160,7 +160,7 @@ class Prober:
         return {"shown": shown, "seconds": seconds}
 
     def relearn(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return the accuracy on half of the forget set after each step on the other half."""
+        """Return the accuracy on half of the forget set after each training step on the other."""
         assert self.probes.relearn is not None
         curve = run_relearning(model, self.task.forget, self.probes.relearn, generator)
         return {"relearn_accuracy": torch.tensor(curve, dtype=torch.float64)}

@@ -43,7 +43,8 @@ def split(
     needs = getattr(FORGET.load(kind), "NEEDS", None)
     by_example, measured = read[needs](files, known) if needs else (None, {})
     before = [Split.load(path, root).forget for path in earlier]
-    if by_example is not None:  # Examples of earlier requests get NaN: ranked last.
+    if by_example is not None:
+        # Examples of earlier requests get the value NaN, so that they are ranked last.
         by_example = by_example.copy()
         by_example[np.concatenate([np.array([], dtype=np.int64), *before])] = np.nan
     forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)

@@ -1,4 +1,4 @@
-"""Run an unlearning method or control from the base model or, later, from the previous round's."""
+"""Run an unlearning method or control on the base model, or on its model of the round before."""
 
 import json
 import math

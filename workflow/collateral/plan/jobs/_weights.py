@@ -22,7 +22,7 @@ class WeightsJob(Job):
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights, if they replace training."""
+        """User's own weights of this model, or None if the model is trained."""
         return None
 
     def own_file(

@@ -66,7 +66,7 @@ class DataJob(Job):
 
     @property
     def code(self) -> str:
-        """Fingerprint of the code, and a hash of user's files that are no inputs of the rule."""
+        """Fingerprint of the code, and a hash of user files that are not inputs of the rule."""
         code = stage_code("data", DATA.module(self.name))
         return " ".join(filter(None, (code, self._state)))
 

@@ -45,7 +45,8 @@ class SplitJob(CellJob):
         if not file.exists() and not Path(self.split).exists():
             key = self.forget_key("path")
             raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
-        return [str(file)] if file.exists() else []  # no error if split.json exists
+        # A deleted list of examples is no error if split.json exists.
+        return [str(file)] if file.exists() else []
 
     @property
     def earlier(self) -> list[str]:

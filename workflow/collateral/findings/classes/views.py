@@ -16,7 +16,17 @@ from collateral.findings._shared.series import NOISE_LABEL, find_looks, plot_cel
 from collateral.findings.columns import Column, TableRow, build_grid, number_source
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import interval_half_width, mean, t_quantile
-from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
+from collateral.plots.plot import (
+    Axis,
+    Band,
+    Level,
+    Panel,
+    Plot,
+    Series,
+    fit_x,
+    fit_y,
+    format_number,
+)
 from collateral.plots.style import DARK, Look
 from collateral.results.table import CellTable
 
@@ -72,6 +82,18 @@ def shorten_names(names: list[str]) -> list[str]:
     parts = [name.rpartition("_") for name in names]
     is_shared = len({head for head, _, _ in parts}) == 1
     return [tail for _, _, tail in parts] if is_shared else names
+
+
+def words(cell: CellTable) -> str:
+    """Name for each method the class that loses most; empty if no whole class is deleted."""
+    drops = {run: find_points(cell, run)["drop"] for run in cell.runs("method")}
+    parts = [
+        f"{cell.labels[run]}: {drop.idxmax()} ({format_number(drop.max(), '+.1f')} points)"
+        for run, drop in drops.items()
+        if len(drop)
+    ]
+    start = "The class that loses most against Retrain, by method: "
+    return f"{start}{', '.join(parts)}." if parts else ""
 
 
 def tables(cell: CellTable) -> Iterator[Table]:

@@ -106,6 +106,18 @@ def tables(cell: CellTable) -> Iterator[Table]:
         yield make_noise_table(cell, found)
 
 
+def words(cell: CellTable) -> str:
+    """Name the value of each sweep that is nearest to Retrain by the average gap."""
+    parts = []
+    for sweep in cell.plan.sweeps:
+        gaps = {label: cell.number(run, "avg_gap") for run, label in sweep.rows.items()}
+        known = {label: gap for label, gap in gaps.items() if not math.isnan(gap)}
+        if best := min(known, key=lambda label: known[label], default=""):
+            gap = find_metric("avg_gap").text(known[best])
+            parts.append(f"{sweep.title} {best} ({gap} points)")
+    return f"Nearest to Retrain, by the average gap: {'; '.join(parts)}." if parts else ""
+
+
 def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
     """Return the layout of a sweep's table: gaps, their terms, and reported metrics."""
     reported = {metric for run in sweep.values for metric in cell.metrics(run)}

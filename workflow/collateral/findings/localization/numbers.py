@@ -221,7 +221,7 @@ class SimilarityProfile:
                 yield Row(run, f"{name}_{kind}high", undo_log(name, high), None, self.name, control)
 
     def average_by_share(self, run: str, differences: Differences) -> Iterator[Row]:
-        """Yield a run's mean difference by nearness: nearest 1 % of examples, 1 to 2 %, and so on."""
+        """Yield a run's mean difference by nearness: nearest 1 % of examples, 1 to 2 %, etc."""
         for place, seed in enumerate(self.cell.seeds):
             means = dict.fromkeys(NEAREST, np.nan)
             difference = differences[place]

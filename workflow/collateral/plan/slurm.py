@@ -62,7 +62,7 @@ def _pairs(texts: Iterable[str]) -> dict[str, str]:
 
 
 def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str | None:
-    """Return why `command` may miss the end of a job, and the remedy; None if it cannot."""
+    """Return why `command` may miss the end of a job, and the remedy; None without a problem."""
     has_accounts = not settings["AccountingStorageType"].endswith(("none", "(null)"))
     age, needed = memory_seconds(settings), max(LEAST_MEMORY, 3 * wait)
     if (command == "squeue" and age >= needed) or (command == "sacct" and has_accounts):

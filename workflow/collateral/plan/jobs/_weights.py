@@ -10,7 +10,7 @@ from collateral.plugins.find import MODEL
 from collateral.results import layout
 
 INIT = "init.weights"  # config key of the initial weights
-# The model's weights are excluded, because no number in tables is computed from them.
+# Files of a model from which tables are made; its weights are excluded, as no table needs them.
 RUN_FILES = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
 
 

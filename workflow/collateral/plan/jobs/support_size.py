@@ -68,7 +68,7 @@ class SupportSizeJob(MethodJob):
     @property
     def work(self) -> Work:
         """Work of training one teacher per support size."""
-        by_k = {"k_each": None, "min_similarity": None}  # each of these parameters would override k
+        by_k = {"k_each": None, "min_similarity": None}  # not set, so that k applies
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
         return self.workload.prepare(self.cell, choices).for_model(self.model)

@@ -255,9 +255,8 @@ def find_edges(
 ) -> Iterator[tuple[str, float, float, float]]:
     """Yield each parameter whose chosen value is the smallest or the largest of its grid.
 
-    A parameter is given by its name, its value, and both ends of its grid.
-
-    Grids of two values are left out, because both of their values are ends.
+    A parameter is given by its name, its value, and both ends of its grid. Grids of two values are
+    left out, because both of their values are ends.
     """
     for key, grid in _numeric_grid(trials).items():
         low, high, value = min(grid), max(grid), trials[chosen][key]

@@ -226,7 +226,7 @@ def build_table(
 
 
 def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) -> Table:
-    """Return a table with one row per run, and one column per metric with values by seed."""
+    """Return a table of means over seeds, with one row per run and one column per metric."""
     columns = [Column(metric) for metric in metrics]
     caption = join_sentences(
         f"{title}: {cell.title}.", describe_spread(cell), describe_metrics(metrics)

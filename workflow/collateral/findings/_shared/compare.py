@@ -47,7 +47,7 @@ UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap
 
 def noise_floor(cell: CellTable, metric: str) -> float:
     """Return a metric's noise floor: 95 % of differences between retrained models are smaller."""
-    # Ratio of standard deviation and mean absolute deviation of a normal distribution.
+    # sqrt(pi / 2) is the standard deviation of a normal variable over its mean absolute deviation.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return t_quantile(len(cell.seeds)) * standard
 
@@ -65,7 +65,7 @@ class Comparison:
     subject: str  # title of the table
     parts: tuple[tuple[str, ...], ...]  # names of the metrics of each grid
     corner: str = "Method"  # heading of the first column
-    ranked: str = "method"  # noun for one row in the caption
+    ranked: str = "method"  # word for a ranked row in the caption
     note: str = ""  # additional sentence of the caption
 
     @property

@@ -46,7 +46,7 @@ def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return the device of a run, with CPU threads and with its precision if it is not float32."""
+    """Return the device of a run as text, with CPU threads and a precision other than float32."""
     if "weights" in record:  # the user gave the weights: the device is not recorded
         return "" if cost.get("total_seconds") is None else f"as {STATED}"
     kind = str(cost.get("device", ""))

@@ -1,4 +1,4 @@
-"""Numbers for the sanity checks: of the split, of Retrain's training, of copied images."""
+"""Numbers for the sanity checks: on the split, on Retrain's training, and on copied images."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from collateral.results.layout import ORIGINAL
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of the split, of Retrain in each seed, and of copies of images."""
+    """Yield numbers on the split, on Retrain in each seed, and on copies of images."""
     yield Row(cell.reference, "split_faults", float(count_split_faults(cell)))
     if cell.has_retrain:
         yield from _describe_retrain(cell)

@@ -47,7 +47,7 @@ class Preparations:
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def for_tuning(self, run: RunSpec) -> Preparation:
-        """Return which jobs run `prepare` for a tuning job: itself, earlier tunings, the teacher's."""
+        """Return which jobs prepare a tuning job's files: itself, other tunings, the teacher's."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         prepared = run.prepared(run.trial_params)

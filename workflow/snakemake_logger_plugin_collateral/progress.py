@@ -111,7 +111,7 @@ class Progress:
         return (head + jobs + tail)[:width]
 
     def has_news(self) -> bool:
-        """Tell whether a status line is due: after each tenth of jobs, or when a job ends after 10 s."""
+        """Tell whether a status line is due: each tenth of the jobs, or if one ended after 10 s."""
         done, when = self._last_status
         is_next_tenth = 10 * self.done // self.total > 10 * done // self.total
         return is_next_tenth or (self.done > done and self._clock() - when >= 10)

@@ -414,9 +414,31 @@ def class_part(a, s, name, _):
     return shares(a, s, name)
 
 
+def best_value(a, s, label, key, value, _):
+    """Return the swept value with the smallest average gap, and this gap."""
+    [sweep] = [
+        one for one in a.made.plan.cells[s.cell].sweeps if (one.method, one.key) == (label, key)
+    ]
+    gaps = {run: a.long.number(s.cell, run, "avg_gap") for run in sweep.labels}
+    best = min(gaps, key=gaps.get)
+    assert sweep.labels[best] == value
+    return [float(value), points(gaps[best])]
+
+
+def worst_class(a, s, label, name, *_):
+    """Return what the class loses that loses most by a method."""
+    run, others = a.run_of(label), a.long.indices(s.cell, "retrain", "class_similarity")
+    drops = {one: a.long.mean(s.cell, run, "class_drop", "", one) for one in others}
+    known = {one: drop for one, drop in drops.items() if not math.isnan(drop)}
+    assert name == max(known, key=known.get)
+    return [points(known[name])]
+
+
 LABELS = r"([A-Z]\w*(?:, [A-Z]\w*)*)"
 UNIT = "(?: %| points| s| nats)?"
 CLAUSES = [
+    Clause(rf"{NAME}: (\w+) {N}(?: \(own\))? \({N} points\)", best_value),
+    Clause(rf"{NAME}: (\w+) \({N} points\)(?=[,.])", worst_class),
     Clause(
         rf"nearest to Retrain's \({N}{UNIT}\) with {LABELS} \({N}{UNIT}\), and furthest with "
         rf"{LABELS} \({N}{UNIT}\)",

@@ -34,6 +34,7 @@ AXIS_WIDTH = 50  # width in pixels of a panel's tick labels, which is part of it
 PIXELS_PER_INCH = 88
 PIXELS_PER_POINT = PIXELS_PER_INCH / 72
 LETTERS = 11  # font size of labels, in pixels
+TEXT = {"type": "text", "fontSize": LETTERS, "aria": False}  # mark of a text in Vega-Lite
 DIGITS = 5  # significant digits of numbers in the chart's data
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 TILTED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
@@ -174,11 +175,9 @@ def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
     }
     if level.text:
         beside = {"x": {"value": 2}} if level.axis == "y" else {"y": {"value": -4}}
-        align = "left" if level.axis == "y" else "center"
-        shift = -5 if level.axis == "y" else 0
-        mark = {"type": "text", "align": align, "dy": shift, "fontSize": LETTERS, "aria": False}
-        text = {"text": {"field": "text"}}
-        yield {"data": data, "mark": mark, "encoding": {**at, **beside, **text}}
+        align, shift = ("left", -5) if level.axis == "y" else ("center", 0)
+        mark = {**TEXT, "align": align, "dy": shift}
+        yield {"data": data, "mark": mark, "encoding": {**at, **beside, "text": {"field": "text"}}}
 
 
 def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
@@ -274,7 +273,7 @@ def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
     tie = {"type": "rule", "strokeWidth": 0.5, "aria": False}
     yield {**common, "mark": tie, "encoding": {"x": x, "y": y, **ends, "color": colour}}
     text = {"x": x, "y": y, "text": {"field": "text"}}
-    yield {**common, "mark": {"type": "text", "fontSize": LETTERS, "aria": False}, "encoding": text}
+    yield {**common, "mark": TEXT, "encoding": text}
 
 
 def _draw_texts(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
@@ -282,14 +281,13 @@ def _draw_texts(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
     middle = {"x": size[0] / 2, "y": size[1] / 2, "align": "center"}
     for text, place in ((panel.text, {"x": 4, "y": 8, "align": "left"}), (panel.message, middle)):
         if text:
-            mark = {"type": "text", "fontSize": LETTERS, "aria": False, **place}
-            yield {"data": {"values": [{}]}, "mark": {**mark, "text": text.split("\n")}}
+            mark = {**TEXT, **place, "text": text.split("\n")}
+            yield {"data": {"values": [{}]}, "mark": mark}
     ticks = [{"at": at, "text": text} for at, text in panel.x.top_ticks.items()]
     if ticks:
-        above = {"type": "text", "fontSize": LETTERS, "aria": False}
         at = {"x": _place(panel, "x", "at"), "text": {"field": "text"}}
-        yield {"data": {"values": ticks}, "mark": {**above, "y": -8}, "encoding": at}
-        title = {**above, "x": size[0] / 2, "y": -22, "text": panel.x.top_title}
+        yield {"data": {"values": ticks}, "mark": {**TEXT, "y": -8}, "encoding": at}
+        title = {**TEXT, "x": size[0] / 2, "y": -22, "text": panel.x.top_title}
         yield {"data": {"values": [{}]}, "mark": title}
 
 

@@ -8,12 +8,10 @@ import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from collateral.contract.tables import Source
 from collateral.contract.verdicts import MEASURES
@@ -23,8 +21,8 @@ from collateral.findings.registry import excluded_findings
 from collateral.findings.verdict.sentences import find_verdicts
 from collateral.metrics.statistics import mean, mean_of_defined, std
 from collateral.plugins.find import FINDING
-from collateral.report.decision import format_points
 from collateral.report.images import Gallery
+from collateral.report.page import template
 from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.dataset import Labels
@@ -453,11 +451,7 @@ def hash_records(found: FoundRun) -> dict[str, str]:
 
 def render(content: Content, gallery: Gallery | None = None) -> str:
     """Return the record as a page of HTML, with pictures if there is a gallery."""
-    environment = Environment(
-        loader=PackageLoader("collateral.report", "."), autoescape=True, undefined=StrictUndefined
-    )
-    environment.filters["points"] = partial(format_points, sign=True)
-    return environment.get_template("evidence.html.j2").render(**content, gallery=gallery)
+    return template("evidence.html.j2").render(**content, gallery=gallery)
 
 
 def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:

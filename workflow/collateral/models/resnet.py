@@ -26,7 +26,7 @@ from collateral.models._memory import find_free_memory
 WIDTHS = (16, 32, 64)
 # Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
 KEPT = 4
-# Memory of a step, relative to stage 1's activations: 1 + 1/2 + 1/4 for three stages, twice.
+# Memory of a step, relative to stage 1's activations: 1 + 1/2 + 1/4 forward, and again backward.
 STEP = 3.5
 # Our name of each weight, by a regular expression for its name in public implementations.
 SHARED = {
@@ -82,7 +82,7 @@ class Stage(nn.Sequential):
         for number, block in enumerate(self, 1):
             x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(trim_memory)  # called in the backward pass
+                x.register_hook(trim_memory)  # `trim_memory` runs in the backward pass.
         return x
 
 

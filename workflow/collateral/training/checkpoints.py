@@ -152,7 +152,7 @@ def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """Undo `_take_tensors`: return the original value, with its tensors."""
+    """Undo `_take_tensors`: put the tensors back into the value."""
     if not isinstance(value, dict):
         return value
     if "tensor" in value:

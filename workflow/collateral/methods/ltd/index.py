@@ -17,7 +17,7 @@ PROBES = 16  # number of index cells searched per query; see benchmarks/bench_su
 
 
 def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
-    """Build an index of n keys by cosine with at most sqrt(n) cells; one thread, for determinism."""
+    """Build an index of n keys by cosine, at most sqrt(n) cells; one thread for determinism."""
     faiss.omp_set_num_threads(1)
     num_cells = max(1, min(math.isqrt(len(keys)), len(keys) // LEAST_PER_CELL))
     cells = faiss.IndexFlatIP(keys.shape[1])

@@ -35,7 +35,7 @@ from paper.claims.results import (
 )
 
 FILE = Path(__file__).parent / "claims.toml"
-# Functions that a test may call, by name; their first argument, the case, is added.
+# Functions that a test may call, by name; `holds` adds the case as their first argument.
 FUNCTIONS = {
     name: function
     for module in (values, sweeps, curves)
@@ -63,10 +63,10 @@ def read_claims(file: Path = FILE) -> list[Claim]:
 
 
 class Names(dict[str, Any]):
-    """Names in a test: functions and lists by name; any other name is a string."""
+    """Meaning of each name in a test: a function, a list or, if unknown, the name as a string."""
 
     def __missing__(self, name: str) -> str:
-        """Return the name itself, such as that of a run or a metric."""
+        """Return an unknown name as a string; it is the name of a run, a metric or the like."""
         return name
 
 
@@ -88,7 +88,7 @@ def holds(case: values.Case, test: str) -> bool | None:
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
-    """Return whether a comparison holds for all numbers; None if some are missing, none fails."""
+    """Return False if the comparison fails for any number, None if one is missing, else True."""
     is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
     return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
 
@@ -118,7 +118,7 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
-    """Test a claim on every cell; it cannot be decided if a required class is missing."""
+    """Test a claim on each cell; it cannot hold if a class of the scope is in no cell."""
     found = [_named(cell, run_tests(claim, cell), len(cells)) for cell in cells]
     shares = [share(cell) for cell in cells]
     missing = sorted({*scope.classes} - {one[0] for one in shares if one})
@@ -158,7 +158,7 @@ def markdown_table(answers: Sequence[Answer]) -> str:
 
 
 def _place(answer: Answer, num_benchmarks: int) -> str:
-    """Return the name of the case, with its benchmark if there are several benchmarks."""
+    """Return the case's name for a table row, with the benchmark's name if there are several."""
     if not answer.case:
         return ""
     return f"{answer.benchmark}/{answer.case}: " if num_benchmarks > 1 else f"{answer.case}: "

@@ -98,7 +98,7 @@ def draw_points(rng: np.random.Generator, runs: int, n: int, d: int, m: int) -> 
 
 
 def draw_neighbours(rng: np.random.Generator, runs: int, n: int, d: int) -> tuple[Array, Array]:
-    """Draw one forgotten point, and retained points with cosines from about 0 to 0.95 to it."""
+    """Draw one forgotten point, and retained points whose |cos| to it is between 0 and about 1."""
     x_f = rng.standard_normal((runs, 1, d))
     share = rng.uniform(0, 0.95, (runs, n - 1, 1))
     X_R = share * x_f + np.sqrt(1 - share**2) * rng.standard_normal((runs, n - 1, d))

@@ -23,7 +23,7 @@ from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarities, soft labels and, if `targets` is augmented, teachers' weights."""
+    """Return support, similarities, soft labels and, for augmented targets, teachers' weights."""
     prepared = choose_support(model, task, params, run)
     if params.teacher_seed is not None:
         run.generator.manual_seed(derive_seed("teacher", params.teacher_seed, run.random_seed()))

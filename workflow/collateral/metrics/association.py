@@ -44,7 +44,7 @@ class Ranked:
         return Ranked(values, ranks / count - 0.5, order, firsts)
 
     def mean_above(self, others: Floats) -> Floats:
-        """For each example, sum `others` over examples with an equal or larger value, / N."""
+        """Return, per example, the sum of `others` over equal or larger values, divided by N."""
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
         return sums[self.firsts]
 
@@ -127,7 +127,7 @@ def undo_log(name: str, value: float) -> float:
 
 
 def pooled_mean(name: str, values: Floats) -> float:
-    """Return the mean of a statistic's defined values; for near-to-far ratios, geometric."""
+    """Return the mean of a statistic's defined values; the geometric mean of near-to-far ratios."""
     defined = values[~np.isnan(values)]
     if not defined.size:
         return float("nan")

@@ -44,11 +44,11 @@ def count_admissible(trials: Sequence[Trial]) -> dict[Rule, int]:
 
 
 def select(trials: Sequence[Trial], is_admissible: Callable[[Trial], bool] | None = None) -> int:
-    """Return the index of the selected trial; the first one among equal trials.
+    """Return the index of the admissible trial with the lowest UA; without one, the highest RA.
 
-    Among the trials with affected RA > 70 % and RA > 90 %, the lowest UA is selected; without such
-    trials, the highest RA. An undefined affected RA (no retained example of the affected classes)
-    is no obstacle. A diverged trial has an undefined RA and is selected only if all diverged.
+    By default, trials with affected RA > 70 % and RA > 90 % are admissible. An undefined affected
+    RA (no retained example of the affected classes) is no obstacle. The first of equal trials is
+    selected. A diverged trial has an undefined RA and is selected only if all diverged.
     """
     is_admissible = is_admissible or _is_admissible
     admissible = [index for index, trial in enumerate(trials) if is_admissible(trial)]

@@ -114,7 +114,7 @@ class Stages:
         self._state["reference"] = losses.to(self._run.device)
 
     def repair(self) -> Tensor:
-        """Train one epoch of stage 2, orthogonally to the forget and the remote gradient."""
+        """Train one epoch of stage 2; steps are orthogonal to the forget and remote gradients."""
         params = self._params
         for x, y in self._batches(self._adjacent, params.batch_size):
             loss = F.cross_entropy(self._model(x), y)

@@ -22,7 +22,7 @@ class Printed:
     metric: str
     mean: float
     std: float
-    runs: int | None  # None if the paper does not state the number of runs
+    runs: int | None  # number of runs behind the mean; None if the paper does not state it
 
     @property
     def standard_error(self) -> float:
@@ -41,7 +41,7 @@ class Setting:
 
 
 def printed(setting: Setting) -> list[Printed]:
-    """Return the paper's numbers in a setting; an empty list if the paper does not have it.
+    """Return the paper's numbers in a setting; an empty list if the paper has none in this setting.
 
     If several tables have the same number, the first table is used.
     """
@@ -79,7 +79,7 @@ def cell_setting(
 
     `forgotten` has, by class, the number of forgotten examples and the size of the class.
     """
-    # Options besides the name select a part of the data set.
+    # With any option besides the name, only a part of the data set is used.
     if data.keys() != {"name"} or len(forgotten) != 1:
         return None
     ((name, (count, size)),) = forgotten.items()
@@ -87,6 +87,6 @@ def cell_setting(
 
 
 def in_standard_errors(ours: float, error: float, theirs: Printed) -> float:
-    """Return (our mean - the paper's) / its standard error; NaN if that is unknown or 0."""
+    """Return (our mean - the paper's mean) / standard error of the difference; NaN if undefined."""
     total = math.hypot(error, theirs.standard_error)
     return (ours - theirs.mean) / total if total > 0 else math.nan

@@ -12,7 +12,7 @@ NAME = "paper"  # value of the key `printed` in the config
 
 
 def printed_cell(cell: CellTable) -> dict[tuple[str, str], Printed]:
-    """Return the paper's numbers of a cell by run and metric; empty if they are no reference.
+    """Return the paper's numbers by run and metric; empty if the config does not name the paper.
 
     Times are left out, because they were measured on different machines.
     """
@@ -24,7 +24,7 @@ def printed_cell(cell: CellTable) -> dict[tuple[str, str], Printed]:
 
 
 def printed_number(cell: CellTable, run: str, metric: str) -> float:
-    """Return Retrain's printed mean, or another run's average gap to printed means; else NaN."""
+    """Return Retrain's printed mean, or another run's average gap to Retrain's printed means."""
     theirs = printed_cell(cell)
     if run == RETRAIN:
         return theirs[run, metric].mean if (run, metric) in theirs else math.nan

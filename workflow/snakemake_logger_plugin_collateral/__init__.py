@@ -27,7 +27,7 @@ from snakemake_logger_plugin_collateral.progress import Progress, duration
 REDRAW_SECONDS = 0.2  # time between an event and the drawing of the status line
 PLAIN_WIDTH = 120  # width of the status line if the output is not a terminal
 ERASE_LINE = "\r\x1b[K"  # terminal code
-# Messages without an event are recognized by their first words.
+# First words by which log messages that have no event are recognized.
 BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
 NOTHING_TO_DO = "Nothing to be done"
 INTERRUPTED = "Terminating processes"
@@ -60,7 +60,7 @@ class LogHandler(LogHandlerBase):
         self.progress = Progress({})  # progress without jobs, before a run has started
         self.failures: dict[int, str] = {}
         self.redraw: threading.Timer | None = None
-        self.pen = threading.RLock()  # lock of the thread that writes to the terminal
+        self.pen = threading.RLock()  # lock that a thread holds while it writes to the terminal
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a log record, or update the progress of the run."""
@@ -143,7 +143,7 @@ class LogHandler(LogHandlerBase):
         self._draw_soon()
 
     def _draw_soon(self) -> None:
-        # Events come in bursts; the line is drawn once after each burst.
+        # Events come in bursts, so the status line is drawn once, shortly after the first event.
         is_due = self.progress.total and (self.is_terminal or self.progress.has_news())
         if is_due and self.redraw is None:
             self.redraw = threading.Timer(REDRAW_SECONDS, self._draw)
@@ -184,13 +184,13 @@ def last_lines(log: Path, count: int = 3) -> list[str]:
 
 
 # Snakemake's own reader of config files has misleading errors for YAML tags and recursive aliases.
-# It is replaced only if this version of Snakemake has a function of this name, as version 9 has.
+# The reader is replaced only if Snakemake has the function `_load_configfile`, as version 9 has.
 READER = "_load_configfile"
 ORIGINAL = getattr(configfile, READER, None)
 
 
 def read_strictly() -> None:
-    """Replace Snakemake's reader of config files by ours: YAML 1.2, errors that name the line."""
+    """Replace Snakemake's reader of config files: ours reads YAML 1.2, and errors name the line."""
     if ORIGINAL:
         setattr(configfile, READER, _read)
 

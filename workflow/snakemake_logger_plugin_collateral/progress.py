@@ -21,13 +21,13 @@ class Job:
     started: float
 
     def __str__(self) -> str:
-        """Format the job as `rule (value, seed 1)`."""
+        """Format the job as its rule and its wildcards: `rule (value, seed 1)`."""
         values = [f"seed {v}" if k == "seed" else str(v) for k, v in self.wildcards.items()]
         return f"{self.rule} ({', '.join(values)})" if values else self.rule
 
 
 class Progress:
-    """The jobs of one run; the logger reports their starts and ends."""
+    """Counts and durations of one run's jobs; the logger calls it when a job starts or ends."""
 
     def __init__(self, planned: Mapping[str, int], clock: Callable[[], float] = time.monotonic):
         """Start a run with `planned[rule]` jobs of each rule."""
@@ -40,7 +40,7 @@ class Progress:
         self._finished: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)  # of the finished jobs
         self._busy = 0.0  # total seconds of all jobs, including failed ones
-        # Number of finished jobs at the last status line, and its time.
+        # When the last status line was printed: number of finished jobs, and the time.
         self._last_status = (0, self._begun)
 
     @property
@@ -67,12 +67,12 @@ class Progress:
         return job
 
     def seconds_left(self) -> float | None:
-        """Estimate the time left; None until enough rules have finished a job.
+        """Estimate the time left; None until rules with half of all jobs have finished a job.
 
         The work left is the mean duration of each rule times its jobs left, minus the elapsed time
         of running jobs. It is divided by the mean number of jobs that ran at the same time, except
-        for the last page. If no job of a rule has finished, its duration is the mean of all rules,
-        or by the number of cells if the rule makes tables, figures or pages.
+        for the last page. If no job of a rule has finished, its duration is the mean of all jobs,
+        or estimated from the number of cells if the rule makes tables, figures or pages.
         """
         known = sum(self._planned[rule] for rule in self._finished)
         ages = [(job.rule, self._clock() - job.started) for job in self.running.values()]
@@ -111,7 +111,7 @@ class Progress:
         return (head + jobs + tail)[:width]
 
     def has_news(self) -> bool:
-        """Tell whether a status line is due: after every tenth of the jobs, or after 10 s."""
+        """Tell whether a status line is due: each tenth of the jobs, or if one ended after 10 s."""
         done, when = self._last_status
         is_next_tenth = 10 * self.done // self.total > 10 * done // self.total
         return is_next_tenth or (self.done > done and self._clock() - when >= 10)

@@ -1,1 +1,1 @@
-"""Controls: runs with the interface of a method that tables show apart and never rank."""
+"""Controls: they run like methods, but tables show them apart from methods and never rank them."""

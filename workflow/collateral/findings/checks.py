@@ -1,4 +1,4 @@
-"""Sanity checks of a cell with colours: green (good), amber (look at it), red (a fault)."""
+"""Sanity checks of a cell. Outcomes have colours: green (good), amber (warning), red (fault)."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ LEAST_RA = 0.9
 SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
-PART = "colours"  # `Problem.part` of a check that raised
+PART = "colours"  # `Problem.part` of a check that raised an error
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
     "whether Retrain was trained as well as the given base cannot be decided: there are no test "
@@ -41,7 +41,7 @@ Check = Callable[[CellTable], Outcome | None]
 
 
 def run_checks(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
-    """Run all checks of all cells; a check that raises gives an amber gate and a problem."""
+    """Run all checks of all cells; return the outcomes (gates) and the errors of checks."""
     excluded = NEED_RETRAIN if table.reference != RETRAIN else ()
     checks = {name: check for name, check in CHECKS.items() if name not in excluded}
     outcomes = (_run(name, check, cell) for cell in table.cells for name, check in checks.items())
@@ -50,7 +50,7 @@ def run_checks(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
 
 
 def red_gates(cell: CellTable) -> list[Gate]:
-    """Return the red gates of a cell; a cell with a red gate gets no verdict."""
+    """Return the failed (red) checks of a cell; a cell with a failed check gets no verdict."""
     gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
     return [gate for gate in gates if gate.colour == "red"]
 
@@ -120,13 +120,16 @@ def check_base_differs(cell: CellTable) -> Outcome:
 
 
 def has_nothing_to_forget(cell: CellTable) -> bool:
-    """Tell whether the base model's UA is known and no more than the margin above Retrain's."""
+    """Tell whether the base model's UA is above Retrain's UA by no more than the margin.
+
+    False if UA or the margin is unknown.
+    """
     margin = cell.number(cell.reference, "margin", at="ua")
     return not math.isnan(_base_above(cell) + margin) and not is_beyond(_base_above(cell), margin)
 
 
 def _base_above(cell: CellTable) -> float:
-    """Return the base model's UA minus Retrain's, mean over seeds."""
+    """Return the base model's UA minus Retrain's UA, averaged over seeds."""
     base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
     return mean_of_defined(base_ua - ua)
 
@@ -151,9 +154,9 @@ def check_forgettable(cell: CellTable) -> Outcome:
 def check_recipe(cell: CellTable) -> Outcome | None:
     """Check that Retrain is about as accurate as a base model that the user trained."""
     if "base_ta_gap" not in cell.metrics(cell.reference):
-        return None  # base and Retrain were trained by Collateral in the same way
+        return None  # Collateral trained the base model in the same way as Retrain
     found, examples = cell.values(cell.reference, "base_ta_gap"), "of unaffected classes"
-    if np.isnan(found).all():  # a request by persons affects all classes
+    if np.isnan(found).all():  # for example, because all classes are affected
         found, examples = cell.values(ORIGINAL, "far_loss", "test"), "far from the forget set"
     if np.isnan(found).all():
         return "amber", UNDECIDED
@@ -174,7 +177,7 @@ def check_test_set(cell: CellTable) -> Outcome | None:
         text = f"{count:.0f} test images have a value that is to be forgotten (the same person)"
         return "amber", f"{text}, and count in TA and MIA; take them out of the test set"
     if cell.benchmark.test_drawn is None:
-        return None  # Collateral trained the base without the test set
+        return None  # Collateral trained the base model without the test set
     return "green", "the test set is one that you named, not a share of the images drawn here"
 
 
@@ -231,7 +234,7 @@ def check_tuning(cell: CellTable) -> Outcome:
 
 
 def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return the tuned methods that have each fault; `chosen` is the selected trial by method."""
+    """Return the tuned methods by kind of fault; `chosen` has the selected trial of each method."""
     plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
     admitted = {run: cell.values(run, "rule_admissible", at=rule) for run in chosen}
     return {
@@ -250,9 +253,10 @@ def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list
 def find_edges(
     trials: Sequence[Mapping[str, Any]], chosen: int
 ) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the parameters whose chosen value is an end of their grid: name, value, both ends.
+    """Yield each parameter whose chosen value is the smallest or the largest of its grid.
 
-    Grids of two values are left out, because both of their values are ends.
+    A parameter is given by its name, its value, and both ends of its grid. Grids of two values are
+    left out, because both of their values are ends.
     """
     for key, grid in _numeric_grid(trials).items():
         low, high, value = min(grid), max(grid), trials[chosen][key]
@@ -261,7 +265,7 @@ def find_edges(
 
 
 def find_pairs(trials: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the parameters with a grid of only two values, which are both ends."""
+    """Return the names of the parameters with exactly two tried values."""
     return [key for key, grid in _numeric_grid(trials).items() if len(grid) == 2]
 
 
@@ -291,7 +295,7 @@ def check_status(cell: CellTable) -> Outcome:
 
 
 def _select_seeds(cell: CellTable, is_selected: NDArray[np.bool_]) -> str:
-    """Return the names of the selected seeds as text; empty without selected seeds."""
+    """Return the seeds where the mask is true as text, such as "seeds 0, 2"; empty if none."""
     return list_seeds([seed for seed, yes in zip(cell.seeds, is_selected, strict=True) if yes])
 
 

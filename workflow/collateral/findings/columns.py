@@ -20,12 +20,12 @@ from collateral.metrics.statistics import mean, std
 from collateral.results.table import CellTable
 
 KINDS = ("reference", "method", "control")
-NEXT_SEED = "Retrain, next seed"  # label of the row of Retrain against Retrain of the next seed
+NEXT_SEED = "Retrain, next seed"  # row label: Retrain compared with Retrain of the next seed
 NEXT_SEED_NOTE = f"“{NEXT_SEED}” is what retraining again gives."
 
 # Function from the values of all seeds to one number, such as the mean.
 Statistic = Callable[[NDArray[np.float64]], float]
-# Function that returns the noise floor of a number, given its cell, metric, subset and index.
+# Function that returns a number's noise floor, given its cell, metric, subset and `at`.
 Bound = Callable[[CellTable, str, str, At], float]
 
 
@@ -36,12 +36,12 @@ class TableRow:
     cell: CellTable
     run: str
     label: str
-    at: At = None  # round or support size of the row, in tables with one row for each
-    note: str = ""  # note on failed seeds, such as "1 of 3 seeds diverged"
-    is_aside: bool = False  # whether the row is a control or a noise floor, which is not ranked
+    at: At = None  # column `at` of the row's numbers, such as the name of a class
+    note: str = ""  # note on failed seeds, such as "diverged (1 of 3 seeds)"
+    is_aside: bool = False  # whether the row is not ranked: a control or a noise floor
 
 
-# Groups of rows, which the page sorts separately; a `Line` is a finished row.
+# Groups of table rows; the web page sorts each group separately. A `Line` is a formatted row.
 Groups = Sequence[Sequence[TableRow | Line]]
 
 
@@ -56,26 +56,26 @@ class Column:
 
     metric: str = ""
     set: str = ""
-    at: At = None  # index of the number; if None, the index of the row
+    at: At = None  # column `at` of the numbers; if None, `at` of the row
     heading: str = ""  # heading of the column; if empty, the heading of the metric
-    run: str = ""  # run of the number; if empty, the run of the row
-    # Metric shown in the reference's row: None is the same metric; an empty text gives a dash.
+    run: str = ""  # name of the run of all numbers; if empty, the run of the row
+    # Name of the metric in the row of the reference; None: the same metric; empty: a dash.
     reference_metric: str | None = None
-    # Suffix of the names of the interval's metrics; if None, the standard deviation is shown.
+    # Text before `low` and `high` in the names of the interval's metrics; None: no interval.
     ends: str | None = None
     sign: bool = False  # whether positive numbers have a plus sign
-    chance: Bound | None = None  # noise floor; means below it are marked with †
+    chance: Bound | None = None  # function that returns the noise floor; smaller values get a †
     mean: Statistic = mean
     spread: Statistic = std
     # Function that returns the whole table entry of a row; it replaces the default format.
     show: Callable[[TableRow], Field] | None = None
 
     def values(self, row: TableRow) -> NDArray[np.float64]:
-        """Return the values of all seeds for a row."""
+        """Return the values of the metric in a row, one per seed."""
         return row.cell.values(*self._key(row))
 
     def value(self, row: TableRow) -> float:
-        """Return the mean over seeds or, if no seed has a value, the number over all seeds."""
+        """Return the mean over seeds; for a metric without values by seed, its single number."""
         average = self.mean(self.values(row))
         return row.cell.number(*self._key(row)) if math.isnan(average) else average
 
@@ -116,7 +116,7 @@ class Column:
         }
 
     def _key(self, row: TableRow) -> tuple[str, str, str, At]:
-        """Return run, metric, subset and index that identify a row's number in the long table."""
+        """Return run, metric, subset and `at`: the key of a row's number in the long table."""
         run = self.run or row.run
         metric = (run == row.cell.reference and self.reference_metric) or self.metric
         return run, metric, self.set, row.at if self.at is None else self.at
@@ -138,7 +138,7 @@ class Column:
         return low, high
 
     def _endings(self, row: TableRow) -> list[str]:
-        """Return the name suffixes of the metrics for both ends of the interval, if it is shown."""
+        """Return the name suffixes of the interval's two metrics; empty if no interval is shown."""
         if self.ends is None or any(map(math.isnan, self.interval(row))):
             return []
         return [f"_{self.ends}{end}" for end in ("low", "high")]
@@ -151,7 +151,7 @@ class Column:
 
 
 def number_source(run: str, metric: str, subset: str = "", at: At = None) -> Source:
-    """Return the source link of a number: its key in the long table, with `at` as text."""
+    """Return the source link of a number, which is its key in the long table."""
     return Source(run, metric, subset, "" if at is None else str(at))
 
 
@@ -173,7 +173,7 @@ def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[Tab
 
 
 def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[TableRow]]:
-    """Return two groups: methods; controls and Retrain, compared with Retrain of the next seed."""
+    """Return two groups of rows: methods; and controls with Retrain against its next seed."""
     methods, asides = rows_by_kind(cell, ("method", "control"))
     if len(cell.seeds) > 1:
         asides.append(TableRow(cell, cell.reference, label, is_aside=True))
@@ -188,7 +188,7 @@ def all_rows(cell: CellTable) -> list[TableRow]:
 def build_grid(
     corner: str, columns: Sequence[Column], groups: Iterable[Sequence[TableRow | Line]]
 ) -> Grid:
-    """Return the grid of these rows; a row that is a `Line` already is used unchanged."""
+    """Return a grid with these columns and groups of rows; a `Line` is used unchanged."""
     headings = [column.heading or find_metric(column.metric).heading for column in columns]
     lines = [[_build_line(row, columns) for row in group] for group in groups if group]
     return Grid(corner, headings, lines)
@@ -226,7 +226,7 @@ def build_table(
 
 
 def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) -> Table:
-    """Return a table with one row per run, and one column per metric with values by seed."""
+    """Return a table of means over seeds, with one row per run and one column per metric."""
     columns = [Column(metric) for metric in metrics]
     caption = join_sentences(
         f"{title}: {cell.title}.", describe_spread(cell), describe_metrics(metrics)

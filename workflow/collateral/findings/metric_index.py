@@ -6,7 +6,7 @@ from functools import cache
 from collateral.contract.metrics import Metric
 from collateral.plugins.find import FINDING
 
-# Name of a finding's variable that declares all metrics missing from every METRICS.
+# Name of the variable with the declaration that is used for all metrics that no finding names.
 OTHER = "OTHER_METRICS"
 
 
@@ -23,7 +23,7 @@ def is_known(name: str) -> bool:
 
 @cache
 def _index_metrics(findings: tuple[str, ...]) -> tuple[Mapping[str, Metric], Metric]:
-    """Return all declared metrics by name, and the declaration for all other names."""
+    """Return all declared metrics by name, and the declaration used for other names."""
     known: dict[str, Metric] = {}
     other = Metric("", "", "")
     for finding in findings:

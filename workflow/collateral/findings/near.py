@@ -4,9 +4,9 @@ from collateral.findings.inputs import CellResults
 from collateral.metrics.similarity import Mask, most_similar_mask
 
 NEAR, FAR = "near", "far"
-# Values of column `at`, by subset: the near part, the far part, or None for the whole subset.
+# Parts of each subset, as in column `at` of the long table; None is the whole subset.
 PARTS = {"forget": (None,), "retain": (None, NEAR, FAR), "test": (None, NEAR, FAR)}
-# Headings of table columns, by subset and part.
+# Heading of a table column, by subset and part of the subset.
 PART_HEADINGS = {
     ("forget", None): "Forgotten",
     ("retain", NEAR): "Near, retained",

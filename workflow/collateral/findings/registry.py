@@ -28,7 +28,7 @@ PRINTED = (
     "Retrain was not run: the table `printed` compares means with Retrain's means as printed "
     "({printed}), and all other tables compare with the base model (Original)."
 )
-VIEWS = "views"  # name of a finding's module with its tables, plots and sentences
+VIEWS = "views"  # name of the module in which a finding makes its tables, plots and sentences
 T = TypeVar("T")
 Source = BenchmarkTable | CellTable
 
@@ -38,8 +38,8 @@ class Problem:
     """An error raised by a part of a finding."""
 
     finding: str
-    part: str  # part that failed: numbers, across, colours, table, plots or words
-    cell: str  # name of the cell; empty for a part over all cells
+    part: str  # name of the part that failed: numbers, across, colours, table, plots or words
+    cell: str  # name of the cell; empty if the part covers all cells
     error: str
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
 
 
 def _compute_cell(cell: CellResults, cache: RowCache | None, finding: str) -> Iterator[Row]:
-    """Yield the rows of a finding: first those that may be cached, then those of the whole cell."""
+    """Yield the rows of a finding: first the rows that may be cached, then all others."""
     module = FINDING.load(finding, "numbers")
     cached = partial(cache.rows, finding) if cache else _compute
     if hasattr(module, "of_run"):
@@ -97,7 +97,7 @@ def _compute_all(
     cell: str = "",
     publish: Callable[[list[Row]], None] = lambda rows: None,
 ) -> tuple[list[Row], list[Problem]]:
-    """Compute these findings in order; `publish` passes the rows on to later findings."""
+    """Return the rows of these findings; `publish` makes the rows known to later findings."""
     rows: list[Row] = []
     problems: list[Problem] = []
     for name in findings:
@@ -174,14 +174,14 @@ def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: i
 
 
 def in_page_order(*parts: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings with at least one of these modules, in the order of the page."""
+    """Return the findings that have one of these modules, in the order of the page."""
     found = {name for part in parts for name in with_part(part, reference)}
     in_turn = [name for name in in_order() if name in found]
     return sorted(in_turn, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def with_part(part: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings with this module and this reference, each after those it needs."""
+    """Return findings with this module that accept this reference, each after those it needs."""
     found = FINDING.parts(part)
     names = (name for name in in_order() if FINDING.module(name, part) in found)
     return [name for name in names if _accepts(reference, name)]
@@ -195,7 +195,7 @@ def excluded_findings(reference: str) -> list[str]:
 
 
 def _accepts(reference: str, name: str) -> bool:
-    """Tell whether a finding, and the findings it needs, can use this reference."""
+    """Tell whether a finding, and those it needs, accept this reference: Retrain or base model."""
     needs = getattr(FINDING.load(name), "NEEDS", reference)
     return needs == reference and all(_accepts(reference, other) for other in _required(name))
 

@@ -1,4 +1,4 @@
-"""Types of arrays, by the type of their numbers."""
+"""Short names of numpy array types, one for each type of number (float64, float16, bool, ...)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -22,12 +22,12 @@ NUM_SUMS = 10  # number of columns of `Neighborhood.summands`
 
 @dataclass(frozen=True)
 class Ranked:
-    """Values of examples, sorted once for their ranks and for sums over larger values."""
+    """Values of examples with their ranks and their sorting order, which are computed only once."""
 
     values: Floats
     ranks: Floats  # rank of each value, scaled to -1/2 ... 1/2; ties share their mean rank
-    order: Ints  # examples sorted by value
-    firsts: Ints  # for each example, the first position in `order` with its value
+    order: Ints  # indices of the examples, sorted by value
+    firsts: Ints  # for each example, position in `order` of the first one with an equal value
 
     @staticmethod
     def of(values: Floats) -> Ranked:
@@ -44,7 +44,7 @@ class Ranked:
         return Ranked(values, ranks / count - 0.5, order, firsts)
 
     def mean_above(self, others: Floats) -> Floats:
-        """For each example, sum `others` over examples of at least its value, and divide by N."""
+        """Return, per example, the sum of `others` over equal or larger values, divided by N."""
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
         return sums[self.firsts]
 
@@ -55,11 +55,11 @@ class Neighborhood:
 
     similarity: Floats  # similarity of each example minus the mean of its group
     ranks: Floats  # rank of each similarity minus the mean rank of its group
-    # Function that sums given numbers over all examples at least as similar, divided by N.
+    # `Ranked.mean_above` of the similarities: it sums over examples that are at least as similar.
     mean_above: Mean
     near: Floats  # weight of each example in the mean over near examples
     far: Floats  # weight of each example in the mean over far examples
-    groups: Ints  # group of each example; all 0 if all examples are compared
+    groups: Ints  # group of each example; all 0 if there is only one group
 
     @staticmethod
     def whole(similarity: Ranked, is_near: Mask) -> Neighborhood:
@@ -70,10 +70,10 @@ class Neighborhood:
     def within(similarity: Ranked, is_near: Mask, groups: Ints) -> Neighborhood:
         """Return the neighborhood in which examples are compared within their group only."""
         near = is_near.astype(np.float64)
-        # Far examples are weighted so that a group has equal weights among far and near examples.
+        # In each group, the weights of the far examples add up to the number of near examples.
         num_near, num_far = (np.bincount(groups, weights=w, minlength=1) for w in (near, 1 - near))
         weights = np.divide(num_near, num_far, out=np.zeros_like(num_near), where=num_far > 0)
-        near = near * (num_far > 0)[groups]  # a group without far examples does not count
+        near = near * (num_far > 0)[groups]  # the weight is 0 in groups without far examples
         return Neighborhood(
             subtract_group_means(similarity.values, groups),
             subtract_group_means(similarity.ranks, groups),
@@ -95,19 +95,19 @@ class Neighborhood:
 
 
 def slope(sums: Floats) -> Floats:
-    """Return the slope of the difference over similarity, from sums (..., 10)."""
+    """Return the slope of the difference over similarity, from sums of `summands`."""
     n, x, y, xx, xy = np.moveaxis(sums[..., :5], -1, 0)
-    # The slope is written without division by n, because n may be 0 in a resample.
+    # Nothing is divided by n, the number of examples in a resample, because it may be 0.
     return _ratio(n * xy - x * y, n * xx - x * x)
 
 
 def rank_correlation(sums: Floats) -> Floats:
-    """Return Spearman's rank correlation (partial, if there are groups), from sums (..., 10)."""
+    """Return Spearman's rank correlation from sums of `summands`; partial if there are groups."""
     return _ratio(sums[..., 5], sums[..., 0])
 
 
 def log_near_far(sums: Floats) -> Floats:
-    """Return log(near mean / far mean) from sums (..., 10); NaN if one of the means is zero."""
+    """Return log(near mean / far mean) from sums of `summands`; NaN if the ratio is not > 0."""
     num_near, near, num_far, far = np.moveaxis(sums[..., 6:], -1, 0)
     ratio = _ratio(_ratio(near, num_near), _ratio(far, num_far))
     return np.log(np.where(ratio > 0, ratio, np.nan))
@@ -122,12 +122,12 @@ STATISTICS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def undo_log(name: str, value: float) -> float:
-    """Return the reported value of a statistic; ratios are computed as logarithms."""
+    """Return the reported value of a statistic: exp(value) for a near-to-far ratio, else value."""
     return float(np.exp(value)) if name == RATIO else float(value)
 
 
 def pooled_mean(name: str, values: Floats) -> float:
-    """Return the mean of the defined values, over seeds or cells; the geometric mean of ratios."""
+    """Return the mean of a statistic's defined values; the geometric mean of near-to-far ratios."""
     defined = values[~np.isnan(values)]
     if not defined.size:
         return float("nan")

@@ -10,7 +10,7 @@ from scipy.special import ndtr, stdtrit
 from collateral.metrics.arrays import AnyFloats, Floats, Ints
 
 NUM_RESAMPLES = 1000
-# Maximum number of groups that are resampled; in larger sets, a group has several examples.
+# Maximum number of groups; with more examples than this, a group has several examples.
 MOST_GROUPS = 2000
 # Table of quantiles of the Poisson distribution; numpy's own Poisson draws are ten times slower.
 NUM_LEVELS = 2**16

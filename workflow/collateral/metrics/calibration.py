@@ -6,7 +6,7 @@ from collateral.metrics.arrays import Floats, Mask
 from collateral.metrics.similarity import bin_count, bin_mean
 
 NUM_BINS = 15
-# With fewer examples, even a calibrated model has a binned error of several points.
+# Minimum number of examples; with fewer, even a calibrated model has an error of several points.
 LEAST_EXAMPLES = 500
 
 

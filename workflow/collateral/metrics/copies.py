@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from collateral.metrics.arrays import Ints, Mask, Singles
 
-LEAST_SIDE = 32  # shortest image side in pixels for hashes; those of smaller images are too similar
+LEAST_SIDE = 32  # minimum image side in pixels for hashing; hashes of smaller images are too alike
 MOST_BITS = 4  # largest number of differing bits (of 63) between hashes of near copies
 FREQUENCIES = 8  # number of frequencies of the cosine transform along each side of an image
-EXACT = -1  # number of differing bits that represents an exact copy
+EXACT = -1  # marks an exact copy, in place of the number of differing bits
 CHUNK = 2048  # number of images that are hashed at a time
 
 Images = NDArray[np.uint8]  # (N, H, W, C)
@@ -47,8 +47,8 @@ def _find_exact(images: Images, forget: Ints, retain: Ints) -> Ints:
     for i in forget.tolist():
         same = places.get(images[i].tobytes(), [])
         rows += [(i, j, EXACT) for j in same]
-        # Further forgotten images equal to this one get one copy each; otherwise many black images
-        # would give millions of pairs.
+        # Each further forgotten image that equals this one gets only the first of these copies.
+        # Otherwise, many equal images (such as black ones) would give millions of pairs.
         del same[1:]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
@@ -65,7 +65,7 @@ def _find_near(hashes: NDArray[np.uint64], forget: Ints, retain: Ints) -> Ints:
 
 
 def perceptual_hashes(images: Images) -> NDArray[np.uint64]:
-    """Return 63 bits per image: which low frequencies of its grey values exceed their median."""
+    """Return 63 bits per image: which of its low-frequency coefficients are above their median."""
     parts = [images[i : i + CHUNK] for i in range(0, len(images), CHUNK)]
     return np.concatenate([_hash_images(part) for part in parts])
 
@@ -73,7 +73,7 @@ def perceptual_hashes(images: Images) -> NDArray[np.uint64]:
 def _hash_images(images: Images) -> NDArray[np.uint64]:
     grey = images.mean(axis=3, dtype=np.float32)
     rows, columns = (_cosine_waves(side) for side in grey.shape[1:])
-    # Without the first coefficient, the mean.
+    # The first coefficient is left out, because it measures only the mean grey value.
     waves = (rows @ grey @ columns.T).reshape(len(images), -1)[:, 1:]
     is_above = waves > np.median(waves, axis=1, keepdims=True)
     powers = np.uint64(1) << np.arange(is_above.shape[1], dtype=np.uint64)

@@ -24,7 +24,7 @@ Test = Literal["t", "flips"]
 
 LAST_BITS = 1e-12  # relative size of rounding errors; a smaller spread counts as zero
 LEAST_SEEDS = 2
-# Maximum number of seeds for trying all sign flips; with more seeds, 2^16 random flips.
+# Maximum number of seeds for which all sign flips are tried; above it, about 2^16 are drawn.
 MOST_FLIPPED = 16
 DECIMALS = 12  # decimals to which means of subsets are rounded, so that equal means compare equal
 
@@ -49,7 +49,10 @@ UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
 
 
 def compare(samples: Mapping[Key, AnyFloats]) -> dict[Key, Difference]:
-    """Test each sample of differences (one per seed, or NaN); Holm adjusts for all samples."""
+    """Test for each sample whether its mean differs from 0; adjust by Holm for all samples.
+
+    A sample has one difference per seed; NaN marks a missing seed.
+    """
     defined = {key: values[~np.isnan(values)] for key, values in samples.items()}
     tested = {key: values for key, values in defined.items() if len(values) >= LEAST_SEEDS}
     p = np.array([p_value(values, len(tested)) for values in tested.values()])
@@ -63,7 +66,7 @@ def compare(samples: Mapping[Key, AnyFloats]) -> dict[Key, Difference]:
 
 
 def chosen_test(n: int, num_tests: int) -> Test:
-    """Use sign flips if their smallest possible p-value is below the first Holm level, else t."""
+    """Choose sign flips if their smallest possible p-value is below Holm's first level, else t."""
     return "flips" if 2 / 2**n < ALPHA / max(num_tests, 1) else "t"
 
 
@@ -120,7 +123,7 @@ def holm_levels(p: AnyFloats, alpha: float = ALPHA) -> Floats:
 
 
 def _in_order(p: AnyFloats) -> tuple[Ints, Ints]:
-    """Return the indices that sort p-values (NaN last), and the number of tests left at each."""
+    """Return indices that sort the p-values, and the number of remaining tests at each position."""
     num_tests = np.count_nonzero(~np.isnan(p), axis=-1)[..., None]
     return np.argsort(p, axis=-1, kind="stable"), num_tests - np.arange(p.shape[-1])
 
@@ -142,7 +145,7 @@ def _t(differences: AnyFloats) -> Floats:
 
 
 def _subset_means(differences: AnyFloats) -> Floats:
-    """Return the means of all non-empty subsets of seeds; of random ones above 16 seeds."""
+    """Return the means over all non-empty subsets of seeds; random subsets if there are over 16."""
     return np.round(differences @ _subset_weights(differences.shape[-1]), DECIMALS)
 
 
@@ -176,7 +179,7 @@ class Contrast:
 
     @property
     def t(self) -> Floats:
-        """Differences in standard errors; 0 where there is no difference."""
+        """Each difference divided by its standard error; 0 where the difference is 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.mean == 0, 0.0, self.mean / self.error)
 
@@ -187,7 +190,7 @@ class Contrast:
 
 
 def unpaired(run: Floats, reference: Floats, least: float | Floats = 0.0) -> Contrast:
-    """Compare two independent samples by Welch's t; `least` is the smallest variance of each."""
+    """Compare two independent samples by Welch's t; variances below `least` are set to `least`."""
     mean, variance, count = moments(run)
     reference_mean, reference_variance, reference_count = moments(reference)
     square = np.maximum(variance, least) / count
@@ -217,6 +220,6 @@ def angle(rate: Floats) -> Floats:
 
 
 def angle_step(rate: Floats, step: Floats) -> Floats:
-    """Return the change of the angle if the rate changes by `step`, the weight of one example."""
+    """Return the change of `angle(rate)` if the rate moves by `step` (one example) towards 1/2."""
     smaller = np.clip(np.minimum(rate, 1 - rate), 0.0, 1.0)
     return angle(smaller + step) - angle(smaller)

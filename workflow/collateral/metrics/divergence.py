@@ -19,7 +19,7 @@ from collateral.metrics.similarity import class_means
 CHUNK = 30_000  # number of probabilities that are processed at a time
 SMALLEST = np.float32(1e-37)  # lower bound of probabilities before taking logarithms
 
-LEAST_EXAMPLES = 24  # with fewer examples, the statistic has little power
+LEAST_EXAMPLES = 24  # minimum number of examples for relative MMD; with fewer, it has little power
 # Maximum number of examples compared; the cost grows with the square of this number.
 MOST_EXAMPLES = 1000
 
@@ -73,7 +73,10 @@ def mean_probabilities(logits: AnyFloats, label: Ints, num_classes: int) -> Floa
 
 
 def rf_js(p: Floats, q: Floats) -> float:
-    """Return the mean divergence of two arrays of class means over the classes that both have."""
+    """Return the JS divergence of two arrays of mean probabilities, averaged over classes (rows).
+
+    Classes with NaN in either array are left out; NaN if no class is left.
+    """
     known = ~np.isnan(p).any(axis=1) & ~np.isnan(q).any(axis=1)
     by_class = jensen_shannon(p[known], q[known])
     return float(np.maximum(by_class, 0).mean()) if known.any() else float("nan")
@@ -90,13 +93,13 @@ def keep_largest(probability: AnyFloats, top: int) -> Floats:
 
 
 def histogram(probability: AnyFloats, top: int) -> Floats:
-    """Return the mean over rows (N, C) of their `top` largest entries, each row renormalised."""
+    """Return the mean over rows, each reduced to its `top` largest entries and renormalised."""
     largest = keep_largest(probability, top)
     return np.asarray((largest / largest.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def histogram_kl(p: AnyFloats, q: AnyFloats, count: int) -> float:
-    """Return KL(p, q) in nats of two histograms over `count` examples each.
+    """Return KL(p, q) in nats of two histograms; each is a mean over `count` examples.
 
     One example with uniform class probabilities is added to both, so that the divergence is
     finite also for classes that no example is predicted as.
@@ -106,23 +109,23 @@ def histogram_kl(p: AnyFloats, q: AnyFloats, count: int) -> float:
 
 
 def mean_pairwise_kl(histograms: Sequence[AnyFloats] | AnyFloats, count: int) -> float:
-    """Return the mean KL over all ordered pairs whose KL is defined; NaN without pairs."""
+    """Return the mean KL over all ordered pairs of histograms; NaN if it is undefined for all."""
     found = [histogram_kl(p, q, count) for p, q in permutations(histograms, 2)]
     known = [kl for kl in found if not np.isnan(kl)]
     return float(np.mean(known)) if known else float("nan")
 
 
 def argmax_accuracy(probability: AnyFloats, label: Ints) -> float:
-    """Return the fraction of rows with the largest entry at the label; NaN if one is not finite."""
+    """Return the fraction of rows whose largest entry is the label's; NaN if any is not finite."""
     is_finite = np.isfinite(probability).all()
     return float(np.mean(probability.argmax(axis=1) == label)) if is_finite else float("nan")
 
 
 def squared_bandwidth(retrained: Floats, base: Floats) -> float:
-    """Return half the median non-zero squared distance of all outputs of Retrain and the base.
+    """Return half the median squared distance between any two outputs of Retrain or the base model.
 
-    It does not depend on the unlearned model, so that methods are comparable. NaN if all outputs
-    are equal, or with fewer than LEAST_EXAMPLES examples.
+    Distances of 0 are left out. The result does not depend on the unlearned model, so that methods
+    are comparable. NaN if all outputs are equal, or with fewer than LEAST_EXAMPLES examples.
     """
     if len(base) < LEAST_EXAMPLES:
         return float("nan")
@@ -142,9 +145,10 @@ def relative_mmd(own: Floats, retrained: Floats, base: Floats, squared_bandwidth
 
 
 def _cross_terms(own: Floats, other: Floats, squared_bandwidth: float) -> Floats:
-    """Return k(other, other) - 2 k(own, other) of all pairs of examples, (n, n).
+    """Return the terms of MMD² that depend on the model `other`, for all pairs of examples (n, n).
 
-    MMD² has k(own, own) too, which is the same for both distances and cancels.
+    They are k(other, other) - 2 k(own, other). MMD² has k(own, own) too, which cancels in the
+    difference of two MMD² with the same `own`.
     """
     within, across = (
         np.exp(-cdist(rows, other, "sqeuclidean") / (2 * squared_bandwidth))

@@ -60,7 +60,7 @@ def mover_p(contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats) ->
 def equivalence_p(
     contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats, step: float | AnyFloats
 ) -> Floats:
-    """Return the p-value of equivalence within the estimated margin, or within one example.
+    """Return the p-value of a difference below the estimated margin, or below one example's weight.
 
     Each of the two tests has half of the level. If `sd` is 0, only the margin of one example
     (`step`) is tested.

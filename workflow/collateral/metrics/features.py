@@ -9,7 +9,7 @@ from collateral.metrics.arrays import Floats, Ints
 
 MAX_ITERATIONS = 1000  # maximum number of iterations of L-BFGS, which warns if it did not converge
 LEAST_EXAMPLES = 4  # smallest number of examples for an unbiased HSIC
-ROUNDING = 1e-6  # features that vary by less than this fraction of the largest count as constant
+ROUNDING = 1e-6  # deviations below this fraction of the largest feature are rounding errors
 
 
 def fit_head(features: Floats, label: Ints, c: float) -> Pipeline:

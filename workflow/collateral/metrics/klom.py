@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from collateral.metrics.arrays import AnyFloats, Floats, Ints, Mask
 
 MIN_SEEDS = 2
-PRIOR_SEEDS = 4  # weight of the prior variance (mean over all examples), as a number of seeds
+PRIOR_SEEDS = 4  # weight of the prior (the mean variance of all examples), as a number of seeds
 ROUNDING = 1e-20  # variances below this fraction of the mean squared margin are rounding errors
 
 
@@ -27,7 +27,7 @@ def margins(logits: AnyFloats, label: Ints) -> Floats:
 
 
 def klom(own: Floats, retrained: Floats) -> Floats:
-    """Return KLOM of each example from margins (seeds, examples): mean over halves of seeds."""
+    """Return each example's KLOM from margins (seeds, examples), averaged over `seed_halves`."""
     num_seeds, num_examples = own.shape
     if num_seeds < MIN_SEEDS or not num_examples:
         return np.full(num_examples, np.nan)
@@ -48,14 +48,14 @@ def mean_variance(margins: Floats) -> float:
 
 
 def fit_gaussians(margins: Floats, prior_variance: float) -> tuple[Floats, Floats]:
-    """Return each example's mean and variance over seeds, the variance shrunk to the prior."""
+    """Return each example's mean and variance over seeds; shrink the variance to the prior one."""
     mean = margins.mean(axis=0)
     squares = ((margins - mean) ** 2).sum(axis=0)
     return mean, (squares + PRIOR_SEEDS * prior_variance) / (len(margins) - 1 + PRIOR_SEEDS)
 
 
 def seed_halves(num_seeds: int) -> list[tuple[list[int], list[int]]]:
-    """Return pairs of disjoint halves of the seeds, one pair beginning at each seed."""
+    """Return pairs of disjoint halves of the seeds, one pair for each cyclic shift of the seeds."""
     half = num_seeds // 2
     order = [[(start + i) % num_seeds for i in range(2 * half)] for start in range(num_seeds)]
     return [(both[:half], both[half:]) for both in order]
@@ -72,6 +72,6 @@ def gaussian_kl(
 
 
 def mean_klom(by_example: Floats, members: Mask) -> float:
-    """Return the mean KLOM over the examples of a mask; NaN if it is empty or not finite."""
+    """Return the mean KLOM over the examples in a mask; NaN without examples, or if infinite."""
     mean = float(by_example[members].mean()) if members.any() else np.nan
     return mean if np.isfinite(mean) else float("nan")

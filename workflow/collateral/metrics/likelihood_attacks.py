@@ -26,16 +26,16 @@ Placements = tuple[Floats, Floats]
 
 def rmia_scores(confidence: Floats, out: Sequence[Floats]) -> Floats:
     """Return log p(y|x) minus the logarithm of its mean over OUT models."""
-    # The ratio is computed before one logarithm, so that equal ratios are exactly equal (ties).
+    # Dividing before taking the logarithm keeps equal ratios exactly equal, so that they are ties.
     own, mean = (np.maximum(p, MIN_PROBABILITY) for p in (confidence, np.mean(out, axis=0)))
     return np.log(own / mean)
 
 
 def find_placements(members: Floats, non_members: Floats) -> Placements:
-    """Return, for each member, the fraction of non-members with a lower score, and vice versa.
+    """Return the fraction of non-members with a lower score than each member, and the reverse.
 
-    That is, for each non-member, the fraction of members with a higher score. Ties count as one
-    half. The mean of either array is the AUC (DeLong et al., 1988).
+    The reverse is the fraction of members with a higher score than each non-member. Ties count as
+    one half. The mean of either array is the AUC (DeLong et al., 1988).
     """
     num_members, num_others = len(members), len(non_members)
     if not num_members or not num_others:
@@ -84,7 +84,7 @@ def likelihood_ratios(margins: Floats, is_in: Mask) -> Floats:
 
 
 def find_partners(is_in: Mask, model: int) -> Ints:
-    """Return for each example the next model that saw it, if `model` did not, or vice versa."""
+    """Return for each example the next model that differs from `model` in having seen it or not."""
     num_models = len(is_in)
     order = (model + 1 + np.arange(num_models - 1)) % num_models
     is_other = is_in[order] != is_in[model]

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from collateral.metrics.arrays import Floats, Halves, Ints, Singles
 
 DECIMALS = {"confidence": 3, "correctness": 3, "entropy": 2, "modified_entropy": 2}
-MAX_VECTORS = 2000  # largest number of members, and of non-members, for a vector feature
+MAX_VECTORS = 2000  # maximum number of members (and of non-members) to fit a vector feature
 SMALLEST = 1e-30  # lower bound of probabilities before taking logarithms
 
 
@@ -114,7 +114,7 @@ def non_member_rate(
 
 
 def _fit_scalars(members: Floats, non_members: Floats, decimals: int) -> SVC:
-    """Fit the classifier to one scalar feature; equal values are merged into weighted ones."""
+    """Fit the classifier to a scalar feature, with equal values merged into one weighted point."""
     (x0, weights0), (x1, weights1) = (_merge_equal(x, decimals) for x in (non_members, members))
     x = np.concatenate([x0, x1])[:, None]
     is_member = np.repeat([0, 1], [len(x0), len(x1)])
@@ -122,8 +122,8 @@ def _fit_scalars(members: Floats, non_members: Floats, decimals: int) -> SVC:
 
 
 def _merge_equal(values: Floats, decimals: int) -> tuple[Floats, Ints]:
-    """Return the mean and the number of values that are equal after rounding."""
-    values = np.sort(values)  # the last bit of a sum depends on the order of its terms
+    """Merge values that are equal after rounding; return the mean and the size of each group."""
+    values = np.sort(values)  # sorted, because the order of terms changes the last bit of a sum
     _, starts, counts = np.unique(values.round(decimals), return_index=True, return_counts=True)
     means: Floats = np.add.reduceat(values, starts) / counts
     return means, counts

@@ -19,7 +19,7 @@ Trial = Mapping[str, float]
 
 
 def choose(trials: Sequence[Trial], rule: Rule) -> int:
-    """Return the index of the trial that a rule selects; if it cannot, that of the paper's rule."""
+    """Return the index of the trial that a rule selects; if none, the one of the paper's rule."""
     chosen = choose_by_rule(trials)
     index = chosen["paper"] if chosen[rule] is None else chosen[rule]
     assert index is not None
@@ -27,7 +27,7 @@ def choose(trials: Sequence[Trial], rule: Rule) -> int:
 
 
 def choose_by_rule(trials: Sequence[Trial]) -> dict[Rule, int | None]:
-    """Return the index that each rule selects; None for `teacher` if no trial has a teacher."""
+    """Return the index of the trial that each rule selects; the rule `teacher` may select none."""
     return {
         "paper": select(trials),
         "interval": select(trials, _may_be_admissible),
@@ -44,11 +44,11 @@ def count_admissible(trials: Sequence[Trial]) -> dict[Rule, int]:
 
 
 def select(trials: Sequence[Trial], is_admissible: Callable[[Trial], bool] | None = None) -> int:
-    """Return the index of the selected trial; the first one among equal trials.
+    """Return the index of the admissible trial with the lowest UA; without one, the highest RA.
 
-    Among the trials with affected RA > 70 % and RA > 90 %, the lowest UA is selected; without such
-    trials, the highest RA. An undefined affected RA (no retained example of the affected classes)
-    is no obstacle. A diverged trial has an undefined RA and is selected only if all diverged.
+    By default, trials with affected RA > 70 % and RA > 90 % are admissible. An undefined affected
+    RA (no retained example of the affected classes) is no obstacle. The first of equal trials is
+    selected. A diverged trial has an undefined RA and is selected only if all diverged.
     """
     is_admissible = is_admissible or _is_admissible
     admissible = [index for index, trial in enumerate(trials) if is_admissible(trial)]
@@ -68,7 +68,7 @@ def select_by_teacher(trials: Sequence[Trial]) -> int | None:
 
 
 def upper_limit(rate: float, count: float) -> float:
-    """Return the upper end of the one-sided Clopper-Pearson interval of a rate over `count`."""
+    """Return the one-sided Clopper-Pearson upper limit of a rate among `count` examples."""
     successes = round(rate * count)
     if successes >= count:
         return 1.0
@@ -81,7 +81,7 @@ def _is_admissible(trial: Trial) -> bool:
 
 
 def _may_be_admissible(trial: Trial) -> bool:
-    """Tell whether a trial is admissible if its affected RA is replaced by its upper limit."""
+    """Tell whether a trial is admissible at the upper confidence limit of its affected RA."""
     if isnan(trial["ra_affected"] + trial["num_affected"]):
         return _is_admissible(trial)
     limit = upper_limit(trial["ra_affected"], trial["num_affected"])

@@ -46,7 +46,7 @@ def most_similar(values: AnyFloats, candidates: Ints, count: int) -> Ints:
 
 
 def most_similar_in_turns(by_class: AnyFloats, candidates: Ints, count: int) -> Ints:
-    """Return `count` candidates: the most similar one to each class, then the second ones, ..."""
+    """Return `count` candidates; classes take turns in choosing the one most similar to them."""
     orders = [most_similar(values, candidates, count) for values in by_class]
     turns = np.stack(orders, axis=1).ravel()
     _, first = np.unique(turns, return_index=True)

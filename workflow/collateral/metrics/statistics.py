@@ -11,7 +11,7 @@ from collateral.metrics.arrays import AnyFloats, Floats
 BySeed = Mapping[str, Floats]  # values of metrics by name, one value per seed
 # Minimum number of negatives for computing the true positive rate at 1 % false positives.
 LEAST_NEGATIVES = 1000
-ROUNDING = 1e-12  # a smaller product of norms counts as rounding error
+ROUNDING = 1e-12  # a correlation is undefined if the product of both norms is not above this
 
 
 def mean(values: AnyFloats) -> float:
@@ -54,7 +54,7 @@ def t_quantile(n: int, tests: int = 1) -> float:
 
 
 def interval_half_width(values: AnyFloats, tests: int = 1) -> float:
-    """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2.
+    """Return half the width of the mean's 95 % Student-t interval; NaN for fewer than two values.
 
     With several tests, all intervals together cover the means in 95 % of cases (Bonferroni).
     """
@@ -85,7 +85,7 @@ def expected_deviation(values: AnyFloats) -> float:
 
 
 def difference_sd(profiles: AnyFloats) -> Floats:
-    """Return the standard deviation of each bin's mean difference between independent retrainings.
+    """Return, for each bin, the standard deviation of the mean difference between retrainings.
 
     `profiles` (S, S, bins) contains the accuracy or confidence of seed j's Retrain in seed i's
     bins. The difference of i and j is measured in the bins of i, like a method's from Retrain. The
@@ -99,7 +99,7 @@ def difference_sd(profiles: AnyFloats) -> Floats:
     for b in range(profiles.shape[2]):
         has_bin = ~np.isnan(own[:, b])
         n = np.count_nonzero(has_bin)
-        pairs = n * (len(profiles) - 1)  # the difference of a seed with itself is excluded
+        pairs = n * (len(profiles) - 1)  # a seed is not compared with itself
         found.append(np.sqrt(squares[has_bin, :, b].sum() / pairs / n) if n >= 2 else np.nan)
     return np.array(found)
 

@@ -10,5 +10,5 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
-# Modules that build models and that list their metadata, by the prefix of the models' names.
+# By prefix of the model's name: the module that builds it, and the module with its metadata.
 FAMILIES = {"timm/": ("_timm", "_timm_metadata")}

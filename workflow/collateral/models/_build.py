@@ -17,7 +17,7 @@ from collateral.plugins.find import MODEL, PluginError
 
 BODY = "body.inner."  # prefix of the names of weights in the body of a wrapped model
 HEAD = "head."  # prefix of the names of the head's weights
-ROUNDING = 1e-4  # tolerance of recomputed logits, as a fraction of the largest logit
+ROUNDING = 1e-4  # largest accepted error of `head(features)`, relative to the largest logit
 
 Embed = Callable[[Any, Tensor], Tensor]  # function (model without head, images) -> features
 

@@ -39,7 +39,7 @@ class Classifier(nn.Module):
         self.own_names = own_names  # the inverse mapping
         # Functions from names of weights in public files to names in this class, by repository.
         self.layouts: Mapping[str, Names] = {}
-        # Likely reason why a file lacks weights, by a substring of the names of these weights.
+        # Likely reason why weights are missing in a file, by a substring of their names.
         self.missing: Mapping[str, str] = {}
         # Mean and std are constants of the data set and are not saved in the state dict.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)

@@ -9,8 +9,8 @@ from pathlib import Path
 from collateral.contract.work import count_cores
 
 SHARE = 0.75  # fraction of the machine's free memory that all simultaneous jobs may use
-MACHINE = Path("/proc/meminfo")  # free memory of the machine
-CONTAINER = Path("/sys/fs/cgroup/memory.max")  # memory limit of the container
+MACHINE = Path("/proc/meminfo")  # file with the free memory of the machine
+CONTAINER = Path("/sys/fs/cgroup/memory.max")  # file with the memory limit of the container
 
 
 @cache
@@ -37,7 +37,7 @@ def _used() -> float:
 
 
 def _free_on_machine() -> float:
-    """Return the free memory of the machine or, if smaller, of the container, in bytes."""
+    """Return the free memory of the machine or, if smaller, the container's limit, in bytes."""
     known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     if MACHINE.exists():
         lines = MACHINE.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Metadata of models without torch: numbers of weights, features and multiply-adds."""
+"""Metadata of models, without importing torch: numbers of weights, features and multiply-adds."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from collateral.models._timm_metadata import PREFIX, find_timm_metadata
 from collateral.plugins.find import MODEL
 
 Shape = tuple[int, int, int]  # height, width, number of channels
-BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of stored values per output channel
+BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of values that each stores per output channel
 UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
 WORK = "MULTIPLY_ADDS"  # constant with which a plug-in's file declares its multiply-adds per image
-# Multiply-adds per layer output of ResNet-56, assumed for timm's models.
+# Multiply-adds of ResNet-56 per value in the outputs of its layers, assumed for timm's models.
 MULTIPLY_ADDS_PER_ACTIVATION = 240
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
@@ -89,7 +89,7 @@ def _plugin_metadata(model: str, shape: Shape) -> ModelMetadata:
     try:
         work = declared_work(model)
     except (SyntaxError, ValueError):
-        return facts  # The check of plug-ins reports the error.
+        return facts  # `plan/preflight.py` reports the error.
     return replace(facts, multiply_adds=work or facts.multiply_adds)
 
 
@@ -137,7 +137,7 @@ def _vit(shape: Shape) -> ModelMetadata:
 
 
 def _timm(model: str, shape: Shape) -> ModelMetadata:
-    """Return a timm model's metadata; work is proportional to pixels, activations to work."""
+    """Return a timm model's metadata; multiply-adds and activations are scaled to the image."""
     own = find_timm_metadata(model)
     multiply_adds = max(1, own.multiply_adds * shape[0] * shape[1] // own.pixels)
     activations = multiply_adds // MULTIPLY_ADDS_PER_ACTIVATION

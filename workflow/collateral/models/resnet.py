@@ -24,9 +24,9 @@ from collateral.models._classifier import Classifier
 from collateral.models._memory import find_free_memory
 
 WIDTHS = (16, 32, 64)
-# Number of activations that a block stores: those of two convolutions and of the layer after each.
+# Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
 KEPT = 4
-# Memory of a training step, in units of stage 1's activations: 1.75 forward, and again backward.
+# Memory of a step, relative to stage 1's activations: 1 + 1/2 + 1/4 forward, and again backward.
 STEP = 3.5
 # Our name of each weight, by a regular expression for its name in public implementations.
 SHARED = {
@@ -50,7 +50,7 @@ TIDY = 3
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions around a shortcut."""
+    """A residual block: the output of two 3x3 convolutions is added to a shortcut."""
 
     def __init__(self, width_in: int, width: int, stride: int) -> None:
         """Build the residual branch, and a projection if the shape changes."""
@@ -82,12 +82,12 @@ class Stage(nn.Sequential):
         for number, block in enumerate(self, 1):
             x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(trim_memory)  # The hook is called in the backward pass.
+                x.register_hook(trim_memory)  # `trim_memory` runs in the backward pass.
         return x
 
 
 def _would_keep(x: Tensor, num_blocks: int) -> int:
-    """Return an upper bound of the activations' bytes; 0 on GPUs and under torch.compile."""
+    """Return an upper bound of a stage's stored bytes; 0 except on a CPU without torch.compile."""
     is_plain_cpu = x.device.type == "cpu" and not torch.compiler.is_compiling()
     return KEPT * num_blocks * x.nbytes if is_plain_cpu and torch.is_grad_enabled() else 0
 
@@ -114,7 +114,7 @@ def build(name: str, info: ImageInfo) -> Classifier:
 
 
 def _translate(patterns: Mapping[str, str], name: str) -> str:
-    """Return our name of a weight in a public implementation."""
+    """Return our name of a weight from its name in a public implementation."""
     for pattern, own in patterns.items():
         name = re.sub(pattern, own, name)
     return name
@@ -145,7 +145,7 @@ def trim_memory(_gradient: Tensor) -> None:
 
 
 class _Recomputed(torch.autograd.Function):
-    """Runs a part without storing its activations, and recomputes them in the backward pass."""
+    """Runs a module without storing its activations, and recomputes them in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, part: nn.Module, x: Tensor, *weights: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ class _Recomputed(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
-        # Buffers are copied, because the first run has updated batch norm already.
+        # Buffers are copied, because the forward pass has already updated those of batch norm.
         buffers = {name: buffer.clone() for name, buffer in ctx.part.named_buffers()}
         is_mixed, dtype = ctx.autocast
         with torch.enable_grad(), torch.autocast("cpu", dtype, is_mixed):

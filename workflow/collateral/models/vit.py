@@ -27,7 +27,7 @@ def build(name: str, info: ImageInfo) -> Classifier:
         in_chans=channels,
         num_classes=info.num_classes,
     )
-    # The head of timm is used, because of its initialisation.
+    # The head is the one that timm initialised.
     head, body.head = body.head, nn.Identity()
     assert isinstance(head, nn.Linear)
     return Classifier(info, body, head)

@@ -1,4 +1,4 @@
-"""Compare results with the current plan: records of finished jobs, missing and deleted files."""
+"""Compare results with the plan: find records that differ, and files that are missing."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ from collateral.results.files import InvalidResultError
 from collateral.results.provenance import INPUTS, read_signed
 
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
-MOST_LISTED = 20  # maximum number of listed files (missing) or differences (from the plan)
+MOST_LISTED = 20  # maximum number of missing files, or of differences from the plan, in a message
 MOST_SHOWN = 10  # maximum number of differences that `verify` lists
 MOST_NAMED = 5  # maximum number of records that the warning about missing metadata names
 PRESENTED = "no metadata; tables, figures and pages are then made again"
@@ -52,7 +52,7 @@ def list_records(benchmark: Benchmark) -> dict[str, Job]:
 
 
 def _is_job(record: str) -> bool:
-    """Tell whether a record belongs to a listed job, and not to tables or prepared files."""
+    """Return False for records of tables, figures and prepared files, which no plan lists."""
     return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
 
 
@@ -70,7 +70,7 @@ def record_differences(job: Job, folder: Path) -> list[str]:
 
 
 def describe(folder: Path, found: Comparison) -> Iterator[str]:
-    """Yield lines that name the jobs that a run repeats, and the numbers of missing records."""
+    """Yield lines about records that differ from the plan, are missing, or are not planned."""
     splits = [name for name in found.different if Path(name).name == Path(layout.SPLIT).name]
     if changed := sum(any(map(_is_of_request, found.different[name])) for name in splits):
         cells = f"{changed} cell{'s' * (changed != 1)}"
@@ -89,7 +89,7 @@ def describe(folder: Path, found: Comparison) -> Iterator[str]:
 
 
 def _is_of_request(line: str) -> bool:
-    """Tell whether a difference of split.json is one of the forget set, and not of the code."""
+    """Tell whether a difference in split.json means another forget set, and not only other code."""
     return line.startswith("chosen")
 
 
@@ -134,7 +134,7 @@ class Needed:
 
     @property
     def remedy(self) -> str:
-        """Return a sentence on how to get the file."""
+        """Return a sentence that says that the file is missing, and how to restore it."""
         gone = [path for path in self.job.sources if not Path(path).is_file()]
         price = ", without training" if self.job.sources else ""
         price = f", which takes training: {gone[0]} is missing too" if gone else price
@@ -170,7 +170,7 @@ def describe_stale(lines: list[str]) -> str:
 
 
 def _first_lines(lines: Sequence[str], most: int) -> list[str]:
-    """Return at most this many lines, and a line with the number of the others."""
+    """Return the first `most` lines and, if there are more, a line with the number of others."""
     more = len(lines) - most
     return [*lines[:most], *([f"... and {more} more"] if more > 0 else [])]
 
@@ -186,7 +186,7 @@ def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
 
 
 def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
-    """Return deleted output files, also those among `others`, that a run should make again.
+    """Return deleted output files, and deleted files of `others`; a run should make them again.
 
     Snakemake does not notice a deleted file while the files made from it exist: it would keep the
     old numbers, and `make figures` would show them as if they were new.
@@ -237,7 +237,7 @@ class Unwatched:
         return (path in self._report_files or path in self._jobs) and Path(path).exists()
 
     def lines(self) -> list[str]:
-        """Return one line that names the jobs that run again; empty if all jobs have metadata."""
+        """Return a line about finished jobs without metadata; empty if all jobs have metadata."""
         if not self.is_met:
             return []
         head = "Some results have no metadata; their records were compared with the plan:"

@@ -24,8 +24,8 @@ from collateral.plan.work import Workload, find_workload
 from collateral.plugins.find import MODEL
 
 MEASURED_SHAPE = (32, 32, 3)  # shape of the images on which the shipped rates were measured
-FORWARD = 3.0  # assumed number of forward passes in the time of one training step, if not measured
-# Upper limits of images per second: small networks are limited by launching their operations.
+FORWARD = 3.0  # speed of evaluation divided by speed of training, if not measured
+# Maximum number of training images per second, even for a very small network.
 MOST_ON_A_GPU, MOST_ON_A_CPU = 50_000.0, 250_000.0
 # CPU seconds of the jobs that make the tables, figures and page of a benchmark.
 PRESENTING_SECONDS = {
@@ -36,11 +36,11 @@ PRESENTING_SECONDS = {
     "report": 2.0,
     "check": 0.1,
 }
-# CPU seconds that each cell adds to these jobs, measured with 1 to 20 cells.
+# CPU seconds that each cell adds to the job of a rule, measured with 1 to 20 cells.
 CELL_SECONDS = {"gather": 0.03, "tables": 0.05, "figures": 1.0, "report": 0.1}
 # CPU seconds of the jobs that run once for all benchmarks.
 SHARED_SECONDS = {"theory": 4.0, "index": 0.5}
-SHARED_BYTES = 2_000_000  # disk space of the index page and the theory, in bytes
+SHARED_BYTES = 2_000_000  # bytes of the index page and of the results of the rule `theory`
 # Seconds of a job besides training: Snakemake, reading and writing; on a GPU also importing torch.
 START_SECONDS, WARM_START_SECONDS = 10.0, 0.2
 
@@ -65,7 +65,7 @@ class Rates:
     measured: Annotated[tuple[Rate, ...], Field(min_length=1)]
 
     def seconds(self, work: Work, shape: Shape) -> float:
-        """Return the seconds that the work takes on images of this shape."""
+        """Return the seconds that this work takes on the device, for images of this shape."""
         rates = {model: self.find_rate(model, shape) for model in work.models}
         trained = sum(images / rates[model].training for model, images in work.trained.items())
         return trained + sum(images / rates[model].looking for model, images in work.seen.items())
@@ -81,7 +81,7 @@ class Rates:
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
 
     def anchor(self, model: str, shape: Shape) -> Rate:
-        """Return the rate of the measured model that is most similar to a model."""
+        """Return the rate of the most similar measured model: by name, family, multiply-adds."""
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:
             ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
@@ -91,7 +91,7 @@ class Rates:
         return min(self.measured, key=difference)
 
     def is_capped(self, rate: Rate) -> bool:
-        """Tell whether the rate is limited by starting operations, not by their multiply-adds."""
+        """Tell whether the training rate is the maximum that is assumed for the device."""
         return rate.training == self._most
 
     @property
@@ -132,7 +132,7 @@ A100 = Rates(
     "A100",
     is_gpu=True,
     source="implied by the paper's Retrain times",
-    # Measured: 200 epochs of 49,750 images in 1,559 s, and 100 epochs of 70,928 images in 2,115 s.
+    # ResNet-56: 200 epochs of 49,750 images in 1,559 s. ViT-Tiny: 100 of 70,928 in 2,115 s.
     measured=_shipped({"resnet56": 6_400.0, "vit_tiny": 3_350.0}),
 )
 CPU = Rates(
@@ -233,12 +233,12 @@ def presenting_seconds(rule: str, num_cells: float) -> float:
 
 
 def start_seconds(rates: Rates) -> float:
-    """Return the seconds that a job takes to start; on a CPU, a warm server forks jobs."""
+    """Return the seconds that a job takes to start; few on a CPU, where a server forks jobs."""
     return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
 
 
 def checkpoint_bytes(workload: Workload) -> int:
-    """Return the size of a checkpoint in bytes: four copies of the weights, and tracked epochs."""
+    """Return the bytes of a checkpoint: four copies of the weights, and tracked epochs' outputs."""
     # Copies of the weights: current ones, those of the best epoch, and two moments of AdamW.
     cells = workload.benchmark.cells.values()
     runs = ((cell, run) for cell in cells for run in cell.unlearned if run.tracked)

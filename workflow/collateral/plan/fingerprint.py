@@ -77,7 +77,7 @@ def _module_hash(module: str, above: tuple[str, ...] = ()) -> str:
             " ".join([names, *(_module_hash(name, (*above, module)) for name in modules)])
             for names, modules in code.imports
         ]
-        # Sorted, because the order of imports may depend on the names of modules.
+        # Sorted, so that a renamed module, which may reorder the imports, does not change the hash.
         _known[module] = _hash(code.text, *sorted(imports))
     return _known[module]
 
@@ -97,7 +97,7 @@ class _Code(ast.NodeTransformer):
         return result
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Visit only statements (a tenth of all nodes), because only these are removed."""
+        """Visit only statements (a tenth of all nodes); docstrings and imports are statements."""
         for name in STATEMENTS:
             if isinstance(inner := getattr(node, name, None), list):
                 visited = map(self.visit, inner)

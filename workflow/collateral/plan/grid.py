@@ -45,12 +45,12 @@ class RunSpec:
 
     @cached_property
     def choices(self) -> list[MethodParams]:
-        """All parameters that tuning may select; a single item if nothing is tuned."""
+        """All sets of parameters that tuning may select; a single set if nothing is tuned."""
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @property
     def is_paced(self) -> bool:
-        """Tell whether an epoch depends on the number of epochs, for any choice of parameters."""
+        """Tell whether the steps of an epoch may depend on the total number of epochs."""
         return any(params.is_paced for params in self.choices)
 
     @cached_property
@@ -66,11 +66,11 @@ class RunSpec:
 
     @cached_property
     def preparations(self) -> dict[str, MethodParams]:
-        """Parameters of every `prepare` that this run may need, by folder name."""
+        """Parameters of every call of `prepare` that this run may need, by folder name."""
         return self.prepared(self.choices)
 
     def prepared(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
-        """Return the parameters of `prepare` by folder name; empty for a method without it."""
+        """Return parameters of each call of `prepare`, by folder name; empty without `prepare`."""
         if prepare_class(self.method.uses) is None:
             return {}
         return {prepared_name(self.method.uses, params): params for params in choices}
@@ -99,7 +99,7 @@ class Cell:
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
         # The LTD run whose teacher the selection rule `teacher` uses, or None.
         self.teacher = _teacher(specs) if benchmark.select == "teacher" and self.tuned else None
-        # LTD run whose teacher is also trained on supports of several sizes, or None.
+        # The LTD run whose teacher is also trained on support sets of several sizes, or None.
         self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
         # Runs that are probed: all runs except those of sweeps.
         own = [run for run in self.runs if not layout.is_sweep(run)]
@@ -111,7 +111,7 @@ class Cell:
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Methods to tune in this cell, by name; empty after round 1, whose choices are kept."""
+        """Methods to tune in this cell, by name; empty in later rounds, which do not tune again."""
         if self.forget.earlier:
             return {}
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
@@ -123,7 +123,7 @@ class Cell:
 
     @property
     def unlearned(self) -> list[RunSpec]:
-        """Runs that jobs compute; the control `original` needs no job, it is the base model."""
+        """Runs that need a job: all but the control `original`, which is the base model."""
         return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
 
     def names_by_kind(self, kind: str) -> list[str]:
@@ -257,6 +257,6 @@ def _sweep(name: str, spec: MethodSpec, config: SweepConfig) -> tuple[Sweep, lis
 
 
 def _sweep_label(vary: Mapping[str, Any], key: str) -> str:
-    """Return the label of a run in the tables of its sweep: the value of `key` and other values."""
+    """Return a run's label in its sweep's tables: the value of `key`, then other varied values."""
     others = [f"{name} {format_value(value)}" for name, value in vary.items() if name != key]
     return ", ".join([format_value(vary[key]), *others])

@@ -1,4 +1,4 @@
-"""Paths of all files, as patterns with Snakemake's wildcards in braces; where the Snakefile is."""
+"""Paths of all files, as patterns with Snakemake's wildcards in braces; folder of the Snakefile."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ def shadow_files(folder: str) -> dict[str, str]:
 
 def run_constraint(grid: Mapping[str, Benchmark], rule: str) -> str:
     """Return the constraint of the wildcard `benchmark` in the rule of this name."""
-    # A lookahead, because the benchmark and the run together decide which rule makes a file.
+    # With a lookahead to the run's name, because benchmark and run decide which rule makes a file.
     return "|".join(f"{re.escape(name)}{_lookahead(one, rule)}" for name, one in grid.items())
 
 
 def _lookahead(benchmark: Benchmark, rule: str) -> str:
-    """Return a lookahead that matches the runs of a rule; a negative one for `unlearn`."""
+    """Return a lookahead for the runs of a rule; that of `unlearn` excludes other rules' runs."""
     tracked = {run for cell in benchmark.cells.values() for run in cell.tracked}
     runs = {"track": tracked, "given": {*benchmark.config.given}}
     if rule in runs:
@@ -108,7 +108,7 @@ def _run_pattern(runs: Iterable[str]) -> str:
 
 
 def theory_files() -> dict[str, str | list[str]]:
-    """Return the files of the theory by name."""
+    """Return the output files of the rule `theory`, by name of the output."""
     figures = f"{THEORY}/{layout.FIGURES}"
     drawn = [f"{figures}/{name}" for name in layout.THEORY_FIGURES]
     return {
@@ -142,14 +142,14 @@ def log(stage: str, *wildcards: str) -> str:
 
 
 def checkpoints(folder: str) -> str:
-    """Return the folder of a job's checkpoints, outside `folder`, which Snakemake may clear."""
+    """Return the folder of a job's checkpoints; it is not `folder`, which Snakemake may clear."""
     return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)
 
 
 # The Snakefile, rules, profiles and configs are in a checkout, or in the wheel.
 PACKAGE = Path(collateral.__file__).parent
 CHECKOUT = PACKAGE.parents[1]
-SHIPPED = PACKAGE / "_workflow"  # name of this folder in the wheel, created by setup.py
+SHIPPED = PACKAGE / "_workflow"  # folder of the Snakefile in the wheel; setup.py creates it
 # Environment variables that envs/*.post-deploy.sh reads to install Collateral with conda.
 CHECKOUT_VARIABLE, VERSION_VARIABLE = "COLLATERAL_CHECKOUT", "COLLATERAL_VERSION"
 
@@ -171,6 +171,6 @@ def default_config() -> str:
 
 
 def set_install_variables(home: Path) -> None:
-    """Set which Collateral conda environments install: the checkout at `home`, or the release."""
+    """Set what conda environments install: Collateral from the checkout `home`, or its release."""
     os.environ[VERSION_VARIABLE] = collateral.__version__
     os.environ[CHECKOUT_VARIABLE] = "" if home == SHIPPED else str(home)

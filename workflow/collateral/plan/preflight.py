@@ -66,7 +66,7 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
 
 
 def _plugged_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
-    """Yield the problems of a plug-in's module, including code that has no fingerprint."""
+    """Yield the problems of a plug-in's code, or why its fingerprint cannot be computed."""
     found = [*code_errors(module, function, will_run=will_run)]
     yield from found
     if not found:
@@ -139,7 +139,7 @@ def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
-    """Yield the problems of the user's images; cached results do not need the images."""
+    """Yield the problems of the user's images; missing images are no problem once they are read."""
     job, options = DataJob(benchmark), data_options(benchmark)
     folder: Path | None = getattr(options, "path", None)
     is_there = folder is not None and folder.expanduser().exists()
@@ -182,12 +182,12 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
-    """Return the metadata columns in labels.npz by name; empty if it will be made again."""
+    """Return the metadata columns in labels.npz, by name; empty if it is missing or outdated."""
     job = DataJob(benchmark)
     path = Path(job.path(paths.LABELS))
     if not path.exists() or record_differences(job, path.parent):
         return {}
-    # Imported by name, because numpy takes long to import, and few configs have `groups`.
+    # Imported only if needed, because numpy takes long to import, and few configs have `groups`.
     labels = import_module("collateral.results.dataset").Labels.load(path)
     found: dict[str, list[Any]] = {}
     for columns in (labels.columns, labels.test_columns):
@@ -209,7 +209,7 @@ def _size_errors(job: CellJob) -> Iterator[str]:
     try:
         retained = workload.sizes(cell).retain
     except SizeUnknownError:
-        return  # the job that reads the data makes this check instead
+        return  # the job that reads the data will check the sizes instead
     for key, count in required_retained(benchmark, cell).items():
         if count > retained:
             yield f"{key}: {count}: only {retained} examples are retained in {cell.name}"

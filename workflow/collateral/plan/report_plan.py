@@ -15,11 +15,11 @@ from collateral.plugins.find import FINDING, params_class
 from collateral.results.plan import About, BenchmarkPlan, CellPlan
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
-# Options of a data set with paths or names of the user, which plan.json leaves out.
+# Options of a data set that contain the user's paths or names; plan.json leaves them out.
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 # Pattern of the first line of a method's docstring: label, full name, citation and purpose.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
-# The file of every finding that a stage imports by name.
+# Which file of each finding a stage imports by name, by stage: numbers.py or views.py.
 PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
 PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
@@ -48,7 +48,7 @@ def _methods(benchmark: Benchmark) -> dict[str, str]:
 
 
 def about_method(name: str) -> About:
-    """Return full name, or else purpose, and citation from the docstring of a method's Params."""
+    """Return a method's full name (else purpose) and citation, from the docstring of its Params."""
     params = params_class(name)
     line = str(params.__doc__).partition("\n")[0].rstrip(".")
     if not (parts := SUMMARY.fullmatch(line)):
@@ -58,7 +58,7 @@ def about_method(name: str) -> About:
 
 
 def _test_drawn(benchmark: Benchmark) -> bool | None:
-    """Tell whether the test set was drawn from images; None unless the base is the user's own."""
+    """Tell whether the test set is drawn from the images; None without a user's base model."""
     if benchmark.config.base.weights is None:
         return None
     return draws_test(str(benchmark.config.data["name"]), data_options(benchmark))

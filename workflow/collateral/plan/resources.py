@@ -15,10 +15,10 @@ from collateral.plan.jobs._job import Job
 from collateral.plan.work import SizeUnknownError, find_workload
 from collateral.results.record import GPU_SLOTS, MOST_SLOTS
 
-SLOWNESS = 4  # a time limit is this many times the seconds that an A100 needs
-# Bytes of a training step per layer output: float32 before and after batch norm, and gradients.
+SLOWNESS = 4  # time limit of a job divided by its estimated time on an A100
+# Bytes per layer output in training: float32 before and after batch norm, and their gradients.
 STEP_BYTES = 4 * 2 * 2
-UNKNOWN_SHAPE = (32, 32, 3)  # default for data of unknown size
+UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 # Torch with CUDA needs up to 3 GB of main memory; images need at most four times their size.
 LEAST_MB, COPIES = 4000, 4
@@ -49,7 +49,7 @@ def minutes(job: Job, attempt: int) -> int:
 
 
 def share_gpus(workflow: Any) -> int:
-    """Let jobs share GPUs as `--resources gpu=2 gpu_slots=3` says; return the slots per GPU.
+    """Let jobs share GPUs; return the number of jobs per GPU, such as 3 for `gpu_slots=3`.
 
     Snakemake then counts slots instead of GPUs. A scheduler such as SLURM counts GPUs itself.
     """

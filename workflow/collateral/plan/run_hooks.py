@@ -33,9 +33,9 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-# Snakemake cannot start more jobs per second than this, so that a limit of 100 has no effect.
+# Snakemake cannot start more jobs per second than this; a limit of 100 or more has no effect.
 MOST_JOBS_A_SECOND = 100
-SLURM_PLUGIN = "2.8"  # version of snakemake-executor-plugin-slurm
+SLURM_PLUGIN = "2.8"  # version of snakemake-executor-plugin-slurm for which the patch was written
 _locks: list[TextIO] = []  # open lock files; closing a file would release its lock
 # Running servers; a server ends when its standard input is closed.
 _servers: list[subprocess.Popen[str]] = []
@@ -61,7 +61,7 @@ def unlock(folder: Path = FOLDER) -> str:
     try:
         with (folder / OWN_LOCK).open("r+", encoding="utf-8") as file:
             host = file.read()
-            if host != platform.node():  # on some file systems, only one machine can see a lock
+            if host != platform.node():  # other machines may not see the lock
                 return f"locked by a run on {host}, which may be going on: wait for it; {REMEDY}"
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for path in folder.glob(LOCKS):
@@ -103,7 +103,7 @@ def result_lines(benchmarks: Iterable[str]) -> list[str]:
         try:
             headline = read_json(Path(paths.GLANCE.format(benchmark=name))).get("headline", "")
             warnings = count_amber_gates(Path(paths.GATES.format(benchmark=name)))
-        except InvalidResultError:  # `last_lines` names a damaged file of gates
+        except InvalidResultError:  # `last_lines` reports a damaged gates.json
             continue
         lines += [f"{name}: {headline}"] if headline else []
         page = Path(paths.REPORT.format(benchmark=name)).absolute().as_uri()
@@ -112,7 +112,7 @@ def result_lines(benchmarks: Iterable[str]) -> list[str]:
 
 
 def last_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return one line per red gate of these benchmarks, and an explanation of red gates.
+    """Return a line for each sanity check that failed (red gate), and what such a failure means.
 
     If the file of gates is damaged, its error takes their place: the run itself was good.
     """
@@ -143,9 +143,9 @@ def lift_limit(scheduler: Any) -> None:
         scheduler.job_rate_limiter = None
 
 
-# The patch saves no CPU time; without it, Snakemake notices the end of a job up to 180 s late.
+# Without this patch, Snakemake would notice the end of a job up to 180 s late.
 def patch_slurm_plugin(plugin: Any, wait: int, memory: int) -> None:
-    """Check the queue every `wait` seconds; squeue lists finished jobs for `memory` seconds.
+    """Make the plug-in check jobs every `wait` seconds, and take `memory` seconds as MinJobAge.
 
     The plug-in itself waits 10 s longer after each check at which no job had ended. It also asks
     the controller for MinJobAge before each check and, without an answer, turns to sacct.

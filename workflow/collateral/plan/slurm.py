@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from collateral.contract.messages import unknown_name
 
-# Seconds that squeue must list a finished job, because Snakemake or SLURM may be slow.
+# Minimum number of seconds for which squeue must list a finished job; Snakemake may be slow.
 LEAST_MEMORY = 180
 IN_FLIGHT = 100  # maximum number of submitted jobs, as in profiles/slurm
 # Resources that send a job to another cluster, whose partitions cannot be checked here.
@@ -62,7 +62,7 @@ def _pairs(texts: Iterable[str]) -> dict[str, str]:
 
 
 def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str | None:
-    """Return why `command` may miss the end of a job, and the remedy; None if it cannot."""
+    """Return why `command` may miss the end of a job, and the remedy; None without a problem."""
     has_accounts = not settings["AccountingStorageType"].endswith(("none", "(null)"))
     age, needed = memory_seconds(settings), max(LEAST_MEMORY, 3 * wait)
     if (command == "squeue" and age >= needed) or (command == "sacct" and has_accounts):

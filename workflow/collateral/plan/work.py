@@ -17,10 +17,10 @@ SPREAD = 4  # number of standard deviations that `least_retained` subtracts from
 LABEL_BYTES, FLOAT_BYTES = 8, 4  # bytes of an int64 label, and of a float32 number
 # Bytes per example in outputs.npz: float16 logits, confidence and prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
-# With more than 256 classes: bytes per example of ten logits, their classes, and the rest.
+# Bytes per example for more than 256 classes: ten logits, their classes, one sum of the others.
 MANY_CLASSES, SHORT_BYTES = 256, 10 * (2 + 2) + 2
 TRACKED_BYTES = 4 + 2  # bytes per example and epoch in epochs.npz: confidence and prediction
-BLOCK = 4096  # smallest disk space of a file, in bytes
+BLOCK = 4096  # bytes on disk that even the smallest file takes
 # Number of small files of a run: history, record, cost, log, and Snakemake's metadata.
 RUN_BLOCKS = 4 + 5
 
@@ -34,7 +34,7 @@ class WorkError(ValueError):
 
 
 class Workload:
-    """Sizes of a benchmark's data, forget sets and model, and the work of its jobs in images."""
+    """Sizes of a benchmark's data, forget sets and model; work is counted in images."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Store the benchmark; files are read only when a size is needed."""
@@ -52,14 +52,14 @@ class Workload:
 
     @property
     def facts(self) -> ModelMetadata:
-        """Size and speed of the benchmark's model."""
+        """Metadata of the benchmark's model, such as its number of weights and of multiply-adds."""
         return find_metadata(self.benchmark.config.model, self.size.shape)
 
     def sizes(self, cell: Cell) -> Sizes:
-        """Return the sizes of a cell, which determine the work of methods."""
+        """Return the numbers of retained and forgotten examples of a cell, and other sizes."""
         if cell.name not in self._sizes:
             forget = self._num_forgotten(cell)
-            # Requests of several rounds may overlap, so only the size of the largest is subtracted.
+            # Forget sets of several rounds may overlap, so only the largest one is subtracted.
             before = [self.benchmark.cells[name] for name in cell.forget.earlier]
             self._sizes[cell.name] = Sizes(
                 retain=self.size.num_train - max(forget, *map(self._num_forgotten, before), 0),
@@ -71,7 +71,7 @@ class Workload:
         return self._sizes[cell.name]
 
     def least_retained(self, cell: Cell) -> int:
-        """Return a lower bound of a shadow model's retained examples: mean minus 4 deviations."""
+        """Return a lower bound of the number of retained examples of a shadow model."""
         retained, share = self.sizes(cell).retain, self.benchmark.pool.share
         return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
 

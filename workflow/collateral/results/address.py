@@ -15,7 +15,7 @@ MEANINGLESS = ("diverged", "skipped")  # statuses of runs without a usable model
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run of a cell with one seed, with results on disk."""
+    """A run of one cell and one seed whose results are on disk."""
 
     benchmark: Path  # folder of the benchmark
     cell: str
@@ -25,7 +25,7 @@ class FoundRun:
 
     @property
     def folder(self) -> Path:
-        """Folder of the run; Original has the folder of the base model."""
+        """Path of the run's folder; for the run Original, the folder of the base model."""
         place = layout.run_folder(self.run)
         return self.benchmark / place.format(cell=self.cell, seed=self.seed, run=self.run)
 
@@ -65,7 +65,7 @@ def check_has_model(found: FoundRun) -> None:
 
 
 def _cell_folder(address: str) -> Path:
-    """Return the folder of a cell; the address is a path, or a path below results/."""
+    """Return the folder of a cell from its address: a path, or a path below results/."""
     folder = Path(address) if Path(address).is_dir() else RESULTS / address
     benchmark = folder.parent
     if not (benchmark / layout.DATA_RECORD).is_file():

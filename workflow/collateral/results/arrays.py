@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from collateral.results.files import MISSING, InvalidResultError, atomic
 
-# Header of a zip member; its last two numbers are the lengths of the name and the extra field.
+# Header before each file in a zip archive; it ends with the lengths of name and extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
 # Errors that numpy and zipfile raise for a damaged file (RuntimeError if it looks encrypted).
 BROKEN = (
@@ -72,7 +72,7 @@ def open_arrays(path: Path) -> Iterator[NpzFile]:
 
 
 def map_array(path: Path, name: str) -> NDArray[Any]:
-    """Map an array of an .npz file into memory; jobs share its pages.
+    """Memory-map an array of an .npz file; processes that map it share the memory.
 
     Changes to the array stay in this process.
     """
@@ -105,7 +105,7 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except InvalidResultError:
-        raise  # An InvalidResultError names its file already.
+        raise  # The message of this error already names the file.
     except FileNotFoundError:
         raise InvalidResultError(path, MISSING) from None
     except KeyError as error:

@@ -28,11 +28,11 @@ RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # name of the index page, in the folder of results
 STATE = ".snakemake"  # folder where Snakemake stores its metadata, beside the results
-KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of Snakemake's folders below STATE
-TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into folders that are outputs
+KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of two subfolders of .snakemake
+TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into each output folder
 # Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
-# Files and folders with images of the data set; AMUN's prepared images resemble its examples.
+# Files and folders with images: the data set, and prepared files (AMUN prepares similar images).
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
 
 
@@ -67,7 +67,7 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
 
 
 def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return the files of benchmarks, theory and index page, by their paths below `results`."""
+    """Return the files of benchmarks, of the theory and the index page, by path below `results`."""
     folders = [results / name for name in (*sorted(names), THEORY)]
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     shows_all = pages(results) <= {*names}
@@ -82,7 +82,7 @@ def pages(results: Path) -> set[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a file or a parent folder is hidden; ignore Snakemake's timestamps."""
+    """Return whether a file or a folder above it is hidden; Snakemake's timestamp files are not."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part != TIMESTAMP for part in parts)
 
@@ -112,7 +112,7 @@ def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
 
 def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
     """Return Snakemake's metadata of files and of their parent folders."""
-    if results.name != RESULTS:  # A copied file has no metadata of Snakemake.
+    if results.name != RESULTS:  # Snakemake has no metadata of files in other folders.
         return {}
     folders = {str(folder) for name in names for folder in PurePosixPath(name).parents}
     outputs = [f"{RESULTS}/{name}" for name in (*names, *sorted(folders - {"."}))]
@@ -123,9 +123,9 @@ def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
-    """Return whether Snakemake would notice changed code or parameters of the file's job."""
+    """Return whether Snakemake would notice a change in the code or parameters that made a file."""
     path = PurePosixPath(RESULTS, name)
-    # Prepared files and timestamps are not outputs of a rule.
+    # Prepared files and timestamp files need no metadata: they are not outputs of a rule.
     if layout.PREPARED in path.parts or path.name == TIMESTAMP:
         return True
     return any(str(above) in metadata for above in (path, *path.parents))
@@ -138,7 +138,7 @@ def _withholds_pictures(folder: Path) -> bool:
 
 
 def _is_left_out(name: str, withheld: Sequence[str], *, with_models: bool) -> bool:
-    """Return whether a file is of a model, or has images of a benchmark that withholds them."""
+    """Return whether the archive omits a file because of withheld images or `with_models=False`."""
     first, *rest = PurePosixPath(name).parts
     if with_models:
         return first in withheld and not WITH_IMAGES.isdisjoint(rest)
@@ -159,7 +159,7 @@ def _write(
         added = own | {f"{RESULTS}/{part}": path for part, path in files.items()}
         with tarfile.open(temporary, "w") as archive:
             for part, path in added.items():
-                # Without owner and time, so that equal files give equal archives.
+                # The member has no owner and no time, so that equal files give equal archives.
                 member = tarfile.TarInfo(part)
                 member.size = path.stat().st_size
                 with path.open("rb") as file:
@@ -171,14 +171,14 @@ def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
     found = {}
     for output in outputs:
         path = _metadata_path(project, KNOWN, output)
-        with suppress(InvalidResultError):  # Snakemake ignores damaged metadata as well.
+        with suppress(InvalidResultError):  # Damaged metadata is ignored, as by Snakemake.
             found[output] = read_json(path) if path.is_file() else None
     return {output: content for output, content in found.items() if content}
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
     """Write metadata to the files where Snakemake reads it."""
-    # Snakemake assumes an old version of itself if only one of the two folders exists.
+    # Both folders are made: with only one, Snakemake assumes that an older Snakemake made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
     for output, content in metadata.items():

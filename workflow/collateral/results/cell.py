@@ -1,4 +1,4 @@
-"""Stored results of all runs of a cell: the input of the findings' numbers."""
+"""Stored results of all runs of a cell, from which findings compute their metrics."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,7 +76,7 @@ class Result:
         return read_rows(verify(self.folder / layout.HISTORY, self.root))
 
     def epochs(self) -> list[Epoch]:
-        """Read the outputs of a tracked run: of the base model, then after every epoch."""
+        """Read a tracked run's outputs: first of the base model, then after every epoch."""
         return Epochs.load(verify(self.folder / layout.EPOCHS, self.root)).models
 
     def cost(self) -> dict[str, Any]:
@@ -84,13 +84,13 @@ class Result:
         return read_cost(self.folder, self.root)
 
     def check(self) -> None:
-        """Raise if the outputs are not from this run, or were made from other inputs."""
+        """Raise if the run's outputs were changed, or made from other versions of their inputs."""
         verify(self.folder / layout.OUTPUTS, self.root)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellResults:
-    """All runs of a forget set; files are read on first use.
+    """Results of all runs with one forget set; a file is read when it is first used.
 
     The fields are also the options of the stage `metrics`, with their help texts.
     """
@@ -113,7 +113,7 @@ class CellResults:
     positive: Annotated[Sequence[str], "class whose false negatives are counted"] = ()
     rounds: Annotated[Sequence[str], "cells of all rounds, if this cell is the last"] = ()
     reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN
-    # Metrics of earlier findings: values by seed, for each run, metric, set and index.
+    # Metrics of earlier findings, by (run, metric, set, at): the value of each seed.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict), init=False
     )
@@ -145,7 +145,7 @@ class CellResults:
 
     @cached_property
     def split(self) -> Split:
-        """Forget set of the cell, and its complement."""
+        """Forget set and retained examples of the cell."""
         return Split.load(self._below(layout.SPLIT), self.folder)
 
     @cached_property
@@ -156,11 +156,11 @@ class CellResults:
 
     @cached_property
     def by_round(self) -> list[Self]:
-        """Results of each round, if this cell is the last round; else empty."""
+        """Results of every round of forget requests, if this cell is the last round; else empty."""
         return [replace(self, cell=name, rounds=()) for name in self.rounds]
 
     def check(self) -> None:
-        """Raise if a file is from another cell, seed or run."""
+        """Raise if a stored file was not made for this cell, for its seeds or for its runs."""
         if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
             path = self._below(layout.NEIGHBOURS)
             raise InvalidResultError(path, f"of seeds {found}, not {list(self.seeds)}")
@@ -169,16 +169,16 @@ class CellResults:
 
     @cached_property
     def similarity(self) -> dict[str, NDArray[np.float32]]:
-        """Similarity to the forget set by subset, (seeds, examples)."""
+        """For each subset: similarity of its examples to the forget set, (seeds, examples)."""
         return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
 
     @cached_property
     def near(self) -> dict[str, Mask]:
-        """Masks of the examples near the forget set by subset (retain, test), (seeds, examples)."""
+        """For retain and test: mask of the examples near the forget set, (seeds, examples)."""
         return {name: near_masks(self.similarity[name]) for name in ("retain", "test")}
 
     def sets(self, train: Array, test: Array) -> dict[str, Array]:
-        """Divide arrays by subset (retain, forget, test); their last axis is the examples."""
+        """Divide arrays into retain, forget and test along the last axis, which is the examples."""
         return self.split.divide(train, test)
 
     def row(self, seed: int) -> int:
@@ -236,12 +236,12 @@ class CellResults:
         return float(read_json(verify(path, self.folder))["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
-        """Read the outputs of the teachers trained on supports of every size."""
+        """Read a seed's results of LTD teachers that were trained on supports of several sizes."""
         path = self._below(layout.SUPPORT_SIZE, seed=seed) / layout.SUPPORT_SIZES
         return SupportSizes.load(verify(path, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
-        """Read the cost of the teachers trained on supports of every size."""
+        """Read the cost of the job that trains LTD teachers on supports of several sizes."""
         return read_cost(self._below(layout.SUPPORT_SIZE, seed=seed), self.folder)
 
     def probe(self, seed: int) -> Probe:
@@ -265,11 +265,11 @@ class CellResults:
         return read_cost(self._below(layout.TUNE, method=method), self.folder)
 
     def teacher_costs(self, method: str) -> list[dict[str, Any]]:
-        """Read the cost of the teacher by which a method was tuned; empty without one."""
+        """Read the cost of the teacher that tuning of a method used; empty without a teacher."""
         return [read_cost(folder, self.folder) for folder in self._teachers(method)]
 
     def records(self) -> list[Path]:
-        """Return the records of all jobs whose files may be inputs of metrics."""
+        """Return the paths of the records of all jobs whose output files metrics may read."""
         folders = [result.folder for result in self.all_results()]
         folders += [self._below(layout.TUNE, method=method) for method in self.tuned]
         folders += [folder for method in self.tuned for folder in self._teachers(method)]
@@ -282,7 +282,7 @@ class CellResults:
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _below(self, pattern: str, **wildcards: str | int) -> Path:
-        """Return a file or folder of this cell."""
+        """Return the path of a file or folder of this cell."""
         return self.folder / pattern.format(cell=self.name, **wildcards)
 
     def _teachers(self, method: str) -> list[Path]:
@@ -296,12 +296,12 @@ class CellResults:
             self._known[row.run, row.metric, row.set, row.at][row.seed] = row.value
 
     def values(self, run: str, metric: str, subset: str = "", at: At = None) -> NDArray[np.float64]:
-        """Return a metric of an earlier finding, one value per seed; NaN if undefined."""
+        """Return the values of an earlier finding's metric, one per seed; NaN if undefined."""
         known = self._known.get((run, metric, subset, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
 
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
-        """Return a metric of an earlier finding over all seeds; NaN if undefined."""
+        """Return the value over all seeds of an earlier finding's metric; NaN if undefined."""
         return self._known.get((run, metric, subset, at), {}).get(None, np.nan)
 
     def worst_status(self, run: str, seed: int | None) -> str:

@@ -44,7 +44,7 @@ class Labels(ArrayFile):
 
 
 def _encode(column: NDArray[Any]) -> NDArray[Any]:
-    """Return text as UTF-8, a quarter of the size of numpy's own strings."""
+    """Return a text column as UTF-8, which is smaller than numpy's strings; others as they are."""
     return np.char.encode(column, "utf-8") if column.dtype.kind == "U" else column
 
 
@@ -112,8 +112,8 @@ class Dataset(ArrayFile):
 class Pictures(ArrayFile):
     """Images that the page may show, of examples that neighbours.npz lists."""
 
-    keep: Showing  # which images may be shown, according to the config
-    place: NDArray[np.int64]  # (P,), indices of the P images among the listed examples, ascending
+    keep: Showing  # images that the config allows to show: "none", "retained" or "all"
+    place: NDArray[np.int64]  # (P,), index in neighbours.npz of each image's example, ascending
     images: NDArray[np.uint8]  # (P, H, W, C)
 
     @classmethod

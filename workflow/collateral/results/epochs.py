@@ -31,16 +31,16 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Epochs(ArrayFile):
-    """Outputs of the base model, then of the model after every epoch."""
+    """Outputs of a tracked run: first of the base model, then of the model after every epoch."""
 
     is_compressed: ClassVar[bool] = True
 
-    confidence: Mapping[str, NDArray[np.float32]]  # outputs by set of examples, (epochs, N)
+    confidence: Mapping[str, NDArray[np.float32]]  # arrays (epochs, N) by set: train, test
     prediction: Mapping[str, NDArray[np.int16]]
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """Stack the outputs of all epochs; each epoch has the arrays of `keep_outputs`."""
+        """Stack arrays that are named as in `keep_outputs` and have one item per epoch."""
         names = ("confidence", "prediction")
         return cls(*({s: np.stack(arrays[f"{s}_{name}"]) for s in SETS} for name in names))
 
@@ -51,7 +51,7 @@ class Epochs(ArrayFile):
 
     @property
     def models(self) -> list[Epoch]:
-        """Outputs by epoch; the first are those of the base model."""
+        """Outputs after each epoch; the first item has the outputs of the base model."""
         count = len(self.confidence["train"])
         return [Epoch(*(self._outputs(one, epoch) for one in SETS)) for epoch in range(count)]
 

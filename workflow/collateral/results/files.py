@@ -26,7 +26,7 @@ class InvalidResultError(ValueError):
         self.reason = reason
 
     def __reduce__(self) -> tuple[type, tuple[Path, str]]:
-        """Return how another process builds the error again."""
+        """Return the class and arguments from which pickle builds the error in another process."""
         return type(self), (self.path, self.reason)
 
 

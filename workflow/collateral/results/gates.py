@@ -49,5 +49,5 @@ def count_amber_gates(path: Path) -> int:
 
 
 def _verified(path: Path) -> list[Gate]:
-    """Read the gates; empty if there is no gates.json (results of older versions)."""
+    """Read and verify gates.json; return no gates if an older version did not write the file."""
     return read_gates(verify(path, path.parent)) if path.exists() else []

@@ -31,7 +31,7 @@ TEACHER = f"{CELL}/local_teacher"  # folder of the teacher for the selection rul
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
 PROBE = f"{CELL}/probe/seed-{{seed}}"  # folder with the probes of all runs of a seed
 SHADOW = "shadows/member-{member}"  # folder of a model trained on a random part of the data
-EXPOSURE = f"{CELL}/exposure/{{run}}"  # folder of a method that unlearned from all shadow models
+EXPOSURE = f"{CELL}/exposure/{{run}}"  # folder of a method's results on all shadow models
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # name of the run retrained without the forget set, the usual reference
 ORIGINAL = "original"  # name of the base model as a control, or as the reference without Retrain
@@ -43,7 +43,7 @@ HISTORY = "history.csv"
 EPOCHS = "epochs.npz"  # file with the outputs of a tracked run after every epoch
 RECORD = "record.json"  # record of a job that has its own folder
 COST = "cost.json"
-PREPARED = "prepared"  # folder with results of `prepare`, in a run's or tuning's folder
+PREPARED = "prepared"  # folder with results of `prepare`, in the folder of a run or of tuning
 PREPARED_TENSORS = "prepared.safetensors"
 PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"
@@ -63,13 +63,13 @@ THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
 THEORY_FINDINGS = "findings.csv"  # claims of the theory
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
-# Files that are computed from the results of runs: of a cell, and of a benchmark.
+# Names of the derived files of a cell (metrics and costs), and of those of a benchmark.
 CELL_NUMBERS = (METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS)
 PRESENTED = (
     *(PLAN, *CELL_NUMBERS, GATES, TABLES, FIGURES),
     *(REPORT, REPORT_PROBLEMS, GLANCE),
 )
-# Names of files in folders where several jobs write, each with the name of its record.
+# For folders where several jobs write: file name, and name of the record that lists the file.
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
@@ -101,13 +101,13 @@ def is_sweep(run: str) -> bool:
 
 
 def run_folder(run: str) -> str:
-    """Return the pattern of a run's folder; Original has the folder of the base model."""
+    """Return the path pattern of a run's folder; for Original, that of the base model's folder."""
     return BASE if run == ORIGINAL else RUN
 
 
 def record_path(path: Path) -> Path:
     """Return the path of the record that lists a file."""
-    # One record lists all files of the folder of tables, or of figures.
+    # All files in the folder of tables, or of figures, are listed in one record.
     is_shared = path.parent.name in (TABLES, FIGURES)
     return path.parent / (RECORD if is_shared else RECORDS.get(path.name, RECORD))
 

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from collateral.results.arrays import ArrayFile, open_arrays, write_arrays
 
-MANY_CLASSES = 256  # with more classes, only the KEPT largest logits of each example are stored
-KEPT = 10  # number of logits stored per example if there are more than MANY_CLASSES classes
+MANY_CLASSES = 256  # with more classes, only KEPT logits of each example are stored
+KEPT = 10  # number of logits stored per example: of the true class, and the largest others
 AT_ONCE = 4096  # number of examples whose logits are compressed at a time
 MAX_BYTES = 2**27  # largest total size of the logits that stay in memory after reading
 Arrays = dict[str, NDArray[Any]]
 
-# Logits that were read last, by path, subset and modification time of the file.
+# Cache of the logits that were read last; the key is file path, set and modification time.
 _LAST_READ: dict[tuple[Path, str, int], NDArray[np.float16]] = {}
 
 
@@ -61,14 +61,14 @@ class ModelOutputs:
 
 @dataclass(frozen=True)
 class StoredOutputs:
-    """Outputs on one set in a file of `ModelOutputs`; each array is read when it is accessed."""
+    """A model's outputs on one set, in a file of `ModelOutputs`; an array is read on access."""
 
     path: Path
     set: str  # train or test
 
     @property
     def logits(self) -> NDArray[np.float16]:
-        """Read the logits, (N, C), which are read-only; only those read last stay in memory."""
+        """Read the logits, (N, C), as a read-only array; only arrays read last stay in memory."""
         key = self.path, self.set, self.path.stat().st_mtime_ns
         logits = _LAST_READ.pop(key, None)
         _LAST_READ[key] = logits = self._read_logits() if logits is None else logits
@@ -105,7 +105,7 @@ SHORT = ("kept", "classes", "rest", "num_classes")
 
 
 def compress_logits(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
-    """Return the logits of the true class and of the largest others, and log-sum-exp of the rest.
+    """Return KEPT logits per example (true class, largest others), and log-sum-exp of the rest.
 
     The logit of the true class is always stored: it cannot be recovered from the rest.
     """
@@ -130,7 +130,7 @@ def _compress_chunk(
 
 
 def expand_logits(parts: Arrays) -> NDArray[np.float16]:
-    """Return logits from the result of `compress_logits`; missing classes share the rest equally.
+    """Undo `compress_logits`: classes without stored logits share the other probability equally.
 
     The probabilities of the stored classes are exact; an entropy can only be too large.
     """

@@ -22,7 +22,7 @@ class Sweep:
     method: str  # display name of the method
     key: str  # name of the varied parameter
     own: str  # name of the run with the method's own value of the parameter
-    # Value of the parameter by run, in the order of the config; None if tuned.
+    # Value of the varied parameter by run, in the order of the config; None if it is tuned.
     values: Mapping[str, Any]
     labels: Mapping[str, str]  # display text of each value, by run
 
@@ -33,12 +33,12 @@ class Sweep:
 
     @property
     def rows(self) -> dict[str, str]:
-        """Labels of the table's rows, by run."""
+        """Label of each run's row in the table of the sweep, by run."""
         return {**self.labels, self.own: f"{self.labels[self.own]} (own)"}
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Values by run for a line plot; empty if a value is not a number."""
+        """Parameter value by run, for a line plot; empty if any value is not a number."""
         known = {run: value for run, value in self.values.items() if value is not None}
         return known if all(type(value) in (int, float) for value in known.values()) else {}
 
@@ -50,21 +50,21 @@ class CellPlan:
     sweeps: tuple[Sweep, ...] = ()
     # Parameter values of each trial in the order of trials.csv, by tuned method.
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
-    # Tracked runs whose learning-rate schedule depends on the number of epochs.
+    # Tracked runs in which the steps of an epoch depend on the total number of epochs.
     paced: tuple[str, ...] = ()
-    # Number of trials that tuning can select from, by tuned method; a last trial may have defaults.
+    # By tuned method: number of trials that tuning can select; a trial with defaults may follow.
     candidates: Mapping[str, int] = field(default_factory=dict)
 
     def grid(self, run: str) -> list[dict[str, Any]]:
-        """Return the trials that tuning can select; all trials in plans of older versions."""
+        """Return the trials that tuning can select; for a plan of an older version, all trials."""
         return self.trials[run][: self.candidates.get(run)]
 
 
 @dataclass(frozen=True)
 class About:
-    """What a method is, from the first line of the docstring of its parameters."""
+    """Name or purpose of a method, and its publication, from the method's parameter class."""
 
-    text: str = ""  # full name, or what the method does
+    text: str = ""  # full name of the method, or else its purpose
     citation: str = ""
     link: str = ""  # web address of the publication
 
@@ -76,21 +76,21 @@ class BenchmarkPlan:
     labels: Mapping[str, str]  # display name of every run, in the config's order
     sharing: Sharing | None = None
     cells: Mapping[str, CellPlan] = field(default_factory=dict)
-    # Name of the data set, and the keys that select its subset.
+    # Name and options of the data set, without options that name or select files.
     data: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
     select: Rule = PAPER  # rule by which tuning selects parameter values
     reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
-    # Whether the user's base model may have been trained on test images; None for other models.
+    # For the user's own base model: whether it may have seen the test images. Otherwise None.
     test_drawn: bool | None = None
-    # Name of the publication whose printed means of Retrain are shown; empty if there is none.
+    # Publication whose printed means of Retrain are used if Retrain was not run; else empty.
     printed: str = ""
     # Description of the method of each run, by run.
     about: Mapping[str, About] = field(default_factory=dict)
     figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 
     def save(self, path: Path) -> None:
-        """Write plan.json in the order of the config, which tables and colours follow."""
+        """Write plan.json; keys keep the order of the config, which tables and colours follow."""
         write_signed(path, asdict(self), path.parent, sort_keys=False)
 
     @staticmethod

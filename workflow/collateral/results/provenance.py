@@ -17,7 +17,7 @@ from typing import Any
 from collateral.results import layout
 from collateral.results.files import MISSING, InvalidResultError, read_json, write_json
 
-# Keys of signed JSON files.
+# Keys of JSON files that contain their own hash.
 SEAL = "sha256"  # hash of the values of all other keys
 PLACE = "place"  # path of the file below the benchmark's folder
 FILES = "files"  # hashes of the job's output files, by name
@@ -119,7 +119,7 @@ def _check_content(path: Path, digest: str | None, record: Path) -> None:
 
 
 def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
-    """Raise if the inputs that a record lists have other hashes than the present files."""
+    """Raise if an input has another hash now than the hash that a record lists for it."""
     for name, digest in content.get(INPUTS, {}).items():
         # If the record of an input is broken, the error names the input, not the file made from it.
         now = recorded_hash(root / name, lambda record: _read_existing(record, root))
@@ -128,7 +128,10 @@ def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
 
 
 def recorded_hash(path: Path, read: Callable[[Path], Mapping[str, Any] | None]) -> str | None:
-    """Return the hash of a file according to its record; None if `read` finds no valid record."""
+    """Return the hash that a file's record lists; None if `read` finds no valid record.
+
+    The hash of a JSON file that contains its own hash is computed from the file.
+    """
     is_signed = path.name in layout.SIGNED
     content = read(path if is_signed else layout.record_path(path)) or {}
     if is_signed:
@@ -138,19 +141,19 @@ def recorded_hash(path: Path, read: Callable[[Path], Mapping[str, Any] | None]) 
 
 
 def _read_existing(path: Path, root: Path) -> dict[str, Any]:
-    """Read a signed file; empty if it does not exist."""
+    """Read a JSON file that contains its own hash; empty if the file does not exist."""
     return read_signed(path, root) if path.exists() else {}
 
 
 def sign_page(text: str, inputs: Iterable[Path], root: Path) -> str:
-    """Return a page with a comment at its end: its own hash and the hashes of its inputs."""
+    """Return a page with a comment at its end: hashes of the page and of its input files."""
     about = {INPUTS: hash_files(inputs, root)}
     end = json.dumps({**about, SEAL: _seal({**about, "page": text})})
     return f"{text}{COMMENT[0]}{end}{COMMENT[1]}"
 
 
 def read_page(path: Path) -> dict[str, Any]:
-    """Return the inputs of a page of `sign_page`; raise if the page was changed."""
+    """Return the inputs that a page of `sign_page` lists; raise if the page was changed."""
     text, found, end = path.read_text(encoding="utf-8", errors="replace").rpartition(COMMENT[0])
     if not found or not end.endswith(COMMENT[1]):
         raise InvalidResultError(path, NO_SEAL)
@@ -164,7 +167,7 @@ def read_page(path: Path) -> dict[str, Any]:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file; a process computes it once per size, time and inode."""
+    """Return the SHA-256 of a file; it is cached until the file's size, time or inode changes."""
     try:
         stat = path.stat()
     except FileNotFoundError:

@@ -18,8 +18,8 @@ FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets f
 GPU_SLOTS = "COLLATERAL_GPU_SLOTS"  # environment variable: number of jobs that share a GPU
 MOST_SLOTS = 16  # largest number of jobs that can share a GPU
 EPOCH_SECONDS = f"{TRACKED}seconds"  # key in cost.json of a tracked run: seconds by epoch
-STATED = "stated"  # key in cost.json for seconds that the user states and nobody measured
-NAMES_IN_FILE = "names_in_file"  # key in a record for parameter names before `rename`, by new name
+STATED = "stated"  # key in cost.json: training seconds that the user states, not measured
+NAMES_IN_FILE = "names_in_file"  # key in a record: old name of each renamed weight, by new name
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 
@@ -68,7 +68,7 @@ def measure_cost(
 
 
 def gpu_slots() -> int:
-    """Return the number of jobs that may have the GPU of this job at the same time."""
+    """Return the largest number of jobs that may use this job's GPU at the same time."""
     return int(os.environ.get(GPU_SLOTS, "1"))
 
 
@@ -94,5 +94,5 @@ def read_trials(path: Path, root: Path) -> list[dict[str, str]]:
 
 
 def _text(value: Any) -> str:
-    """Return a value as it is written in a CSV file."""
+    """Return the text of a value in a CSV file; that of None is empty."""
     return "" if value is None else str(value)

@@ -17,7 +17,7 @@ from collateral.results.record import versions
 RUN_INPUTS = (layout.OUTPUTS, layout.RECORD)  # files of a run from which metrics are computed
 CELL_INPUTS = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)  # files of a cell that metrics read
 
-# Type of a function like `RowCache.rows` without its first argument, the name of the finding.
+# Type of `RowCache.rows` if its first argument, the name of the finding, is already given.
 Cached = Callable[[str, Iterable[Result], Callable[[], Iterable[Row]]], list[Row]]
 
 

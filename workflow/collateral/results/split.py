@@ -30,7 +30,7 @@ def ids_hash(ids: NDArray[np.int64]) -> str:
 
 @dataclass(frozen=True)
 class Split:
-    """A forget set: indices into the train set, ascending; the others are retained.
+    """Train indices of a forget set, ascending; all other train examples are retained.
 
     In a later round, the examples of earlier requests are neither forgotten nor retained.
     """
@@ -50,7 +50,7 @@ class Split:
         return np.flatnonzero(kept)
 
     def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Divide arrays by subset (retain, forget, test); their last axis is the examples."""
+        """Divide arrays into retain, forget and test along the last axis, which is the examples."""
         return {"retain": train[..., self.retain], "forget": train[..., self.forget], "test": test}
 
     @property
@@ -66,7 +66,7 @@ class Split:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def attack_seed(self, seed: int) -> int:
-        """Return the seed of the examples drawn for membership attacks on all runs of a seed."""
+        """Return the random seed for drawing examples of membership attacks on a seed's runs."""
         return derive_seed("mia", self.hash, seed)
 
     def save(
@@ -77,7 +77,7 @@ class Split:
         code: str = "",
         inputs: Sequence[Path] = (),
     ) -> None:
-        """Write a readable JSON file; `source` is the file of labels that was split.
+        """Write split.json; `source` is the path of labels.npz, whose train set was split.
 
         `inputs` are further files that the choice depends on: of models, and of earlier rounds.
         """

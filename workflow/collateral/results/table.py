@@ -22,7 +22,7 @@ from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
 COLUMNS = (*COST_COLUMNS, "status")
-ROW = ["cell", "run", "seed", "metric", "set", "at"]  # columns that identify a value
+ROW = ["cell", "run", "seed", "metric", "set", "at"]  # columns that together identify a row
 NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # labels of the reference runs
 MOST_NAMED = 4  # largest number of classes that a title lists
 
@@ -40,7 +40,7 @@ class CellTable:
     kinds: dict[str, str]  # kind of each run (reference, method or control), including sweeps
     troubles: dict[str, dict[str, int]]  # number of seeds by run and by status other than ok
     seeds: tuple[int, ...]
-    # Numbers of forgotten examples and of all examples, by affected class.
+    # By affected class: numbers of its forgotten examples and of all its train examples.
     forgotten: dict[str, tuple[int, int]]
     benchmark: BenchmarkPlan
     plan: CellPlan
@@ -63,12 +63,12 @@ class CellTable:
         return NAMES[self.reference]
 
     def values(self, run: str, metric: str, subset: str = "", at: At = None) -> NDArray[np.float64]:
-        """Return one value per seed; NaN where the metric is undefined."""
+        """Return the values of a metric, one per seed; NaN where the metric is undefined."""
         found = self._by_seed.get(_key(run, metric, subset, at))
         return np.full(len(self.seeds), np.nan) if found is None else found
 
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
-        """Return a value over all seeds; NaN where it is undefined."""
+        """Return the value of a metric over all seeds; NaN if it is undefined."""
         return self._overall.get(_key(run, metric, subset, at), math.nan)
 
     def metrics(self, run: str) -> list[str]:
@@ -86,12 +86,12 @@ class CellTable:
         return [run for run in self.labels if self.kinds[run] == kind]
 
     def with_labels(self, labels: Mapping[str, str]) -> CellTable:
-        """Return the cell with only the reference and these runs."""
+        """Return the table of the cell with only the reference and the runs in `labels`."""
         known = {run: label for run, label in labels.items() if run in self.kinds}
         return replace(self, labels={self.reference: NAMES[self.reference], **known})
 
     def with_sweeps(self) -> CellTable:
-        """Return the cell with all runs, including those of sweeps."""
+        """Return the table of the cell with all runs, including those of sweeps."""
         return self.with_labels(self.benchmark.labels)
 
     def failure_summary(self, run: str) -> str:
@@ -100,7 +100,7 @@ class CellTable:
         return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
 
     def has_failed(self, run: str) -> bool:
-        """Tell whether no seed has the status ok."""
+        """Tell whether no seed of a run has the status ok."""
         return sum(self.troubles[run].values()) == len(self.seeds)
 
 
@@ -123,7 +123,7 @@ class BenchmarkTable:
         return NAMES[self.reference]
 
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
-        """Return a value over all cells; NaN where it is undefined."""
+        """Return the value of a metric over all cells; NaN if it is undefined."""
         return self._over_cells.get(_key(run, metric, subset, at), math.nan)
 
 
@@ -136,7 +136,7 @@ def at_order(at: str) -> tuple[bool, int, str]:
 def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequence[str]) -> None:
     """Write the rows of a cell, sorted by run, seed, metric, set and index."""
     chosen = cell.split.chosen
-    # In later rounds the stated fraction is wrong: examples of earlier requests are left out.
+    # In later rounds the config's fraction is wrong: examples of earlier requests are left out.
     stated = {} if len(cell.split.earlier) else chosen
     place = {"cell": cell.name, **{key: stated.get(key, "") for key in ("class", "fraction")}}
     written = (
@@ -152,7 +152,7 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
 
 
 def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:
-    """Concatenate the files of cells, sorted by cell and unchanged; append the rows `over_cells`.
+    """Concatenate the unchanged rows of all cells, sorted by cell; append the rows `over_cells`.
 
     Column `cell` of the rows over all cells is empty. Their column `run` names a method, or Retrain
     for the rows about all methods together.
@@ -189,7 +189,7 @@ def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 
 def _frame(path: Path) -> pd.DataFrame:
-    """Read a long table at full precision; only empty fields become NaN."""
+    """Read metrics.csv or costs.csv; floats are exact, and an empty value becomes NaN."""
     try:
         frame = pd.read_csv(
             path,
@@ -241,7 +241,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "metric": row.metric,
         "set": row.set,
         "at": "" if row.at is None else row.at,
-        # Python floats, because the text of a numpy float contains the name of its type.
+        # A Python float, because the text of a numpy float contains the name of its type.
         "value": float(row.value) if math.isfinite(row.value) else "",
     }
 
@@ -260,7 +260,7 @@ def _keys(frame: pd.DataFrame) -> Iterable[Key]:
 
 
 def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[int, int]]:
-    """Return, for each affected class, the number of forgotten examples and of all examples."""
+    """Return the numbers of forgotten and of all train examples of each affected class."""
     names = [at for run, metric, _, at in overall if metric == "forget_count" and run == reference]
     counts = ("forget_count", "train_count")
     return {
@@ -286,7 +286,7 @@ def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
     if "status" not in rows:  # the table contains only costs
         return {}
     ended = rows[["run", "seed", "status"]].drop_duplicates()
-    bad = ended[ended["status"].notna() & (ended["status"] != "ok")]  # rows of costs have no status
+    bad = ended[ended["status"].notna() & (ended["status"] != "ok")]  # costs.csv has no status
     return {
         run: dict(sorted(Counter(of_run["status"]).items()))
         for run, of_run in bad.groupby("run", sort=False)

@@ -23,7 +23,7 @@ from collateral.results.provenance import read_signed, verify
 from collateral.results.verification import verify_results
 
 AGAIN = "copy or bundle it again"
-# Names of derived files and folders in the folder of a benchmark, and then of a cell.
+# Names of derived files and folders: PAGE in a benchmark's folder, NEIGHBOURS in a cell's.
 PAGE = {*layout.PRESENTED, layout.CHECKED}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
@@ -47,7 +47,7 @@ class Unbundled:
 
     benchmarks: list[str]
     num_files: int  # number of new files
-    left_out: list[str]  # derived files that were not unpacked, because the next run makes them
+    left_out: list[str]  # groups of derived files that were not unpacked; the next run makes them
 
 
 def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
@@ -62,7 +62,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
         benchmarks = sorted({name for source in sources for name in source.benchmarks})
         here = Source(str(results), benchmarks, bundle.results_files(results, benchmarks), {})
         origin, left_out = _join(here, sources)
-        # The index page is left out, because it would not list all benchmarks.
+        # An archive's index page is left out if it would not list all benchmarks in the folder.
         if not bundle.pages(results) <= {*benchmarks}:
             left_out.add("index")
         origin = {
@@ -71,7 +71,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
             if source is here or _derived_group(name) not in left_out
         }
         _check_sound(here, origin, scratch / "joined")
-        # Metadata is written first: Snakemake ignores changes of files that have no metadata.
+        # Metadata is written before files, because Snakemake ignores changes of files without it.
         bundle.write_metadata(results.parent, _new_metadata(sources, results, left_out))
         new = [name for name, source in origin.items() if source is not here]
         _move({name: origin[name].files[name] for name in new}, results)
@@ -140,7 +140,7 @@ def _read_manifest(archive: Path, folder: Path) -> dict[str, Any]:
 def _check_complete(
     archive: Path, members: Sequence[tarfile.TarInfo], manifest: Mapping[str, Any]
 ) -> None:
-    """Raise if the files of an archive are not the files that its manifest lists."""
+    """Raise if the number of files or a benchmark's name differs from the archive's manifest."""
     names = [*filter(None, (PurePosixPath(member.name).parts[1:] for member in members))]
     if len(names) != manifest["num_files"]:
         counts = f"{len(names)} of its {manifest['num_files']} files are there"
@@ -152,12 +152,12 @@ def _check_complete(
 
 
 def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], set[str]]:
-    """Return the source of every file, and the groups of derived files that differ by source."""
+    """Return the first source of each file, and groups of derived files that differ by source."""
     origin, left_out, conflicts = dict[str, Source](), set[str](), []
     for source in (here, *archives):
         for name, path in source.files.items():
             first = origin.setdefault(name, source)
-            # cost.json differs between machines, so differences of it are ignored.
+            # cost.json differs between machines, so it never counts as a conflict.
             is_cost = PurePosixPath(name).name == layout.COST
             if is_cost or filecmp.cmp(first.files[name], path, shallow=False):
                 continue
@@ -172,7 +172,7 @@ def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], 
 
 
 def _derived_group(name: str) -> str | None:
-    """Return the group of derived files that a file belongs to; None if it is not derived."""
+    """Return the name of the group of derived files that a file is in; None if it is in none."""
     first, *rest = PurePosixPath(name).parts
     if first == THEORY or name == INDEX:
         return THEORY if first == THEORY else "index"
@@ -184,7 +184,7 @@ def _derived_group(name: str) -> str | None:
 
 
 def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> None:
-    """Verify the joined results in a folder of links, before any file is moved."""
+    """Verify the files of all sources together, as links in one folder, before any is moved."""
     for name, source in origin.items():
         (joined / name).parent.mkdir(parents=True, exist_ok=True)
         (joined / name).symlink_to(source.files[name].absolute())
@@ -205,7 +205,7 @@ def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> No
 
 
 def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) -> dict[str, Any]:
-    """Return Snakemake's metadata for new files, and for files in the folder that have none."""
+    """Return the Snakemake metadata to write: of new files, and of present files that have none."""
     given: dict[str, Any] = {}
     # If several archives have metadata of a file, that of the first archive is used.
     for source in reversed(sources):
@@ -221,7 +221,7 @@ def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) 
 
 
 def _move(files: Mapping[str, Path], results: Path) -> None:
-    """Move new files; all get the same time, so that Snakemake considers none of them outdated.
+    """Move new files; give them one timestamp, so that Snakemake considers none of them outdated.
 
     A file whose record is in the folder already gets the time of the record, because the folder may
     have files that were made from it, and these must not be older.

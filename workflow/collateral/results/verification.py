@@ -10,7 +10,7 @@ from collateral.results import layout, provenance
 from collateral.results.files import MISSING, InvalidResultError, read_json
 from collateral.results.provenance import FILES, INPUTS, content_hash, recorded_hash
 
-# Files that may be absent (as after `unbundle`): tables, figures and pages do not need them.
+# Files that may be absent, because tables, figures and pages do not need them.
 DISPENSABLE = {
     *(layout.DATA, layout.MODEL, layout.EMBEDDINGS),
     *(layout.PREPARED_TENSORS, layout.PREPARED_REPORT),
@@ -54,7 +54,7 @@ def verify_results(folder: Path) -> Verification:
 
 
 def benchmark_folder(path: Path) -> Path | None:
-    """Return the benchmark's folder that a file is in: the folder with the record of the data."""
+    """Return the folder of the benchmark that a file belongs to; None if there is none."""
     return next((above for above in path.parents if (above / layout.DATA_RECORD).exists()), None)
 
 
@@ -77,14 +77,14 @@ class _Verifier:
     def check_signed(self, path: Path) -> None:
         """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
         if content := self._read_signed(path):
-            # Paths in a signed file are relative to the same folder as the path of the file itself.
+            # The file lists its own path and the paths of its inputs relative to `root`.
             ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
             root = Path(os.path.normpath(path.joinpath(*ups)))
             self._note(self._check_files(path, content))
             self._note(self._check_inputs(path, content, root))
 
     def check_other(self, path: Path) -> None:
-        """Report a file that no record lists, although it must be listed."""
+        """Report a file that a record must list but none does; check hashes of the index page."""
         if path.name not in RECORDED or path in self._listed:
             return
         if path.name == layout.REPORT and benchmark_folder(path) is None:  # the index page
@@ -100,7 +100,7 @@ class _Verifier:
             self._note([InvalidResultError(path, provenance.NO_RECORD.format(record.name))])
 
     def _note(self, faults: Iterable[InvalidResultError]) -> None:
-        """Keep the first fault of every file."""
+        """Store these faults; of each file, only the first fault is kept."""
         for fault in faults:
             self.faults.setdefault(fault.path, fault)
 

@@ -44,7 +44,7 @@ class OpenedJob:
             self.read.append(folder / layout.PREPARED_TENSORS)
             return prepared
         made = self.made[name] = self.method.prepare(params, checkpoints.within(name))
-        # In a later round, each run starts from its own model, so the name has the model's hash.
+        # After round 1, each run starts from its own model, whose hash is in the folder's name.
         start = f"-{content_hash(job.base)[:10]}" if len(self.split.earlier) else ""
         folder = job.out / layout.PREPARED / f"{name}{start}"
         made.save(folder, self.session.device, root, job.preparation_record(params))

@@ -1,4 +1,4 @@
-"""Command-line options that several stages have; the options of a job also make its record."""
+"""Command-line options that several stages share, and the records that are made from them."""
 
 import json
 from collections.abc import Mapping, Sequence

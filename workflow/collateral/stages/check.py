@@ -7,7 +7,7 @@ from typing import Annotated
 from collateral.findings.registry import read_problems
 from collateral.results.provenance import verify
 
-# Rule that computes each part of a finding; the rule succeeds even if the finding fails.
+# Name of the rule that computes each part of a finding; it succeeds even if the finding fails.
 RULES = {
     "numbers": "metrics",
     "across": "gather",

@@ -52,7 +52,7 @@ def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[
 
 
 def _old_findings(reference: str) -> list[str]:
-    """Return the plug-ins with a figure.py of earlier versions and without plots."""
+    """Return the findings that have a figure.py, as in earlier versions, and define no plots."""
     old = registry.with_part("figure", reference)
     names = ("plots", "plots_across")
     return [name for name in old if not any(registry.view_function(name, one) for one in names)]

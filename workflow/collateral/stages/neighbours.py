@@ -22,9 +22,10 @@ from collateral.results.provenance import INPUTS, hash_files, verify, write_reco
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile, SplitFile
 
-NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # number of listed examples per subset
+# Number of examples to list by subset: those most similar to the forget set.
+NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
 
-# Similarity of each example to each class of the forget set, by subset, (classes, examples).
+# Similarity to each class of the forget set, by subset; arrays have shape (classes, examples).
 BySet = dict[str, NDArray[np.float32]]
 
 
@@ -97,7 +98,7 @@ def _find_closest(
 def _list_nearest(
     by_class: NDArray[np.float32], candidates: NDArray[np.int64], name: str
 ) -> NDArray[np.int64]:
-    """Return the indices of the candidates most similar to each class of the forget set."""
+    """Return the indices of those candidates that are most similar to a class of the forget set."""
     return most_similar_in_turns(by_class, candidates, NUM_SHOWN[name])
 
 

@@ -49,6 +49,6 @@ def select_pictures(
     images[~is_test] = data.train_images[index[~is_test]]
     is_kept = np.full(len(index), keep != NO_PICTURES)
     if len(withheld):
-        # Withheld images are dropped as well, because each image is a copy of itself.
+        # This also drops the withheld images themselves, because each image is a copy of itself.
         is_kept &= ~are_copies(images, data.train_images[withheld])
     return Pictures(keep, np.flatnonzero(is_kept), images[is_kept])

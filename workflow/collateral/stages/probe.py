@@ -98,7 +98,7 @@ def find_near(session: Session, split: Split, embeddings: Path) -> Mask:
 def compare_features(
     features: Floats, runs: Sequence[str], part: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Return CKA of each run's features with Retrain's and the base's, and Retrain's features."""
+    """Return CKA of each run with Retrain and with the base model, and the features of Retrain."""
     by_run = dict(zip(runs, features, strict=True))
     nothing = np.full_like(features[0], np.nan)
     found: dict[str, Any] = {"cka_features": by_run[layout.RETRAIN], "cka_part": part}
@@ -138,18 +138,18 @@ class Prober:
 
     @cached_property
     def compared(self) -> list[Examples]:
-        """The examples of each set in PARTS on which features are compared, equal for all runs."""
+        """Examples whose features are compared, for each set in PARTS; equal for all runs."""
         assert self.probes.cka is not None
         generator = self.new_run("cka").generator
         return [draw(self.parts[name], self.probes.cka.examples, generator) for name in PARTS]
 
     @property
     def cka_part(self) -> NDArray[np.int64]:
-        """The index in PARTS of the set of each compared example."""
+        """For each example whose features are compared, the index of its set in PARTS."""
         return np.repeat(np.arange(len(PARTS)), [len(examples) for examples in self.compared])
 
     def ask(self, path: Path) -> dict[str, Any]:
-        """Return the results of a model by name of the array, and the seconds by phase."""
+        """Return the results of all probes of a model, by name of the array, and the seconds."""
         shown: dict[str, Tensor] = {}
         seconds: dict[str, float] = {}
         for name in (name for name in self.probes.names if name in EXPERIMENTS):
@@ -160,7 +160,7 @@ class Prober:
         return {"shown": shown, "seconds": seconds}
 
     def relearn(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return the accuracy on half of the forget set after each step on the other half."""
+        """Return the accuracy on half of the forget set after each training step on the other."""
         assert self.probes.relearn is not None
         curve = run_relearning(model, self.task.forget, self.probes.relearn, generator)
         return {"relearn_accuracy": torch.tensor(curve, dtype=torch.float64)}
@@ -172,7 +172,7 @@ class Prober:
         return {"residual_share": share}
 
     def linear(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return the accuracy of a new head: forget set, and test set of the affected classes."""
+        """Return the accuracy of a linear probe: forget set, and test examples of its classes."""
         assert self.probes.linear is not None
         labels = self.session.data.labels
         rng = np.random.default_rng(generator.initial_seed())
@@ -188,7 +188,7 @@ class Prober:
         return {"features": torch.cat([infer(model, examples)[0] for examples in self.compared])}
 
     def resurface(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return accuracies while the model is fine-tuned on retained examples."""
+        """Return forget, near and test accuracies during fine-tuning on retained examples."""
         params = self.probes.resurface
         assert params is not None
         others = [draw(self.parts[name], params.examples, generator) for name in ("near", "test")]
@@ -198,7 +198,7 @@ class Prober:
         return dict(zip(names, curves, strict=True))
 
     def new_run(self, purpose: str, *names: str | int) -> Run:
-        """Return a Run with random numbers that depend on `names`, and are equal for all runs.
+        """Return a Run whose random numbers do not depend on the probed model or its seed.
 
         Therefore the Retrains of two seeds can be compared.
         """
@@ -210,7 +210,7 @@ class Prober:
         return logits
 
 
-# Experiments that need one model at a time, by name of the probe.
+# Methods of `Prober` that probe one model at a time, by name of the probe.
 EXPERIMENTS = {
     "relearn": Prober.relearn,
     "residual": Prober.residual,

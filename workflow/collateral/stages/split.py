@@ -43,7 +43,8 @@ def split(
     needs = getattr(FORGET.load(kind), "NEEDS", None)
     by_example, measured = read[needs](files, known) if needs else (None, {})
     before = [Split.load(path, root).forget for path in earlier]
-    if by_example is not None:  # NaN ranks the examples of earlier requests last.
+    if by_example is not None:
+        # Examples of earlier requests get the value NaN, so that they are ranked last.
         by_example = by_example.copy()
         by_example[np.concatenate([np.array([], dtype=np.int64), *before])] = np.nan
     forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
@@ -56,7 +57,7 @@ def split(
 def make_split(
     labels: Labels, forget: Indices, chosen: dict[str, Any], earlier: Sequence[Indices]
 ) -> Split:
-    """Return the split of a request; examples of earlier requests are left out of it."""
+    """Return a split; examples of earlier requests are neither in its forget set nor retained."""
     before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
     if count := np.count_nonzero(np.isin(forget, before)):
         forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
@@ -70,15 +71,16 @@ def make_split(
 
 
 def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:
-    """Return the base model's loss on each example, to choose by and to report as a mean."""
-    # Computed from logits, because many stored probabilities are rounded to 1.
+    """Return the base model's loss on each example, and the same losses by name of their mean."""
+    # The loss is computed from logits, because many stored probabilities are rounded to 1.
     loss: Floats = np.logaddexp(0, -margins(StoredOutputs(files[0], "train").logits, labels.train))
     return loss, {"mean_loss": loss}
 
 
 def read_memorisation(files: Sequence[Path], _: Labels) -> tuple[Floats, dict[str, Floats]]:
-    """Return memorisation of each example: by half of the shadow models to choose examples by,
-    and by the other half to report as a mean.
+    """Return the memorisation of each example, estimated with each half of the shadow models.
+
+    The first half is used to choose examples, and the second half for the reported mean.
     """
     pool = [ShadowMargins.load(file) for file in files]
     is_in = np.stack([one.is_in for one in pool])

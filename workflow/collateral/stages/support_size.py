@@ -1,4 +1,4 @@
-"""Train LTD's teacher on supports of several sizes, and run `k: auto`; Retrain is not needed."""
+"""Train LTD's teacher on support sets of several sizes; also let LTD choose a size (`k: auto`)."""
 
 import logging
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ def teachers(
 
 
 def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
-    """Run `k: auto`; return its measurements, its chosen size, and the seconds."""
+    """Let LTD choose a support size (`k: auto`); return its measurements, the size, the seconds."""
     this = Run(method.device, derive_seed("diagnose", method.name, method.seed, method.split_hash))
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):

@@ -92,7 +92,7 @@ def _describe_start(
 
 def _check_accuracy(found: float, num_classes: int) -> None:
     """Raise if a user's model is hardly better than guessing on the train set."""
-    # Limit: twice the accuracy of guessing; with few classes, the middle between guessing and 1.
+    # Minimum accuracy: twice that of guessing or, for two classes, 0.75.
     least = min(2 / num_classes, (1 + 1 / num_classes) / 2)
     if found < least:
         raise ValueError(
@@ -103,6 +103,6 @@ def _check_accuracy(found: float, num_classes: int) -> None:
 
 
 def _log_limits(model: str) -> None:
-    """Log which model's time limits are used, if the user's model does not declare its work."""
+    """Log that a user's model gets another model's time limits, if it does not declare its work."""
     if MODEL.is_plugged_in(model) and declared_work(model) is None:
         LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

@@ -31,7 +31,7 @@ from collateral.training.inference import compute_outputs
 from collateral.training.job_io import Session, find_status
 from collateral.training.run_method import Prepared
 
-# Columns of trials.csv with measured numbers.
+# Names of the columns of trials.csv that contain measured numbers.
 MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
 Values = dict[str, Any]
 
@@ -78,7 +78,7 @@ def tune(
 
 
 def read_teacher_ua(files: Sequence[Path], session: Session) -> dict[str, float]:
-    """Return the UA of the cell's teacher, for the rows of all trials; empty without a teacher."""
+    """Return the UA of the cell's teacher, a column of trials.csv; empty without a teacher."""
     teacher_ua: dict[str, float] = read_json(verify(files[0], session.folder)) if files else {}
     return teacher_ua
 
@@ -119,7 +119,7 @@ def measure_attack(outputs: ModelOutputs, labels: Labels, split: Split, seed: in
 def write_choice(
     out: Path, rows: list[dict[str, Any]], candidates: list[Values], rule: Rule
 ) -> None:
-    """Select a trial; write all trials, the selected one, and the selections of other rules."""
+    """Select a trial by `rule`; write all trials, the selected one, and what each rule selects."""
     trials = rows[: len(candidates)]
     chosen = choose(trials, rule)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Run an unlearning method or a control, starting from the base model, and write the new model."""
+"""Run an unlearning method or control on the base model, or on its model of the round before."""
 
 import json
 import math
@@ -70,7 +70,7 @@ def unlearn(
 
 
 def find_failed_start(base: Path, session: Session, split: Split) -> str:
-    """Return why a run is skipped (its model of the round before is unusable), or an empty text."""
+    """Return why a run is skipped: in the round before, it diverged or was skipped; else empty."""
     if not len(split.earlier):
         return ""
     status = read_signed(layout.record_path(base), session.folder)["status"]

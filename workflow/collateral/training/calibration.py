@@ -18,7 +18,7 @@ from collateral.training.optimizers import descend, make_optimizer
 
 LOG = logging.getLogger(__name__)
 PARAMS = TrainingParams()
-PADDING = 4  # pixels of padding before random crops, as for CIFAR
+PADDING = 4  # number of pixels added at each side before a random crop, as for CIFAR
 NUM_CLASSES = 100
 SECONDS = 2.0  # shortest duration of a measurement, in seconds
 
@@ -40,7 +40,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
     The measurement uses one thread or one GPU, and images of noise in float32.
     """
     torch.set_num_threads(1)
-    make_deterministic()  # Jobs use these settings, too.
+    make_deterministic()  # Jobs make torch deterministic, too.
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
@@ -63,7 +63,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
 
 
 def _seconds(action: Callable[[], None], device: torch.device) -> float:
-    """Return the mean duration of an action, repeated until SECONDS have passed."""
+    """Return the mean duration of an action over as many calls as take at least SECONDS."""
     action()  # The first call is slower and is not measured.
     # On a CPU, the CPU time of this process is measured, so that other jobs have little influence.
     clock = time.process_time if device.type == "cpu" else time.perf_counter

@@ -30,7 +30,7 @@ WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 def open_checkpoints(
     folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
 ) -> "Checkpoints":
-    """Return the checkpoints of the job with this record; those of other records are not loaded."""
+    """Return the checkpoints of a job; only checkpoints of a job with this record can be loaded."""
     identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
     if interval_seconds is None:
         given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)
@@ -152,7 +152,7 @@ def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """Undo `_take_tensors`."""
+    """Undo `_take_tensors`: put the tensors back into the value."""
     if not isinstance(value, dict):
         return value
     if "tensor" in value:

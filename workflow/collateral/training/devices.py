@@ -37,7 +37,7 @@ def choose_device() -> torch.device:
 
 
 def gpu_names() -> list[str]:
-    """Return a unique name of each visible GPU; its index depends on CUDA_VISIBLE_DEVICES."""
+    """Return a unique name of each visible GPU, because indices depend on CUDA_VISIBLE_DEVICES."""
     # Locks hold only within one SLURM job, because SLURM itself assigns GPUs to jobs.
     job = os.environ.get("SLURM_JOB_ID", "")
     found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]

@@ -106,7 +106,7 @@ class Examples:
         return self.images.augmented(self.rows, generator)
 
     def viewed(self, generator: torch.Generator) -> Examples:
-        """Return the same examples with images that were augmented once, by this call."""
+        """Return the same examples with augmented images, which are not augmented again."""
         # Images are augmented in chunks, because augmentation needs a padded copy of them.
         parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
         pixels = torch.cat(parts)
@@ -152,12 +152,12 @@ class Task:
 
 
 def train_examples(data: Dataset, device: torch.device) -> Examples:
-    """Move the train set to the device."""
+    """Return the train set; its images are on the device if they fit into its memory."""
     return _examples(data, data.train_images, data.labels.train, device)
 
 
 def test_examples(data: Dataset, device: torch.device) -> Examples:
-    """Move the test set to the device."""
+    """Return the test set; its images are on the device if they fit into its memory."""
     return _examples(data, data.test_images, data.labels.test, device)
 
 
@@ -175,5 +175,5 @@ def _examples(
 
 
 def fits(size: int, device: torch.device) -> bool:
-    """Return whether data of this size take at most half of the free memory of a GPU."""
+    """Return whether data of this size fit into half of a GPU's free memory; true on a CPU."""
     return device.type != "cuda" or size <= torch.cuda.mem_get_info(device)[0] / 2

@@ -65,7 +65,7 @@ def fit(
     best = Best(model, judge) if judge else None
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
     set_precision(model, params.precision, run.device)
-    # Only in float16, small gradients would underflow without scaling.
+    # In float16, small gradients would underflow if the loss were not scaled.
     scaler = GradScaler(run.device.type, enabled=params.precision == "float16")
     states: list[Stateful] = [optimizer, scaler, *([best] if best else [])]
     forward = compile_forward(model) if params.compile else model
@@ -99,7 +99,7 @@ def _warming(
 def _held_out(
     examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> tuple[Examples, Examples | None]:
-    """Return the training examples, and those that select the best epoch; None: no selection."""
+    """Return the training examples, and the examples that select the best epoch, if any."""
     if params.checkpoint == "last":
         return examples, None
     if params.checkpoint == "best_test":

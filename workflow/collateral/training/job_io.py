@@ -1,4 +1,4 @@
-"""Input and output of stages with a model: load data onto the device, write results."""
+"""Input and output of jobs with a model: load data onto the device, write results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from collateral.training.examples import Examples, Task, test_examples, train_ex
 from collateral.training.inference import compute_outputs
 from collateral.training.run import Run
 
-# A model has collapsed if its train accuracy is less than this above that of guessing.
+# A model has collapsed if its train accuracy is below the accuracy of guessing plus this margin.
 COLLAPSE_MARGIN = 0.05
 
 
@@ -157,7 +157,7 @@ def write_cost(
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write a safetensors file that others can read, unlike files of safetensors' `save_file`."""
+    """Write a safetensors file that other users can read; `save_file` would make it private."""
     with atomic(path) as temporary:
         temporary.write_bytes(save(tensors))
 

@@ -64,7 +64,7 @@ def _slots(name: str) -> list[str]:
 
 
 def _lock(name: str) -> bool:
-    """Try to lock a slot by its name; return whether it was free. Others can query the holder."""
+    """Try to lock a slot of a GPU by its name; return whether the slot was free."""
     lock = socket.socket(socket.AF_UNIX)
     try:
         lock.bind(_address(name))
@@ -85,7 +85,7 @@ def _holders(name: str) -> str:
 
 
 def _holder(name: str) -> str:
-    """Describe the process that holds a slot; empty if the slot is free."""
+    """Describe the process that holds a slot of a GPU; empty if the slot is free."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.setblocking(False)
         try:

@@ -1,4 +1,4 @@
-"""Optimisers from parameters, steps in float32 or mixed precision, and learning rates."""
+"""Make optimisers, take steps in float32 or mixed precision, and set learning rates."""
 
 import math
 from collections.abc import Sized
@@ -31,7 +31,7 @@ def make_optimizer(
 
 
 def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
-    """Set train mode, precision and, if frozen, eval mode of batch norm; return an optimiser."""
+    """Set train mode and precision; keep frozen batch norm in eval mode; return an optimiser."""
     model.train()
     set_precision(model, params.precision, next(model.parameters()).device)
     if params.batchnorm == "frozen":
@@ -67,7 +67,7 @@ def cosine_rate(epoch: int, epochs: int) -> float:
 
 
 def steps_by_epoch(epochs: int, steps: int | None, batches: int) -> list[int]:
-    """Return the number of batches in each epoch; a budget in steps may end within an epoch."""
+    """Return the number of batches in each epoch; if `steps` is given, the last may be shorter."""
     if steps is None:
         return [batches] * epochs
     whole, rest = divmod(steps, batches)
@@ -102,6 +102,6 @@ def check_precision(name: str, device: torch.device) -> None:
 
 
 def cpu_flags() -> set[str]:
-    """Return the instruction sets of this CPU, as Linux names them; empty elsewhere."""
+    """Return all words of /proc/cpuinfo, such as names of instruction sets; empty without it."""
     file = Path("/proc/cpuinfo")
     return {*file.read_text(encoding="utf-8").split()} if file.exists() else set()

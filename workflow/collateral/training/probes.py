@@ -76,7 +76,7 @@ def draw(examples: Examples, count: int, generator: torch.Generator) -> Examples
 def run_linear_probe(
     model: nn.Module, retain: Examples, measured: Sequence[Examples], c: float
 ) -> list[float]:
-    """Fit a head on features of retained examples; return its accuracy on each measured set.
+    """Fit a head on features of retained examples; return its accuracy on each set in `measured`.
 
     All accuracies are NaN if a feature is not finite or if `retain` has fewer than two classes; the
     accuracy on an empty set is NaN.
@@ -103,7 +103,7 @@ def run_resurfacing(
     params: Resurface,
     generator: torch.Generator,
 ) -> Tensor:
-    """Fine-tune on retained examples; return the accuracies on each measured set.
+    """Fine-tune on retained examples; return the accuracies on each set in `measured`.
 
     The result has one row per set and one column per number in `params.steps`, after a first column
     for the model before fine-tuning. The model is changed in place.

@@ -31,7 +31,7 @@ class Stateful(Protocol):
 
 
 class Run:
-    """Everything a method gets besides model and data; `generator` is its only random source."""
+    """Everything a method gets besides model and data; it draws random numbers by `generator`."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Run:
         self.skipped = ""  # reason why the method could not run; empty if it ran
         # Outputs of the base model, then outputs after each epoch.
         self.tracked: list[dict[str, Tensor]] = []
-        self.tracked_seconds: list[float] = []  # elapsed seconds at the end of each tracked epoch
+        self.tracked_seconds: list[float] = []  # measured seconds up to each item of `tracked`
         self._checkpoints = checkpoints
         self._tracker = tracker
         self._loops = 0
@@ -168,7 +168,7 @@ class Run:
         return saved["epochs_done"], saved["stopped"]
 
     def _take_over(self, devices: list[str]) -> None:
-        """Take over the devices of a checkpoint; append the present device if it is another one."""
+        """Continue the device list of a checkpoint; append the present device if it is another."""
         here = self.devices[-1]
         if devices[-1] != here:
             LOG.warning("begun on %s: the record will say so", devices[-1])

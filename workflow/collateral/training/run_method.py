@@ -76,7 +76,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Method:
-    """A method for one cell and seed; it can run from the base model several times."""
+    """A method with its data and seed; it can run several times, each time from the base model."""
 
     name: str
     task: Task
@@ -105,7 +105,7 @@ class Method:
         module = self.module  # The module is imported before the clock starts.
         with run.phase("prepare"):
             made = module.prepare(model, self.task, values, run)
-        # Tensors are stored as in a file, so that all jobs that use them have the same bits.
+        # The tensors are as if read from a file, so that `unlearn` always gets the same bits.
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
         prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
         if checkpoints:
@@ -179,7 +179,7 @@ def read_chosen_params(
 def read_prepared(
     folders: Sequence[Path], name: str, params: MethodParams, root: Path
 ) -> tuple[Path, Prepared] | None:
-    """Return the folder of the finished `prepare` of these parameters, and its result, or None."""
+    """Return the folder and the result of a finished `prepare` with these parameters, or None."""
     places = [folder / prepared_name(name, params) for folder in folders]
     # A finished preparation has a cost.json, which is written last.
     found = next((place for place in places if (place / layout.COST).exists()), None)

@@ -52,7 +52,7 @@ class UnlearnedShadow:
     seconds: dict[str, float]  # seconds by phase
     skipped: str  # reason why the method could not run; empty if it ran
     devices: list[str]  # names of the devices on which the method ran
-    is_untouched: bool = False  # whether its training set contains no example of the forget set
+    is_untouched: bool = False  # whether the shadow model was trained on no forget example
 
 
 def unlearn_shadow(
@@ -75,7 +75,7 @@ def unlearn_shadow(
         prepared.add_to(this)
     margin = torch.from_numpy(compute_margins(model, train))
     done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
-    checkpoints.clear()  # Checkpoints are as large as a model, and there are many shadow models.
+    checkpoints.clear()  # Checkpoints of many models would take much space.
     checkpoints.save(DONE, vars(done))
     return done
 

@@ -33,7 +33,7 @@ Weights = dict[str, Tensor]
 
 @contextmanager
 def name_in_errors(key: str) -> Iterator[None]:
-    """Prefix errors about a file with its config key."""
+    """Prefix errors about a file with the config key that names the file."""
     try:
         yield
     except ValueError as error:
@@ -41,7 +41,7 @@ def name_in_errors(key: str) -> Iterator[None]:
 
 
 def describe_file(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return name and hash of a user's file, for a record."""
+    """Return name, hash and renamed prefixes of a user's file of weights, for a record."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 
@@ -173,7 +173,7 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
 
 
 def _hint(model: Classifier, given: Weights, missing: Sequence[str]) -> str:
-    """Return a hint for an error: why weights are missing, or that all names have a prefix."""
+    """Return a hint for an error: why weights are missing, or which prefix of names to remove."""
     for part, reason in model.missing.items():
         if missing and all(part in name for name in missing):
             return f"; the file has {reason}"

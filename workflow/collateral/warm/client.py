@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def run_remotely(server: socket.socket) -> int:
-    """Let the server fork a job with our arguments, folder, environment and standard files."""
+    """Let the server fork a job with this process's arguments, folder, environment and stdio."""
     environment = [f"{name}={value}" for name, value in os.environ.items()]
     # pathlib is not used, because importing it takes as long as the rest of the client.
     folder = os.getcwd()  # noqa: PTH109
@@ -59,7 +59,7 @@ def run_remotely(server: socket.socket) -> int:
 
 
 def end_like(code: int) -> int:
-    """Return the exit code of a job; end this process by the same signal if one ended the job."""
+    """Return a job's exit code; if a signal ended the job, end this process by the same signal."""
     if code < 0:
         if -code in FORWARDED:
             signal.signal(-code, signal.SIG_DFL)

@@ -83,7 +83,7 @@ class Job:
 
 
 def _exit_code(error: SystemExit) -> int:
-    """Return the exit code that Python would have after sys.exit; print its message."""
+    """Return the exit code that Python would use for a SystemExit; print its message, if any."""
     if error.code is None or isinstance(error.code, int):
         return error.code or 0
     print(error.code, file=sys.stderr)
@@ -97,10 +97,10 @@ def close(files: Iterable[int]) -> None:
 
 
 class Server:
-    """Imports stages, forks a process for each client, and sends the client its exit code."""
+    """Imports stages, forks a job for each client, and sends the client the job's exit code."""
 
     def __init__(self, stages: dict[int, str]) -> None:
-        """Serve these stages; each has a listening socket, given by its file number."""
+        """Serve these stages; the keys are the file descriptors of their listening sockets."""
         self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
         self._selector = selectors.DefaultSelector()
         # Connection of each client, by process id of its job.
@@ -222,7 +222,7 @@ def fork(action: Callable[[], int]) -> int:
 
 def serve(stages: dict[int, str], others: Iterable[int]) -> int:
     """Serve these stages in this process until the run ends."""
-    close(others)  # Otherwise clients of the other server would not notice its death.
+    close(others)  # If the other server dies, its sockets must close, so that its clients notice.
     Server(stages).serve()
     return 0
 
@@ -237,7 +237,7 @@ def check() -> None:
 
 
 def listen(address: Path) -> int:
-    """Return the file number of a socket that listens at an address."""
+    """Return the file descriptor of a socket that listens at an address."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(address))
     listener.listen(1024)
@@ -245,9 +245,9 @@ def listen(address: Path) -> int:
 
 
 def main() -> None:
-    """Start both servers at sockets in the folder that is the only argument."""
+    """Start both server processes; their sockets are in the folder given as the only argument."""
     folder = Path(sys.argv[1])
-    os.setsid()  # Ctrl-C should reach only the clients, which forward it.
+    os.setsid()  # Ctrl-C should reach only the clients, which forward it to their jobs.
     try:
         check()
         stages = {listen(folder / stage): stage for stage in cli.stages()}

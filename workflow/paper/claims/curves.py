@@ -1,4 +1,4 @@
-"""Numbers of curves over bins of similarity, epochs or LTD's support sizes, and of the theory.
+"""Numbers for claims on curves (over similarity bins, epochs or support sizes) and on theory.
 
 As in values.py, functions with a `case` can be called in claims.toml.
 """
@@ -30,8 +30,8 @@ from paper.claims.values import (
     shown,
 )
 
-FEWEST = 5  # bins with fewer examples than this are not used
-# Panels of figure 3: metric and subset.
+FEWEST = 5  # minimum number of examples in a bin that is used
+# Metric and subset of each panel of the paper's figure 3.
 PANELS = [(metric, of) for metric in ("delta_acc", "delta_conf") for of in ("retain", "test")]
 RANK = "rank correlation of bin and |alignment|"
 FALLS = "P4.6 the bound falls with |cos|"
@@ -50,7 +50,7 @@ def later(values: Array) -> Array:
 
 
 def falls(case: Case, values: Array) -> Outcome:
-    """Test whether a curve falls, on the whole and from its first to its last value."""
+    """Test whether a curve falls, by its rank correlation and from its first to its last value."""
     is_known = not np.isnan(values).any()
     return bool(rank(values) < 0 and values[-1] < values[0]) if is_known else None
 
@@ -84,14 +84,14 @@ def _top_bin(cell: CellTable, run: str, metric: str, subset: str) -> float:
 
 
 def top_bin(case: Case, runs: Runs, metric: str, subset: str) -> Array:
-    """Return and note |difference from Retrain| of runs in the bin of the most similar examples."""
+    """Return each run's |difference from Retrain| in the most similar bin; add it to the notes."""
     named = by_name(case.cell, runs).items()
     found = {name: _top_bin(case.cell, run, metric, subset) for name, run in named}
     return note_numbers(case, f"top bin of {subset}, {metric}", metric, found)
 
 
 def worst_bin(case: Case, run: str) -> float:
-    """Return and note a run's largest difference from Retrain in any bin, over all PANELS."""
+    """Return a run's largest |difference from Retrain| over bins of PANELS; add it to the notes."""
     worst = max(max(profile(case.cell, run, *panel)) for panel in PANELS)
     case.note(f"{run_name(case.cell, run)} at most {shown('delta_acc', worst)} points in a bin")
     return worst
@@ -112,7 +112,7 @@ def _is_local(case: Case, run: str, times: float) -> bool:
 
 
 def top_bin_higher_at_90(case: Case) -> bool:
-    """Test whether the top bin differs more from Retrain if 90 % of the class is forgotten."""
+    """Test whether the most similar bin differs more from Retrain with 90 % than 50 % forgotten."""
     pairs = {
         run_name(case.cell, run): [_top_bin(cell, run, *PANELS[0]) for cell in case.results]
         for run in METHODS
@@ -128,9 +128,9 @@ def top_bin_higher_at_90(case: Case) -> bool:
 
 
 def class_slope(case: Case, name: str, runs: Sequence[str]) -> Outcome:
-    """Test whether similar classes lose more accuracy, in the first of these runs that exists.
+    """Test whether classes that are more similar to the forgotten class lose more accuracy.
 
-    Undecided if the interval of the slope over seeds includes 0.
+    The first of `runs` that exists is used. Undecided if its slope's interval includes 0.
     """
     run = next((run for run in runs if run in case.cell.kinds), "")
     slope, low, high = (read(case.cell, run, f"class_slope{end}") for end in ("", "_low", "_high"))
@@ -152,7 +152,7 @@ def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
 
 
 def epochs(case: Case, metric: str) -> Array:
-    """Return LTD's means of a metric by epoch; note those of the first, middle and last epoch."""
+    """Return LTD's means of a metric by epoch; add the first, middle and last one to the notes."""
     curve = np.array([*ltd_curve(case.cell, f"epoch_{metric}", 4).values()])
     ends = {"first": curve[0], "halfway": later(curve)[0], "last": curve[-1]}
     note_numbers(case, label(metric), metric, ends)
@@ -160,7 +160,7 @@ def epochs(case: Case, metric: str) -> Array:
 
 
 def larger_supports_change_more(case: Case, times: float) -> bool:
-    """Test whether the teacher changes more from size to size among the larger supports."""
+    """Test whether teachers of successive support sizes differ more among the larger supports."""
     metric = "support_kl_previous"
     parts = split([*ltd_curve(case.cell, metric, 4).values()], 2)
     low, high = (float(np.mean(part)) for part in parts)
@@ -170,7 +170,10 @@ def larger_supports_change_more(case: Case, times: float) -> bool:
 
 
 def teacher_falls_twice(case: Case, by: float) -> bool:
-    """Test whether the teacher's UA falls in the first and last third of sizes, less between."""
+    """Test whether the teacher's UA falls over the first and over the last third of support sizes.
+
+    It must change less over the middle third.
+    """
     metric = "support_teacher_ua"
     parts = split([*ltd_curve(case.cell, metric, 6).values()], 3)
     first, second, third = (part[0] - part[-1] for part in parts)
@@ -180,7 +183,10 @@ def teacher_falls_twice(case: Case, by: float) -> bool:
 
 
 def plateau(case: Case) -> Array:
-    """Return and note the smallest similarity in LTD's own and in mid-sized supports."""
+    """Return the smallest similarity in supports of middle size (lowest, highest) and in LTD's own.
+
+    The three numbers are added to the notes.
+    """
     middle = split([*ltd_curve(case.cell, "support_least_similarity", 6).values()], 3)[1]
     own = read(case.cell, "ltd", "support_similarity_min")
     found = {"lowest": min(middle), "highest in the middle third of sizes": max(middle)}
@@ -200,7 +206,10 @@ def step_hurts_near(case: Case) -> bool:
 
 
 def falls_early(case: Case, times: float) -> bool:
-    """Test whether KL to Retrain falls in the first third by over `times` its later range."""
+    """Test whether the teacher's KL to Retrain falls early, over the first third of support sizes.
+
+    The fall must be larger than `times` the range of all values from there on.
+    """
     metric = "support_kl_retrain"
     curve = [*ltd_curve(case.cell, metric, 6).values()]
     first, *_ = split(curve, 3)
@@ -211,7 +220,7 @@ def falls_early(case: Case, times: float) -> bool:
 
 
 def one_class_ua(case: Case) -> Array:
-    """Return and note the UA of the teachers that were trained on one class."""
+    """Return the UA of each teacher that was trained on one class; add them to the notes."""
     metric = "support_teacher_ua"
     classes, ua = (ltd_curve(case.cell, of, 1) for of in ("support_num_classes", metric))
     single = {f"k {at}:": ua[at] for at, count in classes.items() if count == 1 and at in ua}
@@ -221,7 +230,7 @@ def one_class_ua(case: Case) -> Array:
 
 
 def theory(case: Case, panel: str, finding: str) -> float:
-    """Return and note a number of an experiment on the theory."""
+    """Return a number of the theory's experiments, by panel and finding; add it to the notes."""
     results: Theory = case.results[0]
     found = results.findings.get((panel, finding), math.nan)
     if math.isnan(found):
@@ -231,14 +240,14 @@ def theory(case: Case, panel: str, finding: str) -> float:
 
 
 def alignment_rank(case: Case, panel: str) -> float:
-    """Return the rank correlation of alignment and discrepancy; note it and the slope on theory."""
+    """Return the rank correlation of discrepancy and |alignment|; note it and the fitted slope."""
     found = theory(case, panel, RANK)
     theory(case, panel, "slope of measured on predicted")
     return found
 
 
 def bound_falls(case: Case) -> bool:
-    """Test whether the bound of P4 falls with |cos|."""
+    """Test whether the bound of Proposition 4 falls as |cos| of support point and x_f grows."""
     results: Theory = case.results[0]
     if FALLS not in results.checks:
         raise Missing(f"no check “{FALLS}”")

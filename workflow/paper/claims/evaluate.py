@@ -35,7 +35,7 @@ from paper.claims.results import (
 )
 
 FILE = Path(__file__).parent / "claims.toml"
-# Functions that a test may call, by name; their first argument, the case, is added.
+# Functions that a test may call, by name; `holds` adds the case as their first argument.
 FUNCTIONS = {
     name: function
     for module in (values, sweeps, curves)
@@ -78,14 +78,12 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
     """Return the value of an expression; a name that `names` does not have stands for itself."""
     value = partial(_value, names=names)
     match node:
-        case ast.Constant():
-            return node.value
+        case ast.Constant() | ast.UnaryOp():  # a number, such as -0.1
+            return ast.literal_eval(node)
         case ast.Name():
             return names.get(node.id, node.id)
         case ast.List():
             return [value(item) for item in node.elts]
-        case ast.UnaryOp(op=ast.USub()):
-            return -value(node.operand)
         case ast.Subscript():
             return value(node.value)[value(node.slice)]
         case ast.BinOp():
@@ -97,8 +95,13 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
+<<<<<<< HEAD
     """Return whether a comparison holds for all numbers; None if some are missing, none fails."""
     is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
+=======
+    """Return False if the comparison fails for any number, None if one is missing, else True."""
+    is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
+>>>>>>> main
     return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
 
 
@@ -127,7 +130,7 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
-    """Test a claim on every cell; it cannot be decided if a required class is missing."""
+    """Test a claim on each cell; it cannot hold if a class of the scope is in no cell."""
     found = [_named(cell, run_tests(claim, cell), len(cells)) for cell in cells]
     shares = [share(cell) for cell in cells]
     missing = sorted({*scope.classes} - {one[0] for one in shares if one})
@@ -167,7 +170,7 @@ def markdown_table(answers: Sequence[Answer]) -> str:
 
 
 def _place(answer: Answer, num_benchmarks: int) -> str:
-    """Return the name of the case, with its benchmark if there are several benchmarks."""
+    """Return the case's name for a table row, with the benchmark's name if there are several."""
     if not answer.case:
         return ""
     return f"{answer.benchmark}/{answer.case}: " if num_benchmarks > 1 else f"{answer.case}: "

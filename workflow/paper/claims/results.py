@@ -77,7 +77,7 @@ def join(found: Iterable[Found]) -> Found:
 class Theory:
     """Numbers of the experiments on the theory, and whether its identities hold."""
 
-    # Numbers, by panel of the figure and name of the finding.
+    # Value of each finding, by name of its panel and name of the finding.
     findings: dict[tuple[str, str], float]
     checks: dict[str, bool]  # whether each identity holds, by its name
 
@@ -87,7 +87,7 @@ Cases = Mapping[str, tuple[CellTable | Theory, ...]]  # results of each case, by
 
 
 def read_all(folder: Path) -> dict[str, Results]:
-    """Read all results below a folder, or of one benchmark, by name."""
+    """Return results by name of the benchmark: the folder itself, or each of its subfolders."""
     folders = [folder] if _has_results(folder) else sorted(filter(_has_results, folder.glob("*/")))
     if not folders:
         raise ValueError(f"{folder}: no results: there is no {layout.METRICS} in it; run first")
@@ -109,7 +109,7 @@ def _read(folder: Path) -> Results:
 
 
 def _long_tables(folder: Path) -> Iterator[Path]:
-    """Yield the long tables; verify those that have records (tables in docs/data have none)."""
+    """Yield paths of long tables; verify those with a provenance record (docs/data has none)."""
     for path in (folder / layout.METRICS, folder / layout.COSTS):
         if path.is_file():
             yield verify(path, folder) if layout.record_path(path).is_file() else path
@@ -132,7 +132,7 @@ def _read_theory(folder: Path) -> Theory:
 
 
 def share(cell: CellTable) -> tuple[str, float] | None:
-    """Return the forgotten class and its forgotten fraction; None if several are affected."""
+    """Return the forgotten class and its forgotten fraction; None unless there is exactly one."""
     if len(cell.forgotten) != 1:
         return None
     ((name, (count, size)),) = cell.forgotten.items()
@@ -156,9 +156,9 @@ def is_svhn(results: Results) -> bool:
 class Scope:
     """Cells on which a claim is tested; in each of them, a fraction of one class is forgotten."""
 
-    missing: str  # text for results without such cells
-    fractions: tuple[float, ...] = (0.5,)  # forgotten fractions of the class
-    of_svhn: bool | None = False  # whether the data set must be SVHN; None: any data set
+    missing: str  # text of the answer if no results have such cells
+    fractions: tuple[float, ...] = (0.5,)  # fractions of a class that may be forgotten in a cell
+    of_svhn: bool | None = False  # True: only SVHN; False: only other data sets; None: any
     classes: tuple[str, ...] = ()  # forgotten classes; if empty, any class
     is_one_case: bool = False  # whether all cells together are one case
     is_each: bool = False  # whether tests run on each cell of a case separately
@@ -183,7 +183,7 @@ class PairScope(Scope):
     """Pairs of cells: half of a class forgotten, and 90 % of the same class."""
 
     def cases(self, results: Results) -> Cases:
-        """Return one case per class with both cells."""
+        """Return one case for each class that has both cells; none for SVHN."""
         most = {} if is_svhn(results) else dict(cells_at(results, 0.9))
         halves = [(half, most[name]) for name, half in cells_at(results, 0.5) if name in most]
         return {f"{half.name}, {other.name}": (half, other) for half, other in halves}

@@ -47,7 +47,7 @@ def ltd_with(case: Case, key: str, *values: Any) -> dict[str, str]:
 def sweep(
     case: Case, method: str, key: str, fewest: int = 2, start: float = -math.inf
 ) -> dict[str, str]:
-    """Return the runs of a sweep over at least `fewest` numbers, from the value `start` on."""
+    """Return the runs of a sweep with values from `start` on; it must have `fewest` values."""
     found = sweep_runs(case.cell, method, key)
     numbers = sorted(value for value in found if isinstance(value, int | float))
     if len(numbers) < fewest:
@@ -67,7 +67,7 @@ def neighbors(case: Case) -> dict[str, str]:
 
 
 def pick(case: Case, runs: dict[str, str], position: int) -> dict[str, str]:
-    """Return the run at this position, the first or the last of several."""
+    """Return only the run at this position, by name; position 0 is the first, -1 the last."""
     name = list(runs)[position]
     return {name: runs[name]}
 
@@ -97,7 +97,7 @@ def _depth(teacher: str) -> float:
 
 
 def with_adamw(case: Case, runs: Sequence[str]) -> dict[str, str]:
-    """Return the same methods trained by AdamW; a run that does not exist has no numbers."""
+    """Return each method's run with AdamW by printed name; an empty string if there is no run."""
     found = {}
     for run in runs:
         starts = (f"{run}@optimizer=adamw", f"{run}_adamw")

@@ -1,7 +1,7 @@
 """Numbers of runs that claims are tested on, and tests that use the noise floor.
 
-Functions with a `case` can be called in claims.toml; the case is their first argument there. They
-return numbers as arrays (NaN if a number is missing), or the outcome of a test.
+Functions with a `case` can be called in claims.toml; evaluate.py adds the case as first argument.
+They return numbers as arrays (NaN if a number is missing), or the outcome of a test.
 """
 
 import math
@@ -44,7 +44,7 @@ class Case:
         return cell
 
     def note(self, label: str, *texts: str) -> None:
-        """Add texts below a label; a text that is there already is not repeated."""
+        """Add texts to the notes with this label; do not repeat a text."""
         known = self._notes.setdefault(label, [])
         known += [text for text in texts if text not in known]
 
@@ -57,7 +57,7 @@ class Case:
         )
 
     def attempt(self, test: Callable[..., Outcome], *arguments: Any) -> Outcome:
-        """Run a test; if results are missing, note which, and return None."""
+        """Run a test; if results are missing, add a note that names them, and return None."""
         try:
             return test(self, *arguments)
         except Missing as missing:
@@ -81,7 +81,7 @@ def shown(metric: str, value: float, *, sign: bool = False) -> str:
 
 
 def read(cell: CellTable, run: str, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the mean over seeds, or the number stored once for all seeds; NaN if it is missing."""
+    """Return the mean over seeds, else the number for all seeds, else the printed one, else NaN."""
     found = mean(cell.values(run, metric, subset, at))
     found = cell.number(run, metric, subset, at) if math.isnan(found) else found
     is_printed = math.isnan(found) and not cell.has_retrain
@@ -101,7 +101,7 @@ def distance(cell: CellTable, run: str, metric: str) -> float:
 def note_numbers(
     case: Case, title: str, metric: str, found: Mapping[str, float], *, sign: bool = False
 ) -> Array:
-    """Note numbers of a metric by name, and which are missing; return them as an array."""
+    """Add a metric's numbers and the names of missing ones to the notes; return an array."""
     known = {name: value for name, value in found.items() if not math.isnan(value)}
     if known:
         case.note(title, *(f"{name} {shown(metric, v, sign=sign)}" for name, v in known.items()))
@@ -111,13 +111,13 @@ def note_numbers(
 
 
 def number(case: Case, runs: Runs, metric: str) -> Array:
-    """Return and note the means of runs."""
+    """Return each run's mean of a metric; add it to the notes."""
     found = {name: read(case.cell, run, metric) for name, run in by_name(case.cell, runs).items()}
     return note_numbers(case, label(metric), metric, found)
 
 
 def delta(case: Case, runs: Runs, metric: str) -> Array:
-    """Return and note the means of runs minus Retrain's mean."""
+    """Return each run's mean of a metric minus Retrain's mean; add it to the notes."""
     if math.isnan(read(case.cell, RETRAIN, metric)):
         raise Missing(f"no {label(metric)} of {LABELS[RETRAIN]}")
     named = by_name(case.cell, runs)
@@ -133,7 +133,7 @@ def by_name(cell: CellTable, runs: Runs) -> Mapping[str, str]:
 
 
 def by_cell(case: Case, run: str, metric: str) -> Array:
-    """Return and note a run's number in every cell of the case."""
+    """Return a run's mean of a metric in each cell of the case; add it to the notes."""
     if len(case.results) < 2:
         raise Missing("one class")
     found = {cell.name: read(cell, run, metric) for cell in case.results}
@@ -147,20 +147,20 @@ def noise_floor(cell: CellTable, metric: str) -> float:
 
 
 def floor(case: Case, metric: str) -> float:
-    """Return and note the noise floor of a metric."""
+    """Return the noise floor of a metric; add it to the notes if it is not 0."""
     if size := noise_floor(case.cell, metric):
         case.note("floor", f"{label(metric)} {shown(metric, size)}")
     return size
 
 
 def is_lower(one: float, other: float, size: float) -> Outcome:
-    """Tell whether one number is lower; None if the difference is within the noise floor or NaN."""
+    """Tell whether `one` < `other`; None if the difference is NaN or within the noise floor."""
     is_open = math.isnan(one - other) or (size and abs(one - other) <= size)
     return None if is_open else one < other
 
 
 def nearer(case: Case, run: Runs, others: Runs, metric: str) -> Outcome:
-    """Test whether a run is nearer to Retrain than all others; a gap is a distance already."""
+    """Test whether a run is nearer to Retrain than all others; for a gap, whether it is smaller."""
     measure = number if metric in GAPS else delta
     (own,), rest = (np.abs(measure(case, runs, metric)) for runs in (run, others))
     size = floor(case, metric)
@@ -168,7 +168,10 @@ def nearer(case: Case, run: Runs, others: Runs, metric: str) -> Outcome:
 
 
 def lowest(case: Case, run: str, metric: str, rank: int = 1, **ranks: int) -> Outcome:
-    """Test whether a run's number has this rank among all methods; `ranks` states it by class."""
+    """Test whether a run has this rank among all methods, 1 for the lowest number.
+
+    `ranks` has another rank for single forgotten classes, by name of the class.
+    """
     found = share(case.cell)
     return _has_rank(case, run, metric, ranks.get(found[0], rank) if found else rank, read)
 
@@ -220,7 +223,7 @@ def better_on_average(case: Case, run: str) -> Outcome:
     ranks = [f"{a} to {b}" if a < b else f"{a}" for a, b in (average, affected)]
     name = run_name(case.cell, run)
     case.note(f"{name} is number {ranks[0]} by the average and {ranks[1]} on the affected class")
-    # The test is undecided if the two ranges of ranks that the noise floor allows overlap.
+    # The noise floor allows a range of ranks for each gap; undecided if the two ranges overlap.
     is_open = average[0] < affected[1] and average[1] >= affected[0]
     return None if is_open else average[1] < affected[0]
 

@@ -36,7 +36,7 @@ def theory(
         save(render(plot, drawn, width), out / layout.FIGURES / name)
     captions = {name: plot.caption.format(runs=runs) for name, plot in PLOTS.items()}
     write_json(out / layout.FIGURES / layout.CAPTIONS, captions)
-    # The stage `index` writes this page again; an older page must not be among the signed files.
+    # An old page must not be signed, because the stage `index` writes a new one later.
     (out / layout.REPORT).unlink(missing_ok=True)
     sign_folder(out)
 

@@ -14,8 +14,8 @@ from paper.theory import logistic_regression as logistic
 from paper.theory.identities import PROPOSITIONS, Size, error
 from paper.theory.interpolation import Array, Points, draw_points, join, sigma
 
-# Sizes for Propositions 2 to 4: n, d, number of deleted points, number of steps; for Proposition 1,
-# d comes first, then n. The first row has n and d of the paper's experiment on Proposition 2.
+# Sizes of the random data: `short`, `long`, `forget` and `steps` of the class `identities.Size`.
+# The first row has n = 15 and d = 20, as in the paper's experiment on Proposition 2.
 DATA_SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
 DEFAULT_TOLERANCE = 1e-9
 # Stricter tolerances for identities whose two sides differ only by rounding error.
@@ -139,7 +139,7 @@ def retain_finetuning_end(rng: np.random.Generator, runs: int) -> End:
 
 
 def _end(data: Points, X: Array, labels: Array, x_q: Array, limit: Array) -> End:
-    """Descend on X from theta_full, with one row of `labels` per step; return the query logits."""
+    """Run gradient descent on X from theta_full; return query logits of end, limit and Retrain."""
     steps, runs = labels.shape[:2]
     eta = logistic.step_sizes(steps, a=30, b=100)
     theta = logistic.descend(np.repeat(data.theta_full, runs, axis=0), X, labels, eta, LAMBDA)

@@ -1,4 +1,4 @@
-"""Experiments behind the theory's figures: points of each panel, and numbers of its claim.
+"""Experiments behind the theory's figures: the points and the findings (numbers) of each panel.
 
 An experiment takes a random generator and the number of runs. It returns the points of its panel
 as columns of equal length, and its findings by name. Settings are the paper's if it states them.
@@ -32,14 +32,14 @@ class Estimate(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """The points of a panel, as columns, and its findings by name."""
+    """Data of one panel of a figure: its points, as columns, and its findings (numbers) by name."""
 
     points: dict[str, Any]
     findings: dict[str, Estimate]
 
 
 class Setting(NamedTuple):
-    """Training points, dimension, learning rate and unlearning steps."""
+    """Number of training points, dimension, learning rate and number of unlearning steps."""
 
     n: int
     d: int
@@ -55,7 +55,10 @@ QUERIES = 10_000
 
 
 def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
-    """Run gradient ascent (Proposition 1) as in figure 2, left, on the mean loss: eta = lr / n."""
+    """Run gradient ascent (Proposition 1) as in the paper's figure 2, left.
+
+    The loss is the mean over points, so that the step size eta is lr / n.
+    """
     n, d, lr, T = ASCENT
     X, eta = rng.standard_normal((runs, n, d)), lr / n
     x_f, x_q = X[:, 0], X[:, 1:]
@@ -91,7 +94,7 @@ def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Arr
 
 
 def _scalings(x_f: Array, setting: Setting) -> dict[str, float]:
-    """Return by step size: growth of x_f's residual, and the largest run's fraction of the mean."""
+    """Return how much the residual of x_f grows, and how much one run dominates, by step size."""
     n, d, lr, T = setting
     findings = {}
     choices = {"lr": lr, "lr / mean |x|^2": lr / d, "lr / n": lr / n}
@@ -109,14 +112,17 @@ def _scalings(x_f: Array, setting: Setting) -> dict[str, float]:
 
 
 def random_labels(rng: np.random.Generator, runs: int) -> Panel:
-    """Run random labels (Proposition 2) as in figure 2, right; lam = 0, queries in span(X_R')."""
+    """Run random labels (Proposition 2) as in the paper's figure 2, right.
+
+    There is no weight decay (lam = 0); queries are random unit vectors in span(X_R').
+    """
     n, d, lr, T = LABELS
     data = draw_points(rng, runs, n, d, 1)
     labels = logistic.draw_labels(rng, (T, runs, 1))
     theta = logistic.descend(data.theta_full, data.X_F, labels, np.full(T, lr), 0.0)
     x_q = rng.standard_normal((runs, QUERIES, n - 1)) @ data.X_R
     x_q /= np.linalg.norm(x_q, axis=-1, keepdims=True)
-    ends = np.matvec(data.X_F, theta[[0, -1]])  # z_0 and z_T on F, (2, runs, 1)
+    ends = np.matvec(data.X_F, theta[[0, -1]])  # logits of x_f at the start and end, (2, runs, 1)
     predicted = logistic.perturbation(coordinates(data.X_F, x_q), ends, np.ones(2))[-1] ** 2
     measured = np.matvec(x_q, theta[-1] - data.theta_retrain) ** 2
     scale = (ends[1] - ends[0])[:, 0] ** 2 / square_norm(data.X_F)[:, 0]
@@ -139,7 +145,7 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
     data = draw_points(rng, runs, n, d, m)
     theta = logistic.minimise(data.X, sigma(data.z_limit), lam)
     v = rng.standard_normal((runs, 10, n))
-    v /= np.linalg.norm(v @ data.X, axis=-1, keepdims=True)  # unit queries, as in figure 2
+    v /= np.linalg.norm(v @ data.X, axis=-1, keepdims=True)  # queries of length 1, as in figure 2
     predicted = logistic.residual(data.theta_retrain, data.X_F, v[..., :m])
     measured = np.matvec(v @ data.X, theta - data.theta_retrain)
     retained = np.matvec(data.X_R, theta - data.theta_retrain)
@@ -177,14 +183,14 @@ def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def support_with_noise_logits(rng: np.random.Generator, runs: int) -> Panel:
-    """Let every retained point support x_f in Proposition 4; logits independent of features."""
+    """Run Proposition 4 with each retained point as support point; logits are random noise."""
     X_F, X_R = draw_neighbours(rng, runs, 15, 20)
     z = rng.standard_normal((runs, 15))
     return _support(rng, Points(X_F, X_R, z[:, :1], z[:, 1:]))
 
 
 def support_with_linear_logits(rng: np.random.Generator, runs: int) -> Panel:
-    """Let every retained point support x_f in Proposition 4; logits z = X theta_true."""
+    """Run Proposition 4 with each retained point as support point; logits are z = X theta_true."""
     X_F, X_R = draw_neighbours(rng, runs, 15, 20)
     theta_true = rng.standard_normal((runs, 20))
     z_F, z_R = np.matvec(X_F, theta_true), np.matvec(X_R, theta_true)
@@ -199,7 +205,8 @@ def _support(rng: np.random.Generator, data: Points) -> Panel:
     alpha = logistic.forget_coordinates(data.X_F, data.X_R, x_q)
     limit = logistic.bound(alpha, logistic.support_residual(data.X_F, x_s), data.theta_retrain)
     cos = np.abs(logistic.cosine(data.X_F, x_s))[..., 0]
-    # The unit is the bound at r_s = x_f; in this unit, the bound is sqrt(1 - cos^2) in every run.
+    # The unit is the bound for a support point that is orthogonal to x_f (r_s = x_f).
+    # In this unit, the bound is sqrt(1 - cos^2) in every run.
     unit = limit[..., 0] / np.sqrt(1 - cos**2)
     ranks = stats.rankdata(cos, axis=0), stats.rankdata(delta, axis=0)
     centred = [r - r.mean(0) for r in ranks]
@@ -284,7 +291,7 @@ def binned(
 
 
 def correlate_bins(points: dict[str, Any]) -> float:
-    """Return the rank correlation of |alignment| and discrepancy over the measured bins."""
+    """Return the rank correlation over bins of |alignment| with the measured discrepancy."""
     measured = points["series"] == "measured"
     x, y = np.abs(points["x"][measured]), points["y"][measured]
     return float(stats.spearmanr(x, y).statistic)

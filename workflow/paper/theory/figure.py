@@ -47,7 +47,7 @@ def draw_synthetic(axes: Sequence[Axes], points: pd.DataFrame) -> None:
     ascent, labels = axes
     _draw_line(ascent, points, "gradient_ascent", "leading term, prop. 3.1")
     _draw_means(ascent, points, "gradient_ascent", BLUE)
-    # The padding leaves space for the power of ten above the axis.
+    # The padding leaves space for the factor of the y axis (a power of ten) below the title.
     ascent.set_title("Gradient ascent, linear regression", pad=12)
     ascent.set_ylabel("MSE shift against retraining")
     _draw_line(labels, points, "random_labels", "prop. 3.2, mean over runs")

@@ -1,4 +1,4 @@
-"""Both sides of every identity of Propositions 1 to 4 (P1 to P4): computed, and by the theory.
+"""Both sides of every identity of Propositions 1 to 4 (P1 to P4): computed, and predicted.
 
 docs/paper.md states the propositions. An inequality u <= b is written as the identity
 max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.
@@ -54,7 +54,7 @@ def error(sides: Sides) -> float:
 
 
 def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P1: of each trajectory, and in expectation over the noise."""
+    """Return the identities of P1: for single trajectories, and for means over the noise."""
     X = rng.standard_normal((size.runs, size.long, size.short))
     y = linear.draw_responses(rng, X, SIGMA2)
     eta, T = 10 ** rng.uniform(-4, -2), size.steps
@@ -85,10 +85,10 @@ def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
 
 
 def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
-    # Residuals are linear in the noise xi and do not depend on theta_true. With every unit vector
-    # as the noise of one data set, E[r^2] = SIGMA2 * sum r^2 is exact, without Monte Carlo.
+    # Residuals are linear in the noise xi, so E[r^2] is SIGMA2 times the sum over unit vectors xi.
+    # Residuals do not depend on theta_true, which is 0 here.
     n = X.shape[-2]
-    xi = np.eye(n)[:, None, :]  # (noise, 1, n), all unit vectors
+    xi = np.eye(n)[:, None, :]  # all unit vectors as noise, (n, 1, n)
     x_f, x_q = X[:, 0], X[:, 1:]
     theta_full = linear.least_squares(X, xi)
     theta_retrain = linear.least_squares(x_q, xi[..., 1:])
@@ -105,7 +105,7 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
         "P1.4 covariance of the residuals": Sides(
             SIGMA2 * np.einsum("kri,krj->rij", e, e), SIGMA2 * (np.eye(n) - H)
         ),
-        # Divided by the size of the losses, because their difference has their rounding error.
+        # The scale is the largest loss, because a difference of losses has their rounding error.
         "P1.5 ascent term A_n": Sides(ascent - full, A_n, ascent.max(-1)),
         "P1.5 retraining term B_n": Sides(full - retrain, B_n, full.max(-1)),
         "P1.6 excess loss is a square": Sides(
@@ -126,7 +126,7 @@ def random_labels(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     labels = logistic.draw_labels(rng, (size.steps, size.runs, size.forget))
     theta = logistic.descend(theta_full, data.X_F, labels, eta, lam)
     Gamma, z_F = logistic.decay(eta, lam), np.matvec(data.X_F, theta)
-    # (T, runs, q), for q queries.
+    # The two terms of P2 at each step and query, (T, runs, queries).
     shrunk = logistic.shrinkage(np.matvec(x_q, theta_full), Gamma)[1:]
     perturbed = logistic.perturbation(coordinates(data.X_F, x_q), z_F, Gamma)[1:]
     change = np.matvec(x_q, theta[1:] - theta_full)
@@ -275,7 +275,7 @@ def _many_support_points(rng: np.random.Generator, size: Size) -> dict[str, Side
     delta = np.abs(np.matvec(x_q, theta - data.theta_retrain))
     predicted = logistic.deviation(alpha, R_S, data.theta_retrain)
     limit = logistic.bound(alpha, R_S, data.theta_retrain)
-    logit = _largest_logit(x_q, data.theta_retrain)  # fixed scale, because Delta is 0 if S is R
+    logit = _largest_logit(x_q, data.theta_retrain)  # scale of the error; Delta itself may be 0
     return {
         "P4.2 many deleted, many support points": Sides(delta, predicted, logit),
         "P4.3 many deleted, many support points": _at_most(delta, limit, logit),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Array = NDArray[Any]  # arrays of float64; numpy's types are lost in `solve` and in powers
+Array = NDArray[Any]  # float64; type checkers lose this type in `solve` and in powers
 
 sigma = expit
 
@@ -46,7 +46,7 @@ def min_norm(X: Array, z: Array) -> Array:
 
 
 def coordinates(X_A: Array, x_q: Array) -> Array:
-    """Return alpha_{q,A} = (X_A X_A')^-1 X_A x_q for every query."""
+    """Return alpha_{q,A} = (X_A X_A')^-1 X_A x_q, the coordinates of each query in rows of X_A."""
     return np.linalg.solve(X_A @ X_A.mT, X_A @ x_q.mT).mT  # (..., q, |A|)
 
 
@@ -76,7 +76,7 @@ class Points:
 
     @property
     def z_limit(self) -> Array:
-        """Zeros for F, then the logits of R: the limit of P3."""
+        """Logits in the limit of P3: 0 for the forgotten points F, unchanged for the retained R."""
         return np.concatenate([np.zeros_like(self.z_F), self.z_R], axis=-1)
 
     @property
@@ -98,7 +98,7 @@ def draw_points(rng: np.random.Generator, runs: int, n: int, d: int, m: int) -> 
 
 
 def draw_neighbours(rng: np.random.Generator, runs: int, n: int, d: int) -> tuple[Array, Array]:
-    """Draw X_F with one point, and X_R with neighbours at all angles to it, |cos| up to about 1."""
+    """Draw one forgotten point, and retained points whose |cos| to it is between 0 and about 1."""
     x_f = rng.standard_normal((runs, 1, d))
     share = rng.uniform(0, 0.95, (runs, n - 1, 1))
     X_R = share * x_f + np.sqrt(1 - share**2) * rng.standard_normal((runs, n - 1, d))
@@ -106,6 +106,6 @@ def draw_neighbours(rng: np.random.Generator, runs: int, n: int, d: int) -> tupl
 
 
 def draw_interpolant(rng: np.random.Generator, theta: Array, X: Array) -> Array:
-    """Return theta plus a random direction that leaves its logits on X unchanged."""
+    """Return theta plus a random direction that does not change the logits X theta."""
     direction = rng.standard_normal(theta.shape)
     return theta + direction - project(X, direction[..., None, :])[..., 0, :]

@@ -78,7 +78,10 @@ def retrain_term(h_qf: Array, h_ff: Array, sigma2: float) -> Array:
 
 
 def excess_loss(alpha_T: Array, h_qf: Array, h_ff: Array, sigma2: float) -> Array:
-    """Return A_n + B_n as a square, which is never negative (the paper does not state this)."""
+    """Return A_n + B_n, the expected loss at x_q of theta_T minus that of theta_retrain.
+
+    It is a square, so that it is never negative; the paper does not state this.
+    """
     kept = 1 - h_ff[..., None]
     return sigma2 * kept * (alpha_T - h_qf / kept) ** 2
 

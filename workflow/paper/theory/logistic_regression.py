@@ -65,7 +65,7 @@ def descend(theta_0: Array, X_A: Array, labels: Array, eta: Array, lam: float) -
 
 
 def decay(eta: Array, lam: float) -> Array:
-    """Return Gamma_{0:T} for T = 0, ..., len(eta)."""
+    """Return Gamma_{0:T}, the product of 1 - eta_t lam over t < T, for T = 0, ..., len(eta)."""
     return np.concatenate([[1.0], np.cumprod(1 - eta * lam)])
 
 

@@ -7,8 +7,8 @@ from collateral.findings.columns import Column, TableRow
 from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable
 
-UNITS = ("%", "points", "s", "nats")  # units that follow a number in a sentence
-# Names of the subsets of examples in a sentence.
+UNITS = ("%", "points", "s", "nats")  # units that are written after numbers; others are left out
+# Text that a sentence adds to the name of a metric, by subset of examples.
 SUBSETS = {"": "", "forget": " on the forget set", "retain": " on retained examples"}
 
 

@@ -20,13 +20,13 @@ def join_sentences(*sentences: str) -> str:
 
 
 def fill_caption(caption: str, cell: CellTable, **more: str) -> str:
-    """Return a caption with the cell's {title}, {spread}, {reference} and {n} filled in."""
+    """Return a caption with {title}, {spread}, {reference} and {n} replaced by a cell's texts."""
     about = {"title": cell.title, "spread": describe_spread(cell), "n": len(cell.seeds)}
     return caption.format(**about, reference=cell.reference_label, **more)
 
 
 def describe_spread(cell: CellTable) -> str:
-    """Return the sentence about mean and standard deviation, or about a single seed."""
+    """Return a sentence that explains ±; with one seed, a sentence that there is no spread."""
     return SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED
 
 

@@ -20,7 +20,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean, t_quantile
 from collateral.results.table import MOST_NAMED, CellTable
 
-# Metrics that Retrain does not have, each with the metric of Retrain it is compared with.
+# Metrics that Retrain does not have, each with the metric of Retrain that is used instead.
 COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
 MAIN = (*TERMS["avg_gap"], "avg_gap", "rte")
 # No column "UA affected": all forgotten examples are in affected classes, so it would equal UA.
@@ -47,7 +47,7 @@ UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap
 
 def noise_floor(cell: CellTable, metric: str) -> float:
     """Return a metric's noise floor: 95 % of differences between retrained models are smaller."""
-    # Ratio of standard deviation and mean absolute deviation of a normal distribution.
+    # sqrt(pi / 2) is the standard deviation of a normal variable over its mean absolute deviation.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return t_quantile(len(cell.seeds)) * standard
 
@@ -59,13 +59,13 @@ def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = N
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table with one row per run, and with one or several grids of metrics."""
+    """Description of a table with one row per run; the metrics may be split into several grids."""
 
     name: str  # name of the table's files
     subject: str  # title of the table
     parts: tuple[tuple[str, ...], ...]  # names of the metrics of each grid
     corner: str = "Method"  # heading of the first column
-    ranked: str = "method"  # noun for one row in the caption
+    ranked: str = "method"  # word for a ranked row in the caption
     note: str = ""  # additional sentence of the caption
 
     @property
@@ -74,7 +74,7 @@ class Comparison:
         return tuple(metric for part in self.parts for metric in part)
 
     def caption(self, cell: CellTable) -> str:
-        """Return the sentences that are about the table of this cell."""
+        """Return the caption: the sentences that differ from cell to cell."""
         has_diverged = any("diverged" in cell.troubles[run] for run in cell.labels)
         has_seconds = any(find_metric(name).unit == "s" for name in self.metrics)
         return join_sentences(
@@ -89,7 +89,7 @@ class Comparison:
         )
 
     def conventions(self, num_seeds: int) -> str:
-        """Return the sentences that apply to all tables with these columns."""
+        """Return sentences that explain the columns; they are the same for all cells."""
         terms = {term for gap in TERMS.values() for term in gap}
         return join_sentences(
             UA,
@@ -102,7 +102,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class ComparedColumn(Column):
-    """A column with each run's deviation from Retrain in parentheses, or with its average gap."""
+    """A column with a metric and, in parentheses, its deviation from Retrain; or an average gap."""
 
     nearest: tuple[str, ...] = ()  # methods nearest to Retrain in this metric
 
@@ -117,22 +117,22 @@ class ComparedColumn(Column):
         return find_metric(self.metric).ideal == "retrain"
 
     def value(self, row: TableRow) -> float:
-        """Return the mean over seeds, or the gap, which is zero for Retrain itself."""
+        """Return a run's mean over seeds; an average gap is a single number, and 0 for Retrain."""
         return 0.0 if self.is_gap and row.run == row.cell.reference else super().value(row)
 
     def deviation(self, row: TableRow) -> float:
-        """Return the mean minus Retrain's mean; NaN for Retrain itself."""
+        """Return a run's mean over seeds minus Retrain's; NaN for Retrain itself."""
         if row.run == row.cell.reference or not self.is_compared:
             return math.nan
         counterpart = row.cell.values(row.cell.reference, str(self.reference_metric))
         return mean(self.values(row)) - mean(counterpart)
 
     def distance(self, row: TableRow) -> float:
-        """Return the distance from Retrain, by which methods are ranked."""
+        """Return a run's distance from Retrain, by which methods are ranked."""
         return self.value(row) if self.is_gap else abs(self.deviation(row))
 
     def field(self, row: TableRow) -> Field:
-        """Return the table entry with the deviation from Retrain, and whether it is nearest."""
+        """Return a run's table entry: value, deviation from Retrain, bold if nearest to Retrain."""
         shown = replace(super().field(row), is_best=row.run in self.nearest)
         deviation = self.deviation(row)
         if math.isnan(deviation):

@@ -1,4 +1,4 @@
-"""Series of a plot from the long table: means over seeds, 95 % intervals, looks, levels."""
+"""Series of a plot from the long table: means over seeds, 95 % intervals, colours, levels."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ def find_looks(cell: CellTable) -> dict[str, Look]:
 
 
 def find_look(cell: CellTable, method: str) -> Look:
-    """Return colour and marker of a method by its position in the config, equal in all cells."""
+    """Return a method's colour and marker, which are the same in all cells of a benchmark."""
     return method_look([run for run in cell.benchmark.labels if not is_sweep(run)].index(method))
 
 
@@ -57,12 +57,12 @@ def average_seeds(
 
 
 def sets_scale(cell: CellTable, run: str) -> bool:
-    """Tell whether axis limits are fitted to a run: no seed failed, and it did not collapse."""
+    """Tell whether axis limits are fitted to a run: not if a seed failed or the run collapsed."""
     return not cell.failure_summary(run) and math.isnan(cell.number(run, "verdict", at=COLLAPSED))
 
 
 def find_level(cell: CellTable, metric: str) -> tuple[float, float]:
-    """Return Retrain's mean, and the half-width of the noise floor around it, in display units."""
+    """Return Retrain's mean of a metric and the metric's noise floor, in the unit of the plot."""
     factor = find_metric(metric).factor
     return factor * mean(cell.values(cell.reference, metric)), factor * noise_floor(cell, metric)
 
@@ -73,7 +73,7 @@ def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
     lines = [Level(level, dash="dashed", label=cell.labels[cell.reference])]
     if not math.isfinite(level + noise):
         return lines, []
-    # The band of a rate ends at 0 and 100 %.
+    # A metric in percent cannot be above 100 %, so the band is cut there.
     is_rate = find_metric(metric).unit == "%"
     low, high = max(level - noise, 0.0), level + noise
     return lines, [Band(low=low, high=min(high, 100.0) if is_rate else high, label=NOISE_LABEL)]
@@ -108,14 +108,14 @@ def plot_cell(
     reading: str = "",
     **more: Any,
 ) -> Plot:
-    """Return a plot of a cell with notes: how to read it, its seeds, and its failed runs."""
+    """Return a plot of a cell with notes: how to read it, number of seeds, and failed runs."""
     title = f"{cell.title}: {subject}" if subject else cell.title
     notes = [f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)]
     return Plot(name, title, caption, panels, notes=notes, **more)
 
 
 def bin_edges(cell: CellTable, subset: str) -> Floats:
-    """Return the edges of the bins of similarity of a subset, (bins + 1,)."""
+    """Return the edges of a subset's similarity bins in ascending order."""
     reference, bins = cell.reference, cell.indices(cell.reference, "bin_low", subset)
     lows = [cell.number(reference, "bin_low", subset, b) for b in bins]
     return np.array([*lows, cell.number(reference, "bin_high", subset, bins[-1])])
@@ -124,7 +124,7 @@ def bin_edges(cell: CellTable, subset: str) -> Floats:
 def count_examples(
     centres: Floats, counts: Sequence[float], ends: Limits, least: float, title: str
 ) -> Panel:
-    """Return a low panel with one bar per bin of similarity: the number of its examples."""
+    """Return a panel of small height with a bar per similarity bin: its number of examples."""
     most = max(counts)
     ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
     y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)

@@ -28,13 +28,13 @@ LATEX = str.maketrans(
         "”": "''",
     }
 )
-# Marks of Markdown, HTML and control characters are escaped, because class names may contain them.
+# Characters that must be escaped or replaced, because class names may contain them.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 ENTITY = re.compile(r"&(?=#?\w+;)")
 MARK = re.compile(r"[\\*|~$]|](?=[\[(:])|(?<![^\W_])_|_(?![^\W_])")
 NO_LABEL = re.compile(r"[^\w.:@=-]", re.ASCII)
-# The space between two sentences, and not the one after an abbreviation.
+# Matches the space between two sentences, but not a space after an abbreviation.
 SENTENCE_END = re.compile(
     r"(?<=[.?!])(?<!\bAvg\.)(?<!\bvs\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bMt\.) (?=\S)"
 )
@@ -64,7 +64,7 @@ def to_csv(table: Table) -> str:
 
 
 def _exact(value: Any) -> Any:
-    """Return a value of a CSV file: NaN is empty, a boolean is 0 or 1."""
+    """Return a value as it is written to CSV: NaN as an empty text, a boolean as 0 or 1."""
     if isinstance(value, bool):
         return int(value)
     return "" if isinstance(value, float) and math.isnan(value) else value
@@ -99,7 +99,7 @@ def _label(line: Line) -> str:
 
 def _markdown(field: Field) -> str:
     value, deviation = escape_markdown(field.value), escape_markdown(field.deviation)
-    if field.is_best:  # Bold is the deviation from Retrain or, if there is none, the value.
+    if field.is_best:  # print the deviation in bold; if there is none, the value
         value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
     return f"{value} {deviation}".strip() + "†" * field.is_chance
 
@@ -150,7 +150,7 @@ def _latex_grid(grid: Grid) -> Iterator[str]:
         yield r"\midrule"
         for line in group:
             yield _latex_line([escape_latex(line.label), *map(_latex, line.fields)], grid.is_prose)
-            if line.note:  # the note is too wide for the first column
+            if line.note:  # the note gets a row of its own
                 note = rf"\quad\emph{{{escape_latex(line.note)}}}"
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{note}}} \\"
     yield r"\bottomrule"
@@ -177,14 +177,14 @@ def _prose_shares(grid: Grid) -> list[float]:
 
 
 def _latex_line(texts: list[str], is_prose: bool = False) -> str:
-    """Return a row; columns of sentences are aligned left, and need another end of line."""
+    """Return a table row in LaTeX; entries that are sentences (`is_prose`) are left-aligned."""
     between, end = (r" & \raggedright ", r" \tabularnewline") if is_prose else (" & ", r" \\")
     return between.join(texts) + end
 
 
 def _latex(field: Field) -> str:
     center, plus_minus, spread = field.value.partition(" ± ")
-    # The spread has a smaller font, so that six columns fit on a page.
+    # The standard deviation has a smaller font, so that six columns fit on a page.
     small = rf"{{\scriptsize\,$\pm$\,{escape_latex(spread)}}}" if plus_minus else ""
     value, deviation = escape_latex(center) + small, escape_latex(field.deviation)
     if field.is_best:
@@ -195,11 +195,11 @@ def _latex(field: Field) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Return `text` with escaped special characters of LaTeX."""
+    """Return `text` with the special characters of LaTeX escaped."""
     return CONTROL.sub(" ", text).translate(LATEX)
 
 
 def escape_markdown(text: str) -> str:
-    """Return `text` with escaped marks of Markdown, table separators and HTML."""
+    """Return `text` with the special characters of Markdown and HTML escaped."""
     text = MARK.sub(r"\\\g<0>", CONTROL.sub(" ", text))
     return TAG.sub("&lt;", ENTITY.sub("&amp;", text))

@@ -7,7 +7,7 @@ from collateral.contract.metrics import Metric
 
 TITLE = "How accurate is each model?"
 PLACE = "summary"
-ANSWER = ("ta", "")  # metric and subset of the answer below the title
+ANSWER = ("ta", "")  # metric and subset in the sentence that answers the question
 ORDER = 40
 METRICS = {
     "ua": Metric("UA", "accuracy on the forget set", "%", "retrain"),

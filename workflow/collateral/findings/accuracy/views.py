@@ -63,7 +63,7 @@ def _panel(cell: CellTable) -> Panel:
 def _bars(
     cell: CellTable, run: str, reference: Mapping[str, AnyFloats], noise: Sequence[float]
 ) -> Series:
-    """Return the bars of a run: its mean minus the reference's mean, as in the tables.
+    """Return the bars of a run: its mean accuracies minus those of the reference.
 
     The intervals are those of the differences seed by seed.
     """

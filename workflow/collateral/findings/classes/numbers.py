@@ -52,11 +52,11 @@ def _measure_drops(cell: CellResults, result: Result) -> dict[str, float]:
 
 
 def _measure_noise(cell: CellResults) -> dict[str, float]:
-    """Return the standard deviation of each class's accuracy drop between retrainings, by name."""
+    """Return the standard deviation of accuracy drops between retrainings, by class name."""
     sound = [_accuracies(cell, r) for r in cell.retrained() if not r.is_diverged]
     noise = {}
     for c, name in enumerate(cell.labels.class_names):
-        # All seeds have the same test examples of a class, so all rows of `profiles` are equal.
+        # A class has the same test examples in all seeds, so all rows of `profiles` are equal.
         rates = np.reshape([rates[c] for rates in sound], (1, -1, 1))
         profiles = np.broadcast_to(rates, (len(sound), len(sound), 1))
         noise[name] = float(difference_sd(profiles)[0])
@@ -64,7 +64,7 @@ def _measure_noise(cell: CellResults) -> dict[str, float]:
 
 
 def other_classes(labels: Labels, split: Split) -> tuple[int, ...]:
-    """Return the classes that are not deleted; empty if a class is only partly forgotten."""
+    """Return the classes (indices) that are not deleted; empty if a class is partly forgotten."""
     if np.isin(labels.train[split.retain], split.affected).any():
         return ()
     return tuple(c for c in range(len(labels.class_names)) if c not in split.affected)

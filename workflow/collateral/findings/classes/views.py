@@ -45,8 +45,8 @@ PLOT_CAPTION = (
     "interval. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4  # maximum number of panels in a row
-MOST_NAMES = 12  # maximum number of classes named in a panel: those with the largest loss or gain
-# Limit of the y axis in points; intervals are cut there: no difference exceeds 100 points.
+MOST_NAMES = 12  # maximum number of classes whose names a panel shows
+# Largest absolute value, in percentage points, to which the y axis is fitted.
 MOST = 105.0
 NOISE_WIDTH = 0.02  # half the width of the grey bar behind a class, as a fraction of the x axis
 FIT = Look(DARK, dash="dashed", is_control=True)
@@ -58,7 +58,7 @@ def find_other_classes(cell: CellTable) -> list[str]:
 
 
 def find_points(cell: CellTable, run: str) -> pd.DataFrame:
-    """Return one row per class whose similarity and accuracy drop are defined, by similarity.
+    """Return one row per class with a defined similarity and accuracy drop, least similar first.
 
     In points: `drop` (mean over seeds), `half_width` of its 95 % interval (NaN with one seed), and
     `chance` (95 % of the differences between two retrainings are smaller).
@@ -97,7 +97,7 @@ def words(cell: CellTable) -> str:
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one row per class, sweeps included, if whole classes are deleted.
+    """Yield a table with one row per class and one column per run, if whole classes are deleted.
 
     The rows are sorted from the most similar class on; the last row contains the slopes.
     """
@@ -140,7 +140,7 @@ def _show_chance(row: TableRow) -> Field:
 
 
 def _show_slope(cell: CellTable, run: str) -> Field:
-    """Return the table entry of a run's slope and its interval; it has no number to sort by."""
+    """Return the table entry with a run's slope and the interval of the slope."""
     field = Column("class_slope", ends="").field(TableRow(cell, run, "Slope"))
     return Field(field.value, source=field.source, also=field.also)
 
@@ -181,7 +181,7 @@ def _panel(cell: CellTable, run: str, title: str) -> Panel:
     reach = max((noise for noise in points["chance"] if math.isfinite(noise)), default=0.0)
     low, high = fit_y(panel)
     low, high = max(min(low, -reach), -MOST), min(max(high, reach), MOST)
-    high += 0.3 * (high - low) if panel.text else 0.0  # space for the text of the slope
+    high += 0.3 * (high - low) if panel.text else 0.0  # leave space for the text of the slope
     return replace(panel, y=Axis(title, limits=(low, high)))
 
 
@@ -207,7 +207,7 @@ def _classes(cell: CellTable, run: str, points: pd.DataFrame) -> Series:
 
 
 def _fit(cell: CellTable, run: str, points: pd.DataFrame) -> Iterator[Series]:
-    """Yield the line with the mean slope through the mean point of all classes, if defined."""
+    """Yield the line with a run's mean slope through the mean of all points, if it is defined."""
     slope = find_metric("class_drop").factor * cell.number(run, "class_slope")
     if math.isfinite(slope):
         x, y = points["similarity"].to_numpy(), points["drop"].to_numpy()

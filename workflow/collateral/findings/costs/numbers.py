@@ -1,4 +1,4 @@
-"""Seconds and memory of runs, tuning and support sizes (from cost.json), compared with Retrain."""
+"""Seconds and memory (from cost.json) of every run and of its tuning, compared with Retrain's."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             yield Row(result.run, "rte", 0.0, result.seed)
             continue
         rows = _run_rows(result.run, result.seed, result.cost())
-        # The memory of a run with the user's weights is measured during evaluation.
+        # Memory is left out for the user's own weights: it was measured during evaluation.
         is_given = "weights" in result.record
         yield from (row for row in rows if not is_given or row.metric in ("rte", "seconds"))
         if device := name_device(result.cost(), result.record):
@@ -46,8 +46,8 @@ def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return the device of a run, with CPU threads and with its precision if it is not float32."""
-    if "weights" in record:  # weights from the user have no device
+    """Return the device of a run as text, with CPU threads and a precision other than float32."""
+    if "weights" in record:  # the user gave the weights: the device is not recorded
         return "" if cost.get("total_seconds") is None else f"as {STATED}"
     kind = str(cost.get("device", ""))
     name = str(record.get("numerics", {}).get("device", kind))
@@ -72,22 +72,28 @@ def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
         seconds = math.nan if is_elsewhere else own
         yield Row(run, "rte_share", seconds / retrain if retrain else math.nan)
         if by_run[run][0].kind == "method":
-            method = run.partition("@")[0]  # a run of a sweep uses the tuning of its method
+            method = run.partition("@")[0]  # all runs of a sweep share the tuning of one method
             tuning = _tuning_seconds(cell, method) if method in cell.tuned else 0.0
             yield Row(run, "paying_deletions", paying_deletions(tuning, seconds, retrain))
 
 
 def _tuning_seconds(cell: CellResults, method: str) -> float:
-    """Return the seconds of tuning and of its teacher; NaN if Retrain ran on another device."""
+    """Return the seconds of tuning a method and of training the teacher used in tuning.
+
+    NaN if Retrain ran on another device.
+    """
     costs = [cell.tuning_cost(method), *cell.teacher_costs(method)]
-    # Tuning records do not name the GPU model, so devices are compared without records.
+    # The GPU model is unknown for tuning, so only the devices in cost.json are compared.
     retrain_devices = {name_device(result.cost(), {}) for result in cell.retrained()}
     is_elsewhere = {name_device(cost, {}) for cost in costs} != retrain_devices
     return math.nan if is_elsewhere else float(sum(cost["total_seconds"] for cost in costs))
 
 
 def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
-    """Return the number of deletions that save as much time as tuning took; NaN if none does."""
+    """Return the number of deletions that save as much time as tuning took.
+
+    NaN if unlearning is not faster than retraining.
+    """
     return tuning / (retrain - seconds) if seconds < retrain else math.nan
 
 

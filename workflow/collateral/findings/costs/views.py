@@ -33,7 +33,7 @@ from collateral.results.table import CellTable
 
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
 LEDGER = [Column("rte_share"), Column("paying_deletions")]
-OWN_PHASES = ("unlearn", "train", STATED)  # phases of a run that are not preparation
+OWN_PHASES = ("unlearn", "train", STATED)  # names of phases that do not count as preparation
 CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
 
 
@@ -114,7 +114,7 @@ def _show_paying(row: TableRow) -> Field:
         return Field("never", math.inf, source=number_source(row.run, "rte_share"))
     if math.isnan(deletions := row.cell.number(row.run, "paying_deletions")):
         return Field(EMPTY)
-    # After exactly `paying_deletions`, both total times are equal; above, the method is faster.
+    # At `paying_deletions`, both total times are equal; one more deletion makes the method faster.
     source = number_source(row.run, "paying_deletions")
     return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
 

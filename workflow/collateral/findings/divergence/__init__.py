@@ -10,7 +10,7 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "How far are predictions from Retrain's?"
 PLACE = "neighbours"
-ANSWER = ("js_divergence", "forget")  # metric and subset of the answer below the title
+ANSWER = ("js_divergence", "forget")  # metric and subset in the sentence that answers the question
 ORDER = 16
 METRICS = {
     "js_divergence": Metric(

@@ -24,7 +24,7 @@ KEYS: list[Key] = [(m, name, at) for m in METRICS for name, parts in PARTS.items
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
-    """Yield mean divergences and agreement of all runs outside sweeps, by subset, near and far."""
+    """Yield every run's mean divergences from Retrain and its agreement with Retrain, by subset."""
     first, *others = cell.retrained()
     for reference, follower in pairwise([first, *others, first]):
         runs = [r for r in cell.results() if r.seed == reference.seed and not r.is_sweep]
@@ -37,7 +37,7 @@ def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
 def _measure(
     cell: CellResults, reference: Result, other: Result, read_reference: Callable[[], ModelOutputs]
 ) -> Iterator[Row]:
-    """Yield the means of `other` compared with `reference`; NaN if one of the two runs diverged."""
+    """Yield mean divergences and agreement of `other` and `reference`; NaN if a run diverged."""
     found: dict[Key, float] = {}
     if not (reference.is_diverged or other.is_diverged or other is reference):
         is_near = {name: near[cell.row(reference.seed)] for name, near in cell.near.items()}

@@ -16,6 +16,6 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def read_tracked(history: Iterable[Mapping[str, str]]) -> list[dict[str, float]]:
-    """Return the tracked metrics of each row of history.csv that has any."""
+    """Return the tracked metrics of each row of history.csv; rows without any are left out."""
     rows = [{n: text for n, text in row.items() if n.startswith(TRACKED)} for row in history]
     return [{n: float(text) for n, text in row.items()} for row in rows if any(row.values())]

@@ -16,7 +16,8 @@ from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Panel, Plot, fit_rates
 from collateral.results.table import CellTable
 
-METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")  # without UA affected, which equals UA
+# Metrics of the panels; `ua_affected` is left out, because it equals UA.
+METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: {reference}. Bands: 95 % intervals over "

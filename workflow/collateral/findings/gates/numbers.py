@@ -1,4 +1,4 @@
-"""Numbers for the sanity checks: of the split, of Retrain's training, of copied images."""
+"""Numbers for the sanity checks: on the split, on Retrain's training, and on copied images."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from collateral.results.layout import ORIGINAL
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of the split, of Retrain in each seed, and of copies of images."""
+    """Yield numbers on the split, on Retrain in each seed, and on copies of images."""
     yield Row(cell.reference, "split_faults", float(count_split_faults(cell)))
     if cell.has_retrain:
         yield from _describe_retrain(cell)
@@ -40,9 +40,10 @@ def _describe_retrain(cell: CellResults) -> Iterator[Row]:
 
 
 def count_split_faults(cell: CellResults) -> int:
-    """Return the number of train examples that are not in exactly one set.
+    """Return the number of train examples that are in none or in several of three sets.
 
-    The sets are: the forget set, the requests of earlier rounds, and the retained set.
+    The sets are: the forget set, the requests of earlier rounds, and the retained set. An index
+    that is out of range counts as well.
     """
     split, total = cell.split, len(cell.labels.train)
     ids = np.concatenate([split.forget, split.earlier, split.retain])
@@ -58,7 +59,7 @@ def is_trained_on_split(cell: CellResults, retrained: Result) -> float:
 
 
 def smallest_batch(cell: CellResults, retrained: Result) -> int:
-    """Return the size of the smallest batch of an epoch, from the parameters in the record."""
+    """Return the size of Retrain's smallest batch, computed from the parameters in its record."""
     params, count = retrained.record["params"], len(cell.split.retain)
     if params["checkpoint"] == "best_validation":
         count -= max(1, round(params["validation_share"] * count))
@@ -84,7 +85,10 @@ def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
 
 
 def count_copies(cell: CellResults) -> dict[str, float]:
-    """Return the numbers of forgotten images with a retained copy; NaN if not searched for."""
+    """Return the numbers of forgotten images with an exact or near copy in the retained set.
+
+    NaN if copies were not searched for. The shorter side of the images is returned too.
+    """
     found, size = cell.neighbours.copies, cell.neighbours.image_size
     side = math.nan if size is None else float(min(size))
     if found is None:

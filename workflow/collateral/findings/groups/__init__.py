@@ -16,7 +16,7 @@ TITLE = "Which groups lose?"
 PLACE = "neighbours"
 ORDER = 31
 LEAST_EXAMPLES = 20  # minimum number of examples of a group that is tested
-# Tested measures: label, meaning, and the metric with the number of examples of the measure.
+# Tested measures: label, description, and name of the metric that counts the examples.
 MEASURES = {
     "group_error": ("Error", "share of wrong predictions", "group_examples"),
     "group_missed": (

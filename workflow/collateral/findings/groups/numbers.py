@@ -1,4 +1,4 @@
-"""Error, false negatives, false positives and calibration of every run by group, and tests."""
+"""Error rates and calibration of every run by group, and tests of the gaps from Retrain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         raise ValueError(f"groups: {unknown_name('column', unknown[0], known)}")
     parts = list(_find_parts(cell))
     for part in parts:
-        # The confidence is measured on the same examples as the error.
+        # Overconfidence and error have the same examples, which are counted once.
         if part.measure != "group_confidence":
             count = MEASURES[part.measure][2]
             yield Row(cell.reference, count, float(len(part.members)), set=part.set, at=part.at)
@@ -58,7 +58,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _find_parts(cell: CellResults) -> Iterator[GroupPart]:
-    """Yield four parts of each group: near and far examples, positives, and negatives."""
+    """Yield the near and far examples of each group and, if defined, positives and negatives."""
     labels, retain = cell.labels, cell.split.retain
     columns = {
         "retain": {name: column[retain] for name, column in labels.columns.items()},
@@ -99,7 +99,7 @@ def find_positive(cell: CellResults) -> list[int]:
 def _measure(
     cell: CellResults, result: Result, parts: Sequence[GroupPart]
 ) -> tuple[Floats, list[Row]]:
-    """Return the measures of one run and seed in all parts of groups, and their rows."""
+    """Return all measures of one run and seed by group, as an array and as rows."""
     values, rows = np.full(len(parts), np.nan), list[Row]()
     by_set = {} if result.is_diverged else _measure_examples(cell, result)
     for i, part in enumerate(parts):
@@ -111,7 +111,7 @@ def _measure(
 
 
 def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, Floats]]:
-    """Return, by subset and measure, one number per example; a measure is the mean of a group."""
+    """Return one number per example, by subset and measure; groups are averaged later."""
     labels, both = cell.sets(cell.labels.train, cell.labels.test), (result.train, result.test)
     predictions = cell.sets(*(outputs.prediction for outputs in both))
     probabilities = [softmax(outputs.logits.astype(np.float64), axis=1) for outputs in both]
@@ -129,7 +129,7 @@ def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, 
 
 
 def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats]) -> Iterator[Row]:
-    """Yield the binned calibration errors of a group with enough examples."""
+    """Yield ECE and squared ECE of a group, if it has enough examples for bins."""
     if part.measure != "group_confidence" or len(part.members) < calibration.LEAST_EXAMPLES:
         return
     is_correct = by_example["group_error"][part.members] == 0
@@ -139,7 +139,10 @@ def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats
 
 
 def _test_gaps(run: str, parts: Sequence[GroupPart], gaps: Floats) -> Iterator[Row]:
-    """Yield the mean gap of a run in each part (rows of `gaps`), with its interval by Holm."""
+    """Yield a run's mean gap from Retrain in each group, and its Holm-adjusted interval.
+
+    `gaps` has one row per item of `parts`, and one column per seed.
+    """
     for measure in MEASURES:
         chosen = [i for i, part in enumerate(parts) if part.measure == measure]
         sizes = np.array([len(parts[i].members) for i in chosen])

@@ -72,7 +72,7 @@ def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
 def _find_groups(
     cell: CellTable, measure: str, subset: str, *, is_tested: bool = True
 ) -> dict[str, int]:
-    """Return the tested groups, or those too small for a test, with their numbers of examples."""
+    """Return the number of examples of each tested group, or of each group too small to test."""
     count = MEASURES[measure][2]
     found = {
         at: int(cell.number(cell.reference, count, subset, at))
@@ -113,7 +113,7 @@ def _show_gap(column: Column, row: TableRow) -> Field:
     return Field(
         find_metric(column.metric).text(value, sign=True),
         value,
-        is_chance=not (low > 0 or high < 0),  # one seed has no interval: NaN is chance
+        is_chance=not (low > 0 or high < 0),  # true also if the ends are NaN (one seed)
         source=column.source(row),
         also=tuple(column.source(row, ending) for ending in ("_low", "_high")),
     )
@@ -137,7 +137,7 @@ def _list(names: list[str]) -> str:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence with the groups that lose accuracy by each method; empty without groups."""
+    """Return a sentence that lists, for each method, the groups that lose accuracy."""
     if not any(_find_parts(cell, "group_error")):
         return _describe_small(cell, ("group_error",))
     if len(cell.seeds) < 2:
@@ -149,7 +149,7 @@ def words(cell: CellTable) -> str:
 
 
 def _find_lost(cell: CellTable, run: str) -> list[str]:
-    """Return, as texts, the groups that lose accuracy beyond chance by a run, with their losses."""
+    """Return a text for each group on which a run is less accurate than Retrain, beyond chance."""
     metric, found = find_metric("group_error_gap"), []
     for subset, text in SUBSETS.items():
         for at in _find_groups(cell, "group_error", subset):

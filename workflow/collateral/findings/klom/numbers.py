@@ -1,4 +1,4 @@
-"""KLOM of every run by subset, for all examples, near examples and far examples."""
+"""KLOM of every run on each subset: on all examples, on near and on far examples."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
@@ -30,7 +30,10 @@ def _measure(
     results: Sequence[Result],
     read_retrained: Callable[[], tuple[BySet, BySet]],
 ) -> Iterator[Row]:
-    """Yield the mean KLOM of one run on each subset, and on its near and far examples."""
+    """Yield a run's mean KLOM on each subset, and on its near and far examples.
+
+    For a run other than Retrain, the KLOM of Retrain is subtracted.
+    """
     metric, (retrained, found) = "klom_retrain", read_retrained()
     if run != cell.reference:
         own = _margins_by_set(cell, results)
@@ -41,7 +44,7 @@ def _measure(
 
 
 def _measure_retrain(cell: CellResults) -> tuple[BySet, BySet]:
-    """Return Retrain's margins, and each example's KLOM of Retrain against Retrain, by subset."""
+    """Return Retrain's margins by subset, and KLOM of Retrain against Retrain for each example."""
     retrained = _margins_by_set(cell, cell.retrained())
     return retrained, {name: klom(of_set, of_set) for name, of_set in retrained.items()}
 

@@ -1,4 +1,4 @@
-"""Differences of every run from the reference: in bins of similarity, near and far."""
+"""Differences of every run from the reference: by similarity bin, on near and on far examples."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ BINNED = ("retain", "test")  # subsets whose examples are assigned to bins
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the bins of retained and test examples, all differences in them, and their noise."""
+    """Yield the similarity bins, all runs' differences from the reference, and their noise."""
     for name in BINNED:
         binned = Binned(cell, name)
         yield from _describe_bins(binned)
@@ -56,7 +56,7 @@ class Binned:
 
     @cached_property
     def bins(self) -> list[Ints]:
-        """Bin of each example, one array per seed."""
+        """Index of each example's bin, one array per seed."""
         return [assign_bins(values, self.edges) for values in self.cell.similarity[self.name]]
 
     @cached_property
@@ -72,7 +72,7 @@ class Binned:
         return is_right
 
     def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
-        """Return the reference's accuracy minus each model's, for one seed: near, and far."""
+        """Return each model's loss of accuracy against the reference: (near loss, far loss)."""
         is_near = self.is_near[self.cell.seeds.index(seed)]
         before = bin_mean(self.correctness(self.cell.reference_result(seed)), is_near, 2)
         lost = (before - bin_mean(self.correctness(model), is_near, 2) for model in models)
@@ -85,7 +85,7 @@ class Binned:
 
 
 def _describe_bins(binned: Binned) -> Iterator[Row]:
-    """Yield the edges of the bins, and the number of examples in each, near and far."""
+    """Yield the edges of bins, and the numbers of examples: in each bin, near, and far."""
     reference, name = binned.cell.reference, binned.name
     for b, (low, high) in enumerate(zip(binned.edges[:-1], binned.edges[1:], strict=True)):
         yield Row(reference, "bin_low", float(low), set=name, at=b)
@@ -134,7 +134,7 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
 
 
 def _compare(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield the reference's accuracy and confidence minus the run's, by bin, near and far."""
+    """Yield a run's differences from the reference in each bin, and its near and far losses."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
     before = binned.measures(binned.cell.reference_result(result.seed))

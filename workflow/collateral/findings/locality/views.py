@@ -27,7 +27,7 @@ from collateral.results.table import CellTable
 
 RETAIN = "retain"
 SETS = {RETAIN: "retained", "test": "test"}
-# Metric with the number of examples on which each loss is computed.
+# Name of the metric that counts the examples of each loss.
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
 CAPTION = (
     "{reference}'s accuracy minus the unlearned model's, in points: {title}. Positive: less "
@@ -78,7 +78,7 @@ def _column(cell: CellTable, metric: str, name: str) -> Column:
 
 
 def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
-    """Return the row of the 95 % ranges between retrainings; empty with one seed."""
+    """Return the row with 95 % ranges of differences between retrainings; empty with one seed."""
     limits = [noise_floor_by_sd(cell, column.metric, column.set) for column in columns]
     if all(map(math.isnan, limits)):
         return []
@@ -182,7 +182,7 @@ class Loss:
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences about the method with the largest loss near, and about the others."""
+    """Return sentences on the largest loss near the forget set, and on the other methods."""
     losses = sorted(_find_losses(cell), key=lambda loss: (loss.is_chance, -loss.near))
     if not losses:
         reference = cell.reference_label
@@ -215,7 +215,7 @@ def words(cell: CellTable) -> str:
 
 
 def _find_losses(cell: CellTable) -> list[Loss]:
-    """Return the losses of the methods that ended well in every seed."""
+    """Return the losses near the forget set of all methods without a failed seed."""
     sound = [run for run in cell.runs("method") if not cell.failure_summary(run)]
     found = []
     for run in sound:
@@ -239,7 +239,7 @@ def _describe_nearest(cell: CellTable) -> str:
 
 
 def _list_by_effect(losses: list[Loss]) -> str:
-    """Return the lists of methods that lose accuracy, that gain, and that are within chance."""
+    """Return sentences that list the methods by effect: loss of accuracy, gain, or chance."""
     clear = [loss for loss in losses if not loss.is_chance]
     groups = {
         "Also less accurate there": [loss for loss in clear if loss.near > 0],

@@ -14,12 +14,12 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "Does the loss grow with similarity?"
 PLACE = "neighbours"
-ANSWER = ("locality_slope", "retain")  # metric and subset of the answer below the title
+ANSWER = ("locality_slope", "retain")  # metric and subset in the sentence that answers the question
 ORDER = 15
 HARDNESS = "hardness"
 CONTROLS = (None, HARDNESS)
 SETS = {"retain": "retained", "test": "test"}
-# Shares of the most similar examples of a subset, in percent.
+# Upper ends, in percent, of the groups of a subset's examples by rank of similarity.
 NEAREST = (1, 2, 5, 10, 20, 50, 100)
 MEASURES = {
     "locality_slope": Metric(

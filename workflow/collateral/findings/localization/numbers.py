@@ -27,10 +27,10 @@ from collateral.metrics.differences import LEAST_SEEDS, compare, interval
 from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable
 
-LEAST_PAIRS = 3  # minimum number of seeds; two seeds would give only one pair of retrainings
+LEAST_PAIRS = 3  # minimum number of seeds for a test: two seeds have only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)
 
-Differences = list[Ranked | None]  # differences of all examples, by seed; None if undefined
+Differences = list[Ranked | None]  # one item per seed: differences of all examples, or None
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
@@ -63,7 +63,7 @@ def _slopes_by_run(rows: Iterable[Row], control: str | None) -> dict[str, list[f
 def compare_slopes(
     slopes: Mapping[str, Sequence[float]], floor: Sequence[float], name: str, control: str | None
 ) -> Iterator[Row]:
-    """Yield the slope of each method minus Retrain's, and its lower limit (Holm over methods).
+    """Yield each method's slope minus Retrain's, and the lower end of its interval (Holm).
 
     Slopes are given by seed; `floor` is the slope of Retrain against Retrain of the next seed.
     """
@@ -88,7 +88,7 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
 
 
 def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) -> Floats:
-    """Return the lower limits of the excess slope, for cells in which the run did not fail."""
+    """Return the lower ends of the intervals of a run's excess slope, one per cell, if known."""
     cells = sound_cells(table, run)
     lows = np.array([cell.number(run, "locality_excess_low", name, control) for cell in cells])
     known: Floats = lows[~np.isnan(lows)]
@@ -96,7 +96,7 @@ def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) 
 
 
 def sound_cells(table: BenchmarkTable, run: str) -> list[CellTable]:
-    """Return the cells where no seed of a run diverged or collapsed; for the reference, all."""
+    """Return the cells in which no seed of a run failed; for the reference, all cells."""
     return [
         cell
         for cell in table.cells
@@ -152,7 +152,7 @@ class SimilarityProfile:
 
     @cached_property
     def neighborhoods(self) -> dict[str | None, list[Neighborhood]]:
-        """Neighborhoods by control: one per seed, of all examples or within deciles of hardness."""
+        """Neighborhoods of each seed, by control: None (all examples) or hardness (by decile)."""
         of_seeds = self.cell.similarity[self.name].astype(np.float64)
         similarities = [Ranked.of(similarity) for similarity in of_seeds]
         near = self.cell.near[self.name]
@@ -166,7 +166,7 @@ class SimilarityProfile:
         }
 
     def _hardness(self, retrained: Result) -> Floats:
-        """Return Retrain's margins, with 0 for undefined ones."""
+        """Return the hardness of each example: Retrain's logit margin, or 0 if it is undefined."""
         labels, is_test = self.cell.labels, self.name == "test"
         outputs, label = (
             (retrained.test, labels.test) if is_test else (retrained.train, labels.train)
@@ -221,7 +221,7 @@ class SimilarityProfile:
                 yield Row(run, f"{name}_{kind}high", undo_log(name, high), None, self.name, control)
 
     def average_by_share(self, run: str, differences: Differences) -> Iterator[Row]:
-        """Yield the mean difference of the nearest 1 %, then of the next up to 2 %, and so on."""
+        """Yield a run's mean difference by nearness: nearest 1 % of examples, 1 to 2 %, etc."""
         for place, seed in enumerate(self.cell.seeds):
             means = dict.fromkeys(NEAREST, np.nan)
             difference = differences[place]
@@ -241,9 +241,9 @@ def interval_over_seeds(statistics: Floats) -> tuple[float, float]:
 
 
 def nearest_means(nearest_first: Floats) -> dict[int, float]:
-    """Return the mean of the nearest 1 %, of the next examples up to 2 %, and so on.
+    """Return the means of sorted values in groups: first 1 %, 1 to 2 %, ..., 50 to 100 %.
 
-    The mean of an empty group is NaN. Keys are the percentages in `NEAREST`.
+    The mean of an empty group is NaN. Keys are the upper percentages, which are in `NEAREST`.
     """
     ends = [0, *(len(nearest_first) * share // 100 for share in NEAREST)]
     slices = [nearest_first[start:end] for start, end in pairwise(ends)]

@@ -65,7 +65,7 @@ READING = "A line that rises to the right: what is near the forget set changes m
 
 
 class MeasureColumn(Column):
-    """A column of a measure, whose records have its intervals over seeds and over examples."""
+    """A table column of a measure; the CSV file also has intervals over seeds and over examples."""
 
     def record(self, row: TableRow) -> dict[str, Any]:
         """Return the unrounded number with both intervals, for the CSV file."""
@@ -98,7 +98,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
-    """Yield a table with one row per method over all cells, if there are several."""
+    """Yield a table with each method's means over all cells, if there are several cells."""
     runs = dict.fromkeys(
         run for cell in table.cells for run in cell.runs("method") if _has_slope(cell, run)
     )
@@ -209,7 +209,7 @@ def _panel(table: BenchmarkTable, name: str) -> Panel:
 
 
 def _series(cells: Sequence[CellTable], run: str, name: str, label: str) -> Series:
-    """Return the series of a run over cells; with a single cell, over its seeds."""
+    """Return a run's line of means over cells; if there is only one cell, over its seeds."""
     factor, shares = find_metric(DIFFERENCE).factor, list(reversed(NEAREST))
     values = []
     for share in shares:

@@ -29,6 +29,6 @@ def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
 
 
 def confidence_attack(model: Epoch, forget: Ints, drawn: Draw) -> float:
-    """Return the score of the attack on the true-class confidence, which tables call MIA."""
+    """Return the score of the attack by true-class confidence; tables call this score MIA."""
     train, test = (part.confidence.astype(np.float64) for part in (model.train, model.test))
     return non_member_rate(train[drawn.members], test[drawn.non_members], train[forget])

@@ -32,7 +32,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
-    """Yield bandwidth and relative MMD by seed; Retrain's is that of the next seed's Retrain."""
+    """Yield the bandwidth of each seed, and every run's relative MMD by seed.
+
+    Rows of Retrain have the relative MMD of Retrain of the next seed.
+    """
     first, *others = cell.retrained()
     for retrained, following in pairwise([first, *others, first]):
         seed = retrained.seed

@@ -51,7 +51,7 @@ class ProbedRun:
         return np.where([[one.is_diverged] for _, one in pairs], np.nan, np.stack(rows))
 
     def pair(self, name: str) -> tuple[Floats, Floats]:
-        """Return the run's values in a probe and Retrain's; for Retrain, the next seed's first."""
+        """Return a run's values in a probe, and Retrain's; Retrain is paired with its next seed."""
         own, reference = self.values(name), self.values(name, self.retrained)
         return shift_seeds(own) if self.run == self.cell.reference else own, reference
 
@@ -77,7 +77,7 @@ def relearning(probed: ProbedRun) -> Iterator[Row]:
 
 
 def residual(probed: ProbedRun) -> Iterator[Row]:
-    """Yield a run's residual accuracy under noise, and its difference from Retrain's."""
+    """Yield a run's accuracy on noisy forget images, and its difference from Retrain's."""
     yield from probed.rows("residual_accuracy", probed.values("residual_share").mean(axis=1))
     own, reference = probed.pair("residual_share")
     yield from probed.rows("residual_gap", (own - reference).mean(axis=1))
@@ -104,7 +104,7 @@ def linear(probed: ProbedRun) -> Iterator[Row]:
 
 
 def cka(probed: ProbedRun) -> Iterator[Row]:
-    """Yield CKA of a run's features with Retrain's and with the base model's, for each part.
+    """Yield CKA of a run's features with Retrain's and the base model's, by group of examples.
 
     Retrain's own features are compared with those of Retrain of the next seed.
     """
@@ -119,7 +119,7 @@ def cka(probed: ProbedRun) -> Iterator[Row]:
 
 
 def _compare_retrains(probed: ProbedRun) -> Floats:
-    """Return CKA of Retrain's features with those of Retrain of the next seed, (seeds, parts)."""
+    """Return CKA of Retrain with Retrain of the next seed, by seed and group of examples."""
     probes, results = probed.probes, probed.results
     found = np.full((len(probes), len(PARTS)), np.nan)
     for place, probe in enumerate(probes):
@@ -142,7 +142,7 @@ def resurfacing(probed: ProbedRun) -> Iterator[Row]:
     yield from probed.rows("resurface_gap", own - reference)
 
 
-# Columns `set` and `at` of the rows of CKA, by part of the data.
+# Columns `set` and `at` of the long table, by group of examples on which CKA is computed.
 CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "forget": ("forget", None),
     "near": ("retain", NEAR),
@@ -162,7 +162,7 @@ PROBES = {
 
 
 def first_even_step(difference: Floats) -> float:
-    """Return the first step whose difference is not negative; if none is, the number of steps."""
+    """Return the first step whose difference is not negative; if none, number of steps plus 1."""
     if np.isnan(difference).any():
         return math.nan
     steps = np.flatnonzero(difference >= 0)
@@ -172,6 +172,6 @@ def first_even_step(difference: Floats) -> float:
 def compress_like_outputs(
     logits: NDArray[np.floating], label: NDArray[np.int64]
 ) -> NDArray[np.floating]:
-    """Return logits as outputs.npz stores them: of many classes, only the largest are exact."""
+    """Return logits as outputs.npz stores them; with many classes, small logits are inexact."""
     is_many = logits.shape[1] > MANY_CLASSES
     return expand_logits(compress_logits(logits.astype(np.float16), label)) if is_many else logits

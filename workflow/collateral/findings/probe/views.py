@@ -100,7 +100,7 @@ RESURFACE_CAPTION = (
     "step, and the same minus Retrain's of that seed. A rising difference: forgotten examples come "
     "back. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % intervals over seeds."
 )
-# Name, title, caption and explanation of each curve's plot, by metric.
+# Name, title, caption and explanation of the plot of each curve, by name of the curve's metric.
 CURVES = {
     "relearn_accuracy": (
         "relearn",
@@ -143,7 +143,7 @@ def _describe_few(cell: CellTable) -> str:
 
 
 def _cka_table(cell: CellTable) -> Table:
-    """Return a table with one grid for Retrain and one for the base, and one column per part."""
+    """Return the table of CKA with Retrain and with the base model; its columns are subsets."""
     metrics, caption = ("cka_retrain", "cka_base"), fill_caption(CKA_CAPTION, cell)
     columns = {
         METRICS[metric].heading: [Column(metric, *p, heading=t) for p, t in CKA_HEADINGS.items()]
@@ -155,7 +155,7 @@ def _cka_table(cell: CellTable) -> Table:
 
 
 def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the mean gap that 95 % of retrained models stay below; NaN with one seed."""
+    """Return the noise floor of a mean gap: 95 % of retrainings are below it; NaN with one seed."""
     own = cell.values(cell.reference, metric, subset, at)
     own = own[~np.isnan(own)]
     return t_quantile(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
@@ -175,7 +175,7 @@ def _column(name: str, at: At) -> Column:
 
 
 def words(cell: CellTable) -> str:
-    """Return one sentence per probe about the method with the largest gap; empty without probes."""
+    """Return sentences that compare methods with Retrain in each probe; empty without probes."""
     text = join_sentences(
         _describe_largest_gap(cell, "relearn_gap"),
         _describe_first_even(cell),
@@ -210,7 +210,7 @@ def _describe_nearest_zrf(cell: CellTable) -> str:
 
 
 def _describe_first_even(cell: CellTable) -> str:
-    """Return a sentence about the method that starts below Retrain and reaches it first."""
+    """Return a sentence on the method that starts below Retrain's accuracy and reaches it first."""
     begin = mean(cell.values(cell.reference, "relearn_accuracy", at=0))
     start = _find_means(cell, "relearn_accuracy", at=0)
     steps = _find_means(cell, "relearn_even")
@@ -226,7 +226,7 @@ def _describe_first_even(cell: CellTable) -> str:
 
 
 def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
-    """Return how many seeds of a method reached Retrain, and the total number of seeds."""
+    """Return in how many seeds a method relearned up to Retrain's accuracy, and out of how many."""
     last = max(int(at) for at in cell.indices(cell.reference, "relearn_accuracy"))
     steps = cell.values(run, "relearn_even")
     return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
@@ -246,7 +246,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _plot_curves(cell: CellTable, metric: str) -> Plot:
-    """Return the accuracies by step, and their differences from Retrain's."""
+    """Return the plot of a metric by fine-tuning step, and of its difference from Retrain's."""
     name, subject, caption, reading = CURVES[metric]
     retrained = find_curve(cell, cell.reference, metric)
     curves = {run: find_curve(cell, run, metric) for run in find_looks(cell)}

@@ -10,7 +10,7 @@ from collateral.results.layout import ORIGINAL
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the reported numbers of every run; raise if a metric of that name exists already."""
+    """Yield the reported numbers of every run; raise if one has the name of another metric."""
     for result in cell.all_results():
         if result.run == ORIGINAL:  # The run `original` has the record of the base model.
             continue

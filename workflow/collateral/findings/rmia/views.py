@@ -46,7 +46,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _show_interval(row: TableRow) -> Field:
-    """Return the interval over examples alone, because its AUC is in the column before."""
+    """Return the table entry of the interval over examples; the AUC is in the column before it."""
     ends = BY_EXAMPLES.interval(row)
     if any(map(math.isnan, ends)):
         return Field(EMPTY)

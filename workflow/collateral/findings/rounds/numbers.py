@@ -23,7 +23,7 @@ TERMS = ("requests", "retain", "test")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of all rounds, in the cell of the last one."""
+    """Yield the numbers of all rounds if this cell is the last round; otherwise nothing."""
     if not cell.rounds:
         return
     stream = Stream(cell)
@@ -38,13 +38,13 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Stream:
-    """A sequence of requests, seen from the cell of its last round."""
+    """A sequence of deletion requests; `cell` is the cell of the last round."""
 
     cell: CellResults
 
     @cached_property
     def requests(self) -> list[Indices]:
-        """Train examples of each request."""
+        """Indices of the train examples of each request."""
         return [one.split.forget for one in self.cell.by_round]
 
     def results(self, run: str, seed: int) -> list[Result]:
@@ -52,13 +52,13 @@ class Stream:
         return [one.result(run, seed) for one in self.cell.by_round]
 
     def near_first(self, seed: int) -> Indices:
-        """Return the examples near request 1 that are retained after the last round."""
+        """Return the near retained examples of request 1 that no later request deletes."""
         first = self.cell.by_round[0]
         near = first.split.retain[first.near["retain"][first.row(seed)]]
         return np.intersect1d(near, self.cell.split.retain)
 
     def rates(self, run: str, seed: int, sets: Sequence[Indices]) -> Floats:
-        """Return the accuracy on fixed sets of train examples, (rounds, sets)."""
+        """Return a run's accuracy by round on the given sets of train examples, (rounds, sets)."""
         labels = self.cell.labels.train
 
         def rate(one: Result, s: Indices) -> float:
@@ -67,7 +67,7 @@ class Stream:
         return np.array([[rate(one, s) for s in sets] for one in self.results(run, seed)])
 
     def seed_rows(self, run: str, seed: int) -> Iterator[Row]:
-        """Yield the numbers of a run in one seed.
+        """Yield a run's accuracy on requests, reversal, near loss and erosion by round, for a seed.
 
         Retrain itself is compared with Retrain of the next seed.
         """
@@ -90,7 +90,10 @@ class Stream:
                 yield Row(run, "reversal", value, seed, name_request(q), r + 1)
 
     def distance_rows(self) -> Iterator[Row]:
-        """Yield the distance from Retrain, its noise floor, and the first round above the floor."""
+        """Yield by round each run's distance from Retrain and the noise floor of this distance.
+
+        Also yield the first round in which the distance exceeds the noise floor.
+        """
         cell, left = self.cell, dict[str, int]()
         for r, one in enumerate(cell.by_round, start=1):
             retrained = _accuracies(one, cell.reference)
@@ -112,7 +115,10 @@ class Stream:
             yield Row(run, "retrain_by_failure", float(min(failed, default=math.nan)))
 
     def request_rows(self) -> Iterator[Row]:
-        """Yield the size of each request, and the base model's accuracy minus Retrain's on them."""
+        """Yield the size of each request, and by round the accuracy on requests that Retrain loses.
+
+        The loss is the base model's accuracy minus Retrain's, on all requests so far.
+        """
         cell = self.cell
         for q, request in enumerate(self.requests):
             yield Row(cell.reference, "request_examples", float(len(request)), set=name_request(q))
@@ -125,8 +131,9 @@ class Stream:
             yield Row(cell.reference, "requests_floor", float(floor), at=r)
 
     def cost_rows(self) -> Iterator[Row]:
-        """Yield the seconds of all rounds so far, the same divided by Retrain's seconds so far, and
-        the first round in which they exceed the seconds of one Retrain.
+        """Yield each run's seconds of all rounds so far, and their ratio to Retrain's.
+
+        Also yield the first round in which the run's sum exceeds the seconds of one Retrain.
         """
         cell = self.cell
         retrained, devices = self._seconds(cell.reference)
@@ -137,7 +144,7 @@ class Stream:
                 yield Row(run, "rounds_rte", value, cell.seeds[s], at=r + 1)
             if run == cell.reference:
                 continue
-            # Times of different devices are not compared, from the first such round on.
+            # If a round ran on another device than Retrain, times are undefined from that round on.
             is_other = [run != ORIGINAL and own_devices[r] != one for r, one in enumerate(devices)]
             total = np.where(is_other, np.nan, seconds.mean(axis=0)).cumsum()
             shares = total / retrained.mean(axis=0).cumsum()
@@ -186,15 +193,15 @@ def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
 
 
 def _one_example(cell: CellResults) -> float:
-    """Return the distance of a model that differs from Retrain by one example of each set."""
+    """Return the distance from Retrain of a model that differs in one prediction on each subset."""
     split, num_test = cell.split, len(cell.labels.test)
     counts = [len(split.earlier) + len(split.forget), len(split.retain), num_test]
     return float(np.mean([1 / count for count in counts]))
 
 
 def _noise_floor(retrained: dict[str, Floats], terms: Sequence[str] = TERMS) -> float:
-    """Return the distance that 95 % of pairs of groups of retrained models stay below."""
-    # Ratio of standard deviation and mean absolute deviation of a normal distribution.
+    """Return the noise floor: 95 % of distances between two groups of Retrains are below it."""
     expected = np.mean([expected_deviation(retrained[name]) for name in terms])
     count = len(retrained[terms[0]])
+    # sqrt(pi / 2) is standard deviation / mean absolute deviation of a normal distribution.
     return t_quantile(count) * math.sqrt(math.pi / 2) * float(expected)

@@ -35,7 +35,7 @@ from collateral.results.table import CellTable
 # Metrics with one value per seed that compare a run with Retrain.
 BY_SEED = ("reversal", "first_near_loss", "erosion")
 MEASURES = (*BY_SEED, "rounds_gap")
-# Metrics over all seeds; both must be defined to say when to retrain.
+# Metrics with one value for all seeds; both are needed to tell in which round to retrain.
 BY_RUN = ("rounds_gap", "rounds_share")
 FIRST = "request-1"
 # Titles of the panels that show Retrain beside the other runs, by metric.
@@ -80,7 +80,7 @@ NOT_YET, UNKNOWN = "not yet", "unknown"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the tables after the last round and by round, if the cell is the last of several."""
+    """Yield a table of the last round and one of all rounds, if the cell is the last round."""
     if not (count := count_rounds(cell)):
         return
     caption = fill_caption(CAPTION, cell, count=str(count))
@@ -107,12 +107,12 @@ def _columns(*metrics: str, at: At = None) -> list[Column]:
 
 
 def count_rounds(cell: CellTable) -> int:
-    """Return the number of rounds; 0 if the cell is not the last of several."""
+    """Return the number of rounds; 0 if the cell is not the last round of a sequence."""
     return len(cell.indices(cell.reference, "rounds_floor"))
 
 
 def _show_instead(row: TableRow) -> Field:
-    """Return the table entry of the first round in which to retrain, and of the reason."""
+    """Return the table entry that names the first round in which to retrain, and the reason."""
     if row.is_aside:
         return Field(EMPTY)
     first, *others = (number_source(row.run, metric) for metric in REASONS)
@@ -120,7 +120,7 @@ def _show_instead(row: TableRow) -> Field:
 
 
 def _show_verdict(row: TableRow) -> Field:
-    """Return the table entry of the verdict; a dash for a control, or if a check is red."""
+    """Return the table entry of the verdict; a dash for a control, or if a sanity check is red."""
     words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
     if not words or red_gates(row.cell):
         return Field(EMPTY)
@@ -147,7 +147,7 @@ def find_instead(cell: CellTable, run: str) -> str:
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences on methods whose accuracy on earlier requests rises, and on retraining."""
+    """Return sentences on rising accuracy on earlier requests, and on when to retrain instead."""
     if not (count := count_rounds(cell)):
         return ""
     if len(cell.seeds) < 2:
@@ -165,7 +165,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_nothing(cell: CellTable, count: int) -> str:
-    """Return a sentence if Retrain is as accurate on the requests as the base model; or empty."""
+    """Return a sentence if Retrain is as accurate as the base model on the requests; else empty."""
     names = ("requests_lost", "requests_floor")
     lost, floor = (cell.number(cell.reference, name, at=count) for name in names)
     if not abs(lost) <= floor:
@@ -175,7 +175,7 @@ def _describe_nothing(cell: CellTable, count: int) -> str:
 
 
 def _find_reversal(cell: CellTable, run: str, count: int) -> str:
-    """Return the text of a method's largest reversal with an interval above zero; or empty."""
+    """Return a text with a method's largest reversal; empty if no interval is above zero."""
     metric, tests = find_metric("reversal"), (count - 1) * len(cell.runs("method"))
     by_round = {r: cell.values(run, "reversal", at=r) for r in range(2, count + 1)}
     found = [(mean(v), _half_width(cell, v, r, tests), r) for r, v in by_round.items()]
@@ -232,7 +232,7 @@ def _panel(cell: CellTable, metric: str, subset: str = "") -> Panel:
 
 
 def _noise_floor(cell: CellTable) -> Iterator[Series]:
-    """Yield the line of the distance's noise floor, if it is defined in every round."""
+    """Yield the line of the noise floor of distances, if the floor is defined in every round."""
     rounds, factor = list(range(1, count_rounds(cell) + 1)), find_metric("rounds_floor").factor
     floor = [factor * cell.number(cell.reference, "rounds_floor", at=r) for r in rounds]
     if not math.isnan(sum(floor)):

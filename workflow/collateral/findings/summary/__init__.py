@@ -7,7 +7,7 @@ AFTER = ("gap",)
 TITLE = "Which method is nearest over all cells?"
 PLACE = "summary"
 ORDER = 10
-# These metrics have one number per average gap; `at` names the gap.
+# Metrics that are computed for each kind of average gap; the column `at` names the kind.
 STANDINGS = {
     "ranked_cells": Metric("Ranked in", "cells where no seed diverged or collapsed", "cells"),
     "lowest_cells": Metric("Lowest in", "of these, where no other method's gap is lower", "cells"),

@@ -53,7 +53,7 @@ def _build_grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
 
 
 def _find_columns(table: BenchmarkTable, gap: str, methods: list[str]) -> list[str]:
-    """Return the metrics shown: no ranks that cannot differ significantly, and no equal columns."""
+    """Return the metrics to show: ranks only if they can differ significantly, no column twice."""
     ranks = {run: [table.number(run, name, at=gap) for name in RANK_COLUMNS] for run in methods}
     if not _can_differ(table, gap, methods):
         left_out = set(RANK_COLUMNS)
@@ -63,13 +63,13 @@ def _find_columns(table: BenchmarkTable, gap: str, methods: list[str]) -> list[s
 
 
 def _can_differ(table: BenchmarkTable, gap: str, methods: list[str]) -> bool:
-    """Tell whether two mean ranks can differ by as much as the critical difference."""
+    """Tell whether the critical difference is at most the largest possible difference of ranks."""
     least = table.number(table.plan.reference, "critical_difference", at=gap)
     return least <= len(methods) - 1
 
 
 def _make_fields(table: BenchmarkTable, run: str, gap: str, shown: list[str]) -> Iterator[Field]:
-    """Yield a method's table entries: number of cells in which it is ranked, wins, ranks."""
+    """Yield a method's table entries, one per metric in `shown`."""
     ranked = table.number(run, "ranked_cells", at=gap)
     for name in shown:
         metric = STANDINGS[name]

@@ -26,7 +26,7 @@ from collateral.results.experiments import SupportSizes
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield numbers of the teachers by size, of the ascent step by bin, and between seeds."""
+    """Yield metrics of teachers by support size, of gradient ascent by bin, and between seeds."""
     label = cell.labels.train[cell.split.forget]
     for run in cell.support_sized:
         by_seed = [cell.support_sizes(seed) for seed in cell.seeds]
@@ -45,7 +45,7 @@ def _forget_probability(cell: CellResults, result: Result) -> NDArray[np.float64
 
 
 def size_rows(run: str, seed: int, sizes: SupportSizes, label: NDArray[np.int64]) -> Iterator[Row]:
-    """Yield the numbers of the teacher of each size; `label` has the forget set's labels."""
+    """Yield the metrics of the teacher of each support size; `label`: labels of the forget set."""
     soft, top = sizes.soft_labels, int(sizes.top)
     kl = [histogram_kl(new, old, len(label)) for old, new in pairwise(_histograms(sizes))]
     columns = {
@@ -61,7 +61,7 @@ def size_rows(run: str, seed: int, sizes: SupportSizes, label: NDArray[np.int64]
 
 
 def bin_rows(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
-    """Yield the accuracy that each bin loses in one ascent step, and the k of `k: auto`."""
+    """Yield the accuracy lost by gradient ascent in each bin, and the size that `k: auto` chose."""
     columns = {
         "drop": sizes.step_drop,
         "bin_low": sizes.step_edges[:-1],
@@ -76,14 +76,14 @@ def bin_rows(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
 def _column_rows(
     run: str, seed: int, places: Sequence[int] | NDArray[Any], columns: Mapping[str, Any]
 ) -> Iterator[Row]:
-    """Yield one row per metric and index, which is a support size or the number of a bin."""
+    """Yield one row per metric and index; the index is a support size or the number of a bin."""
     for name, values in columns.items():
         for at, value in zip(places, values, strict=True):
             yield Row(run, f"support_{name}", float(value), seed, at=int(at))
 
 
 def retrain_rows(run: str, seed: int, sizes: SupportSizes, retrained: Floats) -> Iterator[Row]:
-    """Yield KL(teacher, Retrain) by size; `retrained` are Retrain's forget-set probabilities."""
+    """Yield KL(teacher, Retrain) by size; `retrained`: Retrain's forget-set probabilities."""
     reference = histogram(retrained, int(sizes.top))
     kl = [histogram_kl(own, reference, len(retrained)) for own in _histograms(sizes)]
     yield from _column_rows(run, seed, sizes.sizes, {"kl_retrain": kl})
@@ -92,7 +92,7 @@ def retrain_rows(run: str, seed: int, sizes: SupportSizes, retrained: Floats) ->
 def seed_rows(
     run: str, by_seed: Sequence[SupportSizes], retrained: Sequence[Floats]
 ) -> Iterator[Row]:
-    """Yield the mean KL between two seeds' teachers of each size, and between two Retrains.
+    """Yield the mean KL divergence between seeds: of the teachers of each size, and of Retrain.
 
     The mean is over all ordered pairs of seeds; with one seed it is undefined.
     """

@@ -84,7 +84,7 @@ CAPTIONS = {
 
 @dataclass(frozen=True)
 class Supports:
-    """Numbers of a cell's teachers by support size and by bin of similarity, and of `k: auto`."""
+    """Metrics of a cell's LTD teachers by support size, and of how `k: auto` chooses the size."""
 
     cell: CellTable
     run: str
@@ -105,7 +105,7 @@ class Supports:
 
     @property
     def floors(self) -> Array:
-        """KL between two seeds' teachers by support size, (sizes,); NaN with one seed."""
+        """Mean KL divergence between teachers of two seeds, by support size; NaN with one seed."""
         return np.array([self.cell.number(self.run, "support_kl_seeds", at=k) for k in self.sizes])
 
     @property
@@ -132,7 +132,7 @@ class Supports:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of gradient ascent in one seed, and the support size that follows for `k: auto`."""
+    """A step of gradient ascent in a seed, and the support size that `k: auto` derives from it."""
 
     seed: int
     rate: float
@@ -178,7 +178,7 @@ def format_range(values: Iterable[float] | Array, metric: str) -> str:
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the tables by size, by seed and with Retrain, if support sizes were compared."""
+    """Yield tables by support size, of `k: auto`, and against Retrain, if sizes were compared."""
     supports = find_supports(cell)
     if supports is None:
         return
@@ -232,7 +232,7 @@ def _auto_table(supports: Supports, caption: str) -> Table:
 
 
 def _step_numbers(step: Step, bins: Sequence[str]) -> list[tuple[str, str, str, float, str | None]]:
-    """Return the numbers of a step: key of the record, heading, metric, value and bin."""
+    """Return key, heading, metric, value and bin of each number in a row of the `k: auto` table."""
     largest, first = step.largest, bins[-step.num_included]
     drop, count = float(step.drop[largest]), float(step.counts[largest])
     return [
@@ -253,7 +253,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_auto(supports: Supports) -> str:
-    """Return sentences on the size of `k: auto`, the step's learning rate and the bins taken."""
+    """Return sentences on the support size that `k: auto` chose, and on how it was chosen."""
     steps = supports.steps
     rates = format_range([step.rate for step in steps], "support_step_rate")
     losses = format_range([float(step.drop[-1]) for step in steps], "support_drop")
@@ -278,7 +278,7 @@ def _describe_auto(supports: Supports) -> str:
 
 
 def _describe_one_class(supports: Supports) -> str:
-    """Return a sentence on the largest support that has one class only; empty if none has."""
+    """Return a sentence on the largest support size with a single class; empty if there is none."""
     by_size = zip(supports.sizes, supports.values("num_classes"), strict=True)
     alone = [size for size, counts in by_size if mean(counts) == 1]
     return f" A support of {max(alone)} or fewer is of one class in every seed." if alone else ""
@@ -379,7 +379,7 @@ def _size_panel(
     noise: Sequence[float] = (),
     others: Sequence[Series] = (),
 ) -> Panel:
-    """Return the panel of a teacher's metric by size, with lines at the runs' and `k: auto`'s k."""
+    """Return the panel of a teacher metric by support size; lines mark the runs' k and auto's k."""
     cell, run, own, auto = supports.cell, supports.run, supports.own, supports.auto
     levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]
     if not np.isnan(own).all():

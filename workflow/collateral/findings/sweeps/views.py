@@ -43,7 +43,7 @@ NOISE_HEADINGS = (
     "Teacher's epochs",
 )
 NOISE_METRICS = ("teacher_ua", "teacher_epochs", "ua")  # metrics from which the table is computed
-# Metrics of each kind of plot. Reported metrics are left out if none changes over the sweep.
+# Metrics of each kind of plot. Metrics that methods report are left out if none of them changes.
 KINDS = {
     "standard": TERMS["avg_gap"],
     "affected": TERMS["avg_gap_affected"],
@@ -73,7 +73,7 @@ DECADE = 10.0  # the axis is logarithmic if largest value / smallest value is at
 
 @dataclass(frozen=True)
 class TeacherNoise:
-    """UA of teachers that differ only in their seed, and of their students; (teachers, seeds)."""
+    """UA of teachers that differ only in their seed and of their students, by teacher and seed."""
 
     sweep: Sweep
     teacher: Floats
@@ -82,7 +82,7 @@ class TeacherNoise:
 
 
 def find_teacher_noise(cell: CellTable) -> list[TeacherNoise]:
-    """Return the sweeps of teacher seeds with at least two teachers without missing values."""
+    """Return the UA of teachers and students, for each sweep with two or more complete teachers."""
     found = [_read_noise(cell, sweep) for sweep in cell.plan.sweeps if sweep.key == TEACHER_SEED]
     return [noise for noise in found if len(noise.teacher) > 1]
 
@@ -119,7 +119,7 @@ def words(cell: CellTable) -> str:
 
 
 def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
-    """Return the layout of a sweep's table: gaps, their terms, and reported metrics."""
+    """Return the layout of a sweep's table: average gaps, their metrics, and reported metrics."""
     reported = {metric for run in sweep.values for metric in cell.metrics(run)}
     return Comparison(
         f"sweep-{sweep.name}",
@@ -132,7 +132,7 @@ def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
 
 
 def make_noise_table(cell: CellTable, found: Sequence[TeacherNoise]) -> Table:
-    """Return a table of the spread of teachers and students, one row per method."""
+    """Return a table of the standard deviations of teachers' and students' UA, a row per method."""
     records = [_make_noise_record(cell, noise) for noise in found]
     lines = [
         Line(noise.sweep.method, _make_noise_fields(record, noise))
@@ -168,7 +168,7 @@ def _make_noise_fields(record: dict[str, Any], noise: TeacherNoise) -> list[Fiel
 
 
 def _find_sources(name: str, noise: TeacherNoise) -> dict[str, Any]:
-    """Return the source links of a table entry: runs of all teachers, or the method's own run."""
+    """Return the source links of a table entry: to all teachers' runs, or to the method's run."""
     metric = next((known for known in NOISE_METRICS if name.startswith(known)), "")
     runs = [noise.sweep.own] if name.endswith("by_seed") else list(noise.sweep.values)
     if not metric:
@@ -178,7 +178,7 @@ def _find_sources(name: str, noise: TeacherNoise) -> dict[str, Any]:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield a plot of every sweep over numbers, and a plot of teachers with different seeds."""
+    """Yield plots of every sweep of a numeric parameter, and one of teachers of different seeds."""
     for sweep in cell.plan.sweeps:
         # Teacher seeds are not drawn on an axis, because a seed is not a quantity.
         if sweep.key != TEACHER_SEED:
@@ -267,7 +267,7 @@ def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
 
 
 def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
-    """Return the metrics of each kind of plot; empty if the sweep has fewer than two numbers."""
+    """Return the metrics of each kind of plot; empty if fewer than two values are numbers."""
     if len(sweep.numbers) < 2:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]

@@ -23,7 +23,7 @@ _BY_EPOCH = {
 }
 METRICS = {
     **epoch_metrics(_BY_EPOCH),
-    # These metrics count as costs, because the measured seconds differ whenever a run is repeated.
+    # `is_cost`: these metrics depend on measured seconds, which differ if a run is repeated.
     "budget_gap": replace(
         GAPS["avg_gap"],
         label="Avg. Gap in time",

@@ -45,7 +45,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class History:
-    """Seconds and metrics of a run by epoch and seed; a seed that ended repeats its last values."""
+    """Seconds and metrics of a run, by epoch and seed; they are constant after a seed has ended."""
 
     seconds: Floats  # (epochs + 1, seeds)
     values: Mapping[str, Floats]  # shape of each metric: (epochs + 1, seeds)
@@ -76,12 +76,12 @@ class History:
         return {name: values[epoch] for name, values in self.values.items()}
 
     def latest_epoch(self, seconds: float) -> int:
-        """Return the last epoch that ends in time, on average over seeds; 0 if there is none."""
+        """Return the last epoch that ends within these seconds on average over seeds; 0 if none."""
         return int(np.count_nonzero(self.seconds[1:].mean(axis=1) <= seconds))
 
 
 def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return both average gaps, the forgetting error and the damage of one model.
+    """Return a run's average gaps to Retrain, forgetting error and damage after one epoch.
 
     A metric that is undefined in any seed is left out of the gaps.
     """
@@ -95,7 +95,7 @@ def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
 def _read_epochs(
     cell: CellResults, run: str, metric: str, count: int | None = None, subset: str = ""
 ) -> Floats:
-    """Return a metric's values (epochs + 1, seeds), for `count` epochs or until all are NaN."""
+    """Return a metric, (epochs + 1, seeds); without `count`, it ends where all seeds are NaN."""
     rows: list[Floats] = []
     while count is None or len(rows) < count:
         values = cell.values(run, metric, subset, at=len(rows))

@@ -1,4 +1,4 @@
-"""Budgets and paths towards Retrain of the tracked runs: table, plot and sentences."""
+"""Table, plot and sentences on how near tracked runs come to Retrain by epoch and by cost."""
 
 from __future__ import annotations
 
@@ -61,10 +61,9 @@ DAMAGE = "Damage: near − far loss (points)"
 # Minimum range of an axis in percentage points, so that noise does not fill the plot.
 MIN_RANGE = 5.0
 ROOM = 0.12  # fraction of the data range that is left empty at each end of an axis
-# A run is drawn at the edge if its final gap exceeds both 2 x the base model's gap and 3 x the
-# median final gap of the other runs.
+# A run is far if its final gap is above 2 x the base model's gap and 3 x the other runs' median.
 FAR_FROM_BASE, FAR_FROM_MEDIAN = 2, 3
-AREA, LAST_AREA = 6.0, 30.0  # areas of the dots: of each epoch, and of the last epoch
+AREA, LAST_AREA = 6.0, 30.0  # area of an epoch's dot, and of the last epoch's dot
 
 
 @dataclass(frozen=True)
@@ -77,8 +76,8 @@ class RunPath:
     error: Floats
     damage: Floats
     is_paced: bool  # whether the learning-rate schedule depends on the number of epochs
-    # Gap and epoch of the latest model within each budget, which is in percent of Retrain's cost.
-    # The epoch is 0 if there is no model yet; a paced run has a model at its last epoch only.
+    # Gap and epoch of the latest model within each budget, by budget in percent of Retrain's cost.
+    # The epoch is 0 if no model is finished; if `is_paced`, only the last epoch's model counts.
     within: Mapping[int, tuple[float, int]]
 
     @staticmethod
@@ -99,14 +98,14 @@ class RunPath:
         return RunPath(run, seconds, gap, error, damage, is_paced, within)
 
     def in_points(self) -> RunPath:
-        """Return the path with distances in points instead of rates."""
+        """Return the path with distances in percentage points instead of rates."""
         parts = {name: POINTS * getattr(self, name) for name in ("gap", "error", "damage")}
         return replace(self, **parts)
 
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths of a cell's tracked runs, methods first."""
+    """The paths of a cell's tracked runs, first those of methods, then those of controls."""
 
     cell: CellTable
     by_run: Mapping[str, RunPath]
@@ -124,7 +123,7 @@ class Paths:
 
     @property
     def ranked(self) -> list[RunPath]:
-        """Paths of the ranked methods: not paced (see `RunPath`), and no seed failed."""
+        """Paths of the ranked methods: those that are not `is_paced` and failed in no seed."""
         methods = [run for run in self.by_run if self.cell.kinds[run] == "method"]
         sound = [self.by_run[run] for run in methods if not self.cell.failure_summary(run)]
         return [path for path in sound if not path.is_paced]
@@ -146,7 +145,7 @@ class Paths:
 
     @cached_property
     def far_runs(self) -> list[str]:
-        """The runs drawn at the edge: they end far from Retrain, or failed in some seeds."""
+        """The runs drawn at the plot's edge: they end far from Retrain, or failed in a seed."""
         found = [run for run in self.by_run if self.cell.failure_summary(run) or self._is_far(run)]
         return found if len(found) < len(self.by_run) else []
 
@@ -158,7 +157,7 @@ class Paths:
         return not path.gap[-1] <= max(FAR_FROM_MEDIAN * usual, FAR_FROM_BASE * path.gap[0])
 
     def limits(self, part: str, *least: float) -> Limits:
-        """Return axis limits that include the base model and all epochs of the runs not far."""
+        """Return axis limits that include the base model and all runs except the `far_runs`."""
         parts = {run: getattr(path, part) for run, path in self.by_run.items()}
         whole = [values for run, values in parts.items() if run not in self.far_runs]
         shown = np.concatenate([*whole, *(values[:1] for values in parts.values()), least])
@@ -166,7 +165,7 @@ class Paths:
         return low - ROOM * (high - low), high + ROOM * (high - low)
 
     def start(self, part: str) -> float:
-        """Return the coordinate of the base model, where all paths begin."""
+        """Return the base model's coordinate on the axis `part`; all paths begin there."""
         return float(np.nanmean([getattr(path, part)[0] for path in self.by_run.values()]))
 
 
@@ -213,7 +212,7 @@ def _show_gap(path: RunPath, share: int, is_best: bool) -> Field:
 
 
 def _show_end(cell: CellTable, path: RunPath) -> Field:
-    """Return the gap of the whole run, with its share of Retrain's cost on the same device."""
+    """Return the final gap of a run, and its cost in percent of Retrain's if devices are equal."""
     text, devices = find_metric("avg_gap").text(path.gap[-1]), list_devices(cell)
     if devices.get(path.run) == devices.get(cell.reference):
         share = path.seconds[-1] / mean(cell.values(cell.reference, "rte"))
@@ -312,13 +311,13 @@ def _error_panel(paths: Paths) -> Panel:
 
 
 def _mark(label: str, marker: str, x: float, y: float, area: float, **more: Any) -> Series:
-    """Return a dark mark with its name beside it."""
+    """Return a dark marker at one point, with its label beside it."""
     look = Look(DARK, marker, is_control=True)
     return Series(label, look, [x], [y], mark="point", areas=[area], names=[label], **more)
 
 
 def _cost_panel(paths: Paths) -> Panel:
-    """Return the panel of the average gap over seconds, with lines at shares of Retrain's time."""
+    """Return the panel of average gap against seconds; lines mark fractions of Retrain's time."""
     cell, cost = paths.cell, mean(paths.cell.values(paths.cell.reference, "rte"))
     moved = {run: path for run, path in paths.by_run.items() if len(path.gap) > 1}
     seconds = np.concatenate([path.seconds[1:] for path in moved.values()])
@@ -371,7 +370,7 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
 
 
 def _details(path: RunPath, first: int) -> Mapping[str, Sequence[str]]:
-    """Return the texts of the tooltips, from the epoch `first` on."""
+    """Return the tooltips of a path's dots, from the epoch `first` on."""
     distances = {"forgetting error": path.error, "damage": path.damage, "average gap": path.gap}
     return {
         "epoch": [str(epoch) for epoch in range(first, len(path.gap))],

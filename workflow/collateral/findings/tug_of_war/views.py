@@ -1,4 +1,4 @@
-"""Table of the tug of war: both products of every run."""
+"""Table of the tug of war: ToW and ToW-MIA of every run."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ COLUMNS = [Column(name) for name in METRICS]
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one column per product, if they were computed."""
+    """Yield a table with one column for ToW and one for ToW-MIA, if they were computed."""
     groups = rows_with_next_seed(cell)
     if any(groups) and "tow" in cell.metrics(cell.reference):
         caption = fill_caption(CAPTION, cell)

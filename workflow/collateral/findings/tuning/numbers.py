@@ -19,7 +19,7 @@ RULE_FIELDS = ("ua", "ra", "ra_affected", "num_affected")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield gaps of the chosen, default and Retrain-nearest trial, and the regret of each rule."""
+    """Yield the gaps of three trials (chosen, default, nearest to Retrain), and regret by rule."""
     retrained = {name: float(cell.values(cell.reference, name)[0]) for name in COMPARED}
     teacher_ua = find_teacher_ua(cell)
     for method in cell.tuned:
@@ -44,7 +44,10 @@ def find_teacher_ua(cell: CellResults) -> float:
 
 
 def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
-    """Return gaps of the chosen, default and nearest trial; `retrained` has Retrain's metrics."""
+    """Return the gaps to Retrain of three trials (chosen, default, nearest), and the regret.
+
+    `retrained` has Retrain's metrics by name.
+    """
     gaps = [trial_gap(trial, retrained) for trial in trials]
     candidates = [i for i, trial in enumerate(trials) if _is_candidate(trial)]
     chosen = next(i for i, trial in enumerate(trials) if trial["is_chosen"] == "True")
@@ -63,7 +66,7 @@ def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[s
 def regret_by_rule(
     trials: Sequence[TrialRow], retrained: Mapping[str, float], teacher_ua: float
 ) -> dict[str, dict[str, float]]:
-    """Return each rule's regret, chosen trial and number of admissible trials.
+    """Return regret, index of the chosen trial and number of admissible trials, by selection rule.
 
     `teacher_ua` is used for trials without one of their own. Regret and trial are NaN for a rule
     that cannot choose.

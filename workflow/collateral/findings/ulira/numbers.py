@@ -1,4 +1,4 @@
-"""LiRA and U-LiRA by part of the training set: AUC and TPR before and after, with intervals."""
+"""LiRA and U-LiRA by part of the training set: AUC and TPR before and after unlearning."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -20,14 +20,14 @@ from collateral.metrics.likelihood_attacks import (
 )
 from collateral.metrics.statistics import tpr_at_one_percent
 
-Part = tuple[str, At]  # subset, and the value of `at` for its part: near, far or a bin
+Part = tuple[str, At]  # name of a subset, and which of its examples: near, far, a bin; None: all
 
 
 class Attack(NamedTuple):
-    """How well an attack separates seen from unseen examples."""
+    """How well an attack separates examples that a model was trained on from other examples."""
 
     aucs: Floats  # AUC of each shadow model; NaN for a model that diverged
-    tpr: float  # TPR at an FPR of 1 %, with the examples of all models pooled
+    tpr: float  # TPR at an FPR of 1 %, with the examples of all shadow models pooled
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -58,7 +58,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _split_training_set(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
-    """Yield masks of the forget set, and of all, near, far and binned retained examples.
+    """Yield a mask per part: forget set, all retained, near, far, and each bin of similarity.
 
     Similarities are averaged over seeds.
     """
@@ -116,7 +116,7 @@ def _mean_rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[
 def compare_rows(
     metric: str, part: Part, by_run: Mapping[str, Floats], null: float
 ) -> Iterator[Row]:
-    """Yield each run's mean over shadow models, and its interval from a test against `null`.
+    """Yield each run's mean over shadow models, and the interval of its test against `null`.
 
     Intervals of several runs are adjusted by Holm, except in a bin.
     """

@@ -75,7 +75,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def find_exposed(cell: CellTable) -> list[str]:
-    """Return the methods that unlearned from shadow models."""
+    """Return the methods that were applied to shadow models."""
     return [r for r in cell.runs("method") if not math.isnan(cell.number(r, "exposure_models"))]
 
 
@@ -90,13 +90,13 @@ def find_attacked(cell: CellTable) -> list[str]:
 
 
 def count_models(cell: CellTable) -> str:
-    """Return the largest number of shadow models of any method, as text."""
+    """Return how many shadow models did not diverge, as text; the maximum over methods."""
     most = max(cell.number(run, "exposure_models") for run in find_exposed(cell))
     return find_metric("exposure_models").text(most)
 
 
 def _make_columns(cell: CellTable) -> Iterator[Column]:
-    """Yield the AUC of each part, followed by its change or its TPR."""
+    """Yield the AUC columns of forgotten, near and far examples, each with its change or TPR."""
     for (name, at), part in PARTS.items():
         count = cell.number(cell.reference, "exposure_count", name, at)
         size = find_metric("exposure_count").text(count)
@@ -181,7 +181,7 @@ def _describe_forgotten(cell: CellTable, rows: list[TableRow]) -> str:
 
 
 def _with_interval(column: Column, rows: list[TableRow]) -> list[TableRow]:
-    """Return the rows whose interval of this column is defined."""
+    """Return the table rows in which the interval of this column is defined."""
     return [row for row in rows if math.isfinite(column.interval(row)[0])]
 
 

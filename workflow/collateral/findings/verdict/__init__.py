@@ -1,4 +1,4 @@
-"""Did it forget, did its neighbours get hurt, at what price, and is that more than chance?
+"""Did a method forget, did it harm retained examples, at what cost, and is this beyond chance?
 
 Damage is what the nearest retained examples lose against Retrain, minus what all others lose.
 """
@@ -13,7 +13,7 @@ ORDER = 5
 DAMAGED = "retain"  # subset on which damage is measured
 # If any seed has one of these statuses, the method counts as collapsed.
 BROKEN = ("diverged", "collapsed")
-# Verdicts in the order in which they are tried; the first that applies is in the column `at`.
+# Verdicts in the order in which they are tried; the first that applies is the method's verdict.
 VERDICTS = (
     "collapsed",
     "did not forget",

@@ -28,9 +28,9 @@ from collateral.results.layout import ORIGINAL, RETRAIN
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
-# Near or far part, and subset, of the examples on which losses of accuracy are tested.
+# Examples on which losses of accuracy are tested: near or far, and the name of their subset.
 PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))
-MOST = {"damage": 2.0}  # largest possible difference of a measure, if it is not 1
+MOST = {"damage": 2.0}  # largest possible difference of a measure, where it is not 1, by measure
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -48,7 +48,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     methods = [run for run, kind in kinds.items() if kind == "method"]
     if methods:
         yield from verdict_rows(looks, methods)
-    # p-values of controls are adjusted apart, so that tests of methods do not become stricter.
+    # p-values of controls are adjusted separately, so that tests of methods do not become stricter.
     for run in kinds:
         if run not in methods:
             yield from against.comparison_rows(run, run_tests(against.samples([run]), level), 0)
@@ -60,19 +60,19 @@ def _is_judged(result: Result) -> bool:
 
 
 def declared_looks(cell: CellResults) -> list[tuple[int, float]]:
-    """Return the looks: numbers of seeds at which verdicts are decided, and their levels."""
+    """Return the looks (interim analyses): the number of seeds and the test level of each."""
     counts = cell.looks or (len(cell.seeds),)
     return list(zip(counts, look_levels(counts), strict=True))
 
 
 def find_looks(cell: CellResults) -> list[tuple[AgainstRetrain, float]]:
-    """Return the looks with enough seeds: runs compared with Retrain, and the level of tests."""
+    """Return a comparison with Retrain and a test level for each look that has enough seeds."""
     known = [look for look in declared_looks(cell) if look[0] <= len(cell.seeds)]
     return [(AgainstRetrain(cell, count), level) for count, level in known]
 
 
 def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) -> Iterator[Row]:
-    """Yield each method's tests and verdict at the first look that decides, or at the last."""
+    """Yield each method's tests and verdict at the first look that decides, or at the last look."""
     undecided = dict(enumerate(methods))
     for against, level in looks:
         samples = against.samples(methods)
@@ -92,7 +92,7 @@ def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) 
 
 @dataclass(frozen=True)
 class AgainstRetrain:
-    """The runs of a cell compared with Retrain, by the first `num_seeds` seeds."""
+    """The runs of a cell, compared with Retrain on the first `num_seeds` seeds."""
 
     cell: CellResults
     num_seeds: int
@@ -103,7 +103,7 @@ class AgainstRetrain:
 
     @cached_property
     def base_ua(self) -> Floats:
-        """UA of the base model by seed: from the control, or from epoch 0 of a tracked run."""
+        """UA of the base model by seed: of the run `original`, or of epoch 0 of a tracked run."""
         of_control = [self.values(ORIGINAL, "ua")]
         of_starts = [self.values(run, f"{TRACKED}ua", at=0) for run in self.cell.tracked]
         known = (ua for ua in (*of_control, *of_starts) if not np.isnan(ua).any())
@@ -120,7 +120,7 @@ class AgainstRetrain:
 
     @cached_property
     def steps(self) -> Floats:
-        """Change of each measure if one example changes."""
+        """Change of each measure if the prediction for one example changes."""
         near, far, far_test = (
             mean_of_defined(self.values(RETRAIN, f"{part}_count", name)) for part, name in PLACES
         )
@@ -136,7 +136,7 @@ class AgainstRetrain:
         return np.array([known.get(at, np.nan) for at in MEASURES])
 
     def rates(self, run: str) -> Floats:
-        """Return the rates of a run, by measure and seed; NaN if it diverged in any seed."""
+        """Return the rates of a run, by measure and seed; all are NaN if any seed diverged."""
         losses = [self.values(run, f"{part}_loss", name) for part, name in PLACES]
         near, far, far_test = self.retrained[2:5] + losses
         ua, mia = (self.values(run, name) for name in ("ua", "mia"))
@@ -149,7 +149,7 @@ class AgainstRetrain:
         return [self.cell.result(run, seed) for seed in self.cell.seeds[: self.num_seeds]]
 
     def samples(self, runs: list[str]) -> Samples:
-        """Return the rates of a family of runs, of Retrain and of the base model."""
+        """Return the input of the tests: rates of these runs, of Retrain and of the base model."""
         rates = np.array([self.rates(run) for run in runs]).reshape(-1, *self.retrained.shape)
         return Samples(rates, self.retrained, self.base_ua, self.steps, self.stated)
 
@@ -180,7 +180,7 @@ class AgainstRetrain:
         yield from self.rate_rows(run)
 
     def rate_rows(self, run: str) -> Iterator[Row]:
-        """Yield the means over these seeds that the sentence of a verdict names."""
+        """Yield the mean rates that a verdict's sentence names, and fractions of failed seeds."""
         rates = {at: self.values(run, at) for at in ("ua", "mia", "ta")}
         rates |= {f"retrain_{at}": self.values(RETRAIN, at) for at in ("ua", "ta")}
         for at, values in (rates | {"base_ua": self.base_ua}).items():

@@ -33,9 +33,9 @@ UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
 # Index of the last test: a method's UA against the midpoint of the base model's UA and Retrain's.
 # Every other test compares one measure of the method with Retrain's.
 MIDPOINT = TESTS.index("midpoint")
-# Masks of the tests; damage is not a rate, and the midpoint test is one-sided.
+# Masks over the tests: damage, which is not a rate, and the midpoint test, which is one-sided.
 IS_DAMAGE, IS_MIDPOINT = (np.arange(len(TESTS)) == test for test in (DAMAGE, MIDPOINT))
-# 80 % quantile of the normal distribution: the proposed number of seeds has power 80 %.
+# 80 % quantile of the standard normal: tests with the proposed number of seeds have power 80 %.
 POWER_80 = 0.8416
 LEAST_SHARE = 0.5  # a method with TA below this fraction of Retrain's TA has collapsed
 MOST_SEEDS = 100  # maximum number of seeds that is proposed
@@ -49,10 +49,10 @@ class Samples:
     the damage: the error on near minus that on far retained examples.
     """
 
-    runs: Floats  # (..., methods, measures, seeds); NaN where undefined
+    runs: Floats  # rates of the methods, (..., methods, measures, seeds); NaN where undefined
     retrained: Floats  # (..., measures, seeds)
     base_ua: Floats  # (..., seeds)
-    steps: Floats  # (measures,), change of a measure if one example changes
+    steps: Floats  # (measures,), change of each measure if the prediction for one example changes
     stated: Floats  # (measures,), margins stated in the config; NaN where the margin is estimated
 
     @property
@@ -67,7 +67,7 @@ class Samples:
 
     @property
     def margins(self) -> Floats:
-        """Largest differences that count as equal, per measure: stated, or estimated."""
+        """Largest difference that counts as equal, by measure: from the config, else estimated."""
         estimated = np.maximum(FACTOR * self.spread, self.steps)
         return np.where(np.isnan(self.stated), estimated, self.stated)
 
@@ -84,13 +84,13 @@ class Samples:
 
 @dataclass(frozen=True)
 class Tested:
-    """Results of the tests as arrays (..., methods, tests); equivalence has no midpoint test."""
+    """Test results, (..., methods, tests); the midpoint is not tested for equivalence."""
 
     mean: Floats  # mean difference from Retrain
     # Ends of the confidence interval, at the level that Holm's method gives to the test.
     low: Floats
     high: Floats
-    p: Floats  # p-values, adjusted by Holm's method over all methods and measures
+    p: Floats  # p-values, adjusted by Holm's method over all methods and tests
     equivalence_low: Floats  # ends of the 90 % confidence interval, for the equivalence test
     equivalence_high: Floats
     equivalence_p: Floats
@@ -122,7 +122,7 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
 
 
 def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
-    """Return rates of methods and of Retrain, with the methods' UA and its midpoint appended.
+    """Return rates of methods and of Retrain; the UA and the midpoint are one more measure.
 
     The midpoint is the mean of the base model's UA and Retrain's. It is NaN unless the base model's
     UA is above Retrain's by more than the margin.
@@ -146,7 +146,7 @@ def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
     first, second = _scaled(runs), _scaled(reference)
     smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
     own, other = (np.maximum(moments(values)[1], smallest) for values in (first, second))
-    # Count Retrain once: its samples are equal for all methods, except where a method has no rate.
+    # Retrain counts once in the median: its samples are the same for all methods that have rates.
     pool = np.concatenate([own, other[..., :1, :]], axis=-2)
     is_known = ~np.isnan(pool).all(axis=-2, keepdims=True)
     typical = np.nanmedian(np.where(is_known, pool, 0.0), axis=-2, keepdims=True)
@@ -158,19 +158,19 @@ def _scaled(rates: Floats) -> Floats:
 
 
 def _scaled_steps(runs: Floats, reference: Floats, steps: Floats) -> Floats:
-    """Return the change of each scaled measure by one example, at the mean rate of both samples."""
+    """Return the change of each scaled measure if one prediction changes, at the mean rate."""
     rate = (moments(runs)[0] + moments(reference)[0]) / 2
     steps = np.append(steps, steps[UA])
     return np.where(IS_DAMAGE, steps, angle_step(rate, steps))
 
 
 def _p_values(contrast: Contrast) -> Floats:
-    """Return two-sided p-values of all measures and the one-sided one of the midpoint test."""
+    """Return two-sided p-values of all measures, and a one-sided p-value of the midpoint test."""
     return np.where(IS_MIDPOINT, contrast.p_above, contrast.p)
 
 
 def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
-    """Return the change of a rate per change of its angle, between the means of both samples."""
+    """Return the slope of rate against arcsin √rate, between the means of both samples."""
     first, second = moments(_scaled(runs))[0], moments(_scaled(reference))[0]
     secant = np.sinc((first - second) / np.pi) * np.sin(first + second)
     steps = np.append(samples.steps, samples.steps[UA])
@@ -181,7 +181,7 @@ def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
 def _interval(
     mean: Floats, contrast: Contrast, levels: Floats, is_found: Flags, slope: Floats
 ) -> tuple[Floats, Floats]:
-    """Return intervals of the differences in rates; they exclude zero where the test rejects."""
+    """Return intervals of the differences in rates; they exclude zero only if the test rejects."""
     low, high = contrast.interval(levels)
     half = (high - low) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,7 +192,7 @@ def _interval(
 
 
 def _plain_contrast(samples: Samples) -> Contrast:
-    """Compare the rates themselves, for equivalence within a margin in points."""
+    """Compare the untransformed rates, because equivalence margins are differences of rates."""
     count = moments(samples.runs)[2]
     return unpaired(samples.runs, samples.reference, samples.steps**2 / (2 * count))
 
@@ -224,7 +224,7 @@ def decide(
 
 
 def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
-    """Tell which methods did not forget: their UA is above the midpoint.
+    """Tell which methods did not forget: their UA exceeds the midpoint of base model and Retrain.
 
     If the base model's UA is not above Retrain's by more than the margin, UA cannot tell, and MIA
     below Retrain's decides.
@@ -247,7 +247,7 @@ def _pass_all(passes: Flags, is_undefined: Flags) -> Flags:
 
 
 def find_far_loss(samples: Samples, tested: Tested) -> Flags:
-    """Tell which methods lose accuracy far from the forget set, beyond chance and the margin."""
+    """Tell which methods lose accuracy on far examples, significantly and beyond the margin."""
     found = np.zeros(tested.mean.shape[:-1], dtype=bool)
     for measure in ("far", "far_test"):
         place = MEASURES.index(measure)
@@ -276,13 +276,13 @@ def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
 
 
 def _with_seeds(contrast: Contrast, num_seeds: int, count: int) -> Contrast:
-    """Return the contrast expected with `count` seeds, if means and deviations do not change."""
+    """Return the contrast expected with `count` seeds, if means and variances do not change."""
     error = contrast.error * np.sqrt(num_seeds / count)
     return Contrast(contrast.mean, error, contrast.freedom * (count - 1) / (num_seeds - 1))
 
 
 def _is_equivalent_with(samples: Samples, plain: Contrast, count: int, level: float) -> Flags:
-    """Tell which methods would pass all tests of equivalence in 80 % of cases."""
+    """Tell which methods would pass all equivalence tests with `count` seeds in 80 % of cases."""
     away = Contrast(np.abs(plain.mean) + POWER_80 * plain.error, plain.error, plain.freedom)
     spread = samples.spread[..., None, :]
     by_example = tost_p(away, samples.steps) < level / np.where(spread > 0, 2, 1)

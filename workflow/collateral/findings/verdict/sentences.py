@@ -28,10 +28,10 @@ from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable
 
-# Names of the two kinds of test; the names of a test's metrics begin with them.
+# Names of the two kinds of test; each is the prefix of the names of the test's metrics.
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"
-RATE = "judged_rate"  # metric of the rates in the sentences
-LEAST_P = 0.001  # smaller p-values are not written out
+RATE = "judged_rate"  # name of the metric with the mean rates that the sentences quote
+LEAST_P = 0.001  # a smaller p-value is written as "p < 0.001"
 # Names of the measures in the sentences.
 NAMES = {
     "ua": "UA",
@@ -50,8 +50,8 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    # The verdict as readers see it: "cannot tell" with the number of seeds, "hurt everyone" with a
-    # note if the base model has the same loss.
+    # Displayed verdict: the number of seeds is added to "cannot tell".
+    # If the base model has the same loss, a note is added to "hurt everyone".
     title: str
     sentence: str
     is_of_base: bool = False  # whether the harm is a loss that the base model has too
@@ -63,7 +63,7 @@ def find_verdict(cell: CellTable, run: str) -> str:
 
 
 def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
-    """Yield the verdict on every method, in the order of the config; none if a check is red."""
+    """Yield the verdict on every method, in the config's order; none if a sanity check is red."""
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
             is_of_base = verdict == HURT_FAR and all(
@@ -102,7 +102,7 @@ def _find_far_losses(cell: CellTable, run: str) -> list[str]:
 
 
 def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
-    """Tell whether the base model has the loss too: a run's loss is no larger beyond the margin."""
+    """Tell whether the base model has a loss too, and the run's is larger by at most the margin."""
     own, base = (cell.number(one, DIFFERENCE, at=at) for one in (run, ORIGINAL))
     return base > 0 and not is_beyond(own - base, cell.number(run, "margin", at=at))
 
@@ -173,7 +173,7 @@ def _hurt_far(cell: CellTable, run: str) -> str:
 
 
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
-    """Return how much of a loss the base model has too; empty if it has none, or is not known."""
+    """Return a text with the base model's loss; empty if it has no loss, or the loss is unknown."""
     base = cell.number(ORIGINAL, DIFFERENCE, at=at)
     if _is_loss_of_base(cell, run, at):
         return f"; the base model loses {_signed(base)} too, so unlearning did not cause it"
@@ -240,7 +240,7 @@ SENTENCES: dict[str, Callable[[CellTable, str], str]] = {
 
 
 def _with_interval(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> str:
-    """Return a difference, and in brackets the interval by which the test decides."""
+    """Return the text of a difference from Retrain, with its interval in brackets."""
     low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
     return f"{_signed(cell.number(run, DIFFERENCE, at=at))} [{_signed(low)}, {_signed(high)}]"
 

@@ -82,16 +82,16 @@ PLOT_CAPTION = (
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
 MARGIN_LABEL = "Margin: counts as equal"
 CONTROL_MARKERS = "XP*h"
-EDGE = 0.03  # fraction of the axis range that the plot adds at each end
-LEAST_REACH = 5.0  # minimum range of the axes, in percentage points
-ROOM = 1.15  # the axes end at this factor times the largest value
+EDGE = 0.03  # fraction of the range added at both ends of the y-axis and at the x-axis's left end
+LEAST_REACH = 5.0  # the axes reach at least this far from zero, in percentage points
+ROOM = 1.15  # factor by which the axes extend beyond the outermost values
 AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
 MOST_SHARE = 1.5  # fraction of Retrain's time above which marks do not grow
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of verdicts, or of the red checks, if there are any."""
+    """Yield the table of verdicts; if sanity checks are red, the table of these instead."""
     if red := [Line(gate.name, [Field(gate.text)]) for gate in red_gates(cell)]:
         grid = Grid("Check", ["Red, as"], [red], is_prose=True)
         caption = FORBIDDEN.format(title=cell.title)
@@ -126,7 +126,7 @@ def _make_caption(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
 
 
 def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
-    """Return the config line with the seeds of the next look, or that would probably decide."""
+    """Return a sentence that proposes seeds: those of the next look, or those likely to decide."""
     undecided = {v.label: v.run for v in verdicts if v.verdict == UNDECIDED}
     needed = {label: cell.number(run, "seeds_needed") for label, run in undecided.items()}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
@@ -145,14 +145,14 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
 
 
 def _find_looks(cell: CellTable) -> dict[int, float]:
-    """Return the level of each declared look, by its number of seeds; empty without `looks`."""
+    """Return the test level of each look of the config, by number of seeds; empty without looks."""
     counts = cell.indices(cell.reference, "look_level")
     levels = {int(at): cell.number(cell.reference, "look_level", at=at) for at in counts}
     return levels if len(levels) > 1 else {}
 
 
 def _name_looks(cell: CellTable) -> str:
-    """Return a sentence with the declared looks and their levels; empty without any."""
+    """Return a sentence with the config's looks and their test levels; empty without looks."""
     levels = _find_looks(cell).items()
     parts = [f"{count} seeds at {format_exact_percent(level)}" for count, level in levels]
     return LOOKS.format(looks=", ".join(parts)) if parts else ""
@@ -193,7 +193,7 @@ def _make_record(cell: CellTable, run: str, verdict: MethodVerdict | None) -> di
 
 
 def words(cell: CellTable) -> str:
-    """Name the methods of each verdict, the worst first; with a red check, only the check."""
+    """Name the methods of each verdict, the worst verdict first; if checks are red, only these."""
     if red := red_gates(cell):
         return f"No verdict: {'; '.join(f'{gate.name}: {gate.text}' for gate in red)}."
     found = list(find_verdicts(cell))
@@ -205,7 +205,7 @@ def words(cell: CellTable) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of a cell; nothing if there is no data to draw or a check is red."""
+    """Yield the plot of a cell; nothing if there is no data, or if a sanity check is red."""
     records = [] if red_gates(cell) else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:
@@ -249,7 +249,7 @@ def find_limits(
 
 
 def _series(cell: CellTable, record: Mapping[str, Any], margin: float) -> Series:
-    """Return the mark of one run; a collapsed one is hollow and has no interval."""
+    """Return the marker of one run; for a collapsed run it is hollow and has no interval."""
     is_collapsed = record["verdict"] == COLLAPSED
     low, high = (math.nan if is_collapsed else record[f"damage_{end}"] for end in ("low", "high"))
     share = 0.0 if math.isnan(record["price"]) else min(record["price"], MOST_SHARE)

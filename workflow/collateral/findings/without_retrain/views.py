@@ -56,7 +56,7 @@ def _teacher_line(cell: CellTable) -> list[Line]:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence with the accuracies of all methods and the base on the forget set."""
+    """Return a sentence with the UA of all methods and of the base model."""
     found = {run: find_metric("ua").text(mean(cell.values(run, "ua"))) for run in cell.labels}
     runs = ", ".join(f"{cell.labels[run]} {found[run]} %" for run in cell.runs("method"))
     return SUMMARY.format(runs=runs or "none", base=found[cell.reference])

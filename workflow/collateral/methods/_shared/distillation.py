@@ -12,7 +12,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Function from b augmented forget images and their indices (b,) to their soft labels (b, C).
+# Function from b augmented images and their indices in the forget set to soft labels (b, C).
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -49,7 +49,7 @@ def distill(
 
 
 def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
-    """Return the training targets of all forget, then of all retained examples, (n_f + n_r, C).
+    """Return the targets (n_f + n_r, C): beta times the soft labels, then one-hot retained labels.
 
     Cross-entropy is linear in the target: a soft label times beta gives the example the weight
     beta.
@@ -65,7 +65,7 @@ def divergence(logits: Tensor, expected: Tensor, temperature: float) -> Tensor:
 
 
 def keep_top(soft: Tensor, top: int | str) -> Tensor:
-    """Keep the `top` largest entries of every row, scaled to sum to 1; "all" changes nothing."""
+    """Keep the `top` largest entries of each soft label, scaled to sum to 1; "all" keeps all."""
     if top == "all":
         return soft
     values, classes = _largest(soft, int(top))
@@ -73,7 +73,7 @@ def keep_top(soft: Tensor, top: int | str) -> Tensor:
 
 
 def top_mass(soft: Tensor, top: int | str) -> float:
-    """Return the sum of the `top` largest entries of each row, averaged over rows."""
+    """Return the sum of the `top` largest entries of a soft label, averaged over soft labels."""
     return 1.0 if top == "all" else _largest(soft, int(top))[0].sum(1).mean().item()
 
 

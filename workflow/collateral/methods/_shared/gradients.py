@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
-
-# The first gradient would import torch's compiler; these imports do so before a method is timed.
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
@@ -53,7 +51,7 @@ def flat_gradient(loss: Tensor, weights: Sequence[Tensor]) -> Tensor:
 def batch_gradients(
     model: nn.Module, batches: Iterable[Batch], criterion: Loss = F.cross_entropy
 ) -> Iterator[Tensor]:
-    """Yield the gradient of the mean loss of each batch, (P,)."""
+    """Yield, for each batch, the gradient (P,) of the mean loss with respect to all P weights."""
     weights = list(trainable(model).values())
     for x, y in batches:
         with eval_mode(model), torch.enable_grad():
@@ -90,7 +88,7 @@ def per_sample_gradients(
     gradients_of = vmap(grad(loss), in_dims=(None, 0, 0))
     num_weights = sum(weight.numel() for weight in weights.values())
     result = next(iter(weights.values())).new_empty(len(examples), num_weights)
-    # Vmap can batch only this form of attention; other forms would run once per example.
+    # Vmap can batch only the attention backend MATH; other backends would run once per example.
     with eval_mode(model), sdpa_kernel(SDPBackend.MATH):
         for rows, (x, y) in zip(
             result.split(chunk_size), examples.in_order(chunk_size), strict=True

@@ -10,7 +10,8 @@ from torch import Tensor
 CHUNK_ENTRIES = 2**24
 CHUNK_KEYS = 2**18  # number of keys that are compared with the queries at a time
 
-# Function of m that yields the indices (q, m) of the m nearest keys of q centres; -1: not found.
+# Function of m that yields the indices (q, m) of the m nearest keys of each of q centres.
+# An index of -1 means that fewer than m keys were found.
 Search = Callable[[int], Iterable[Tensor]]
 
 
@@ -30,7 +31,7 @@ def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
 
 
 def select(scores: Tensor, size: int, which: str, generator: torch.Generator) -> Tensor:
-    """Return sorted indices of `size` scores: highest (closest), lowest (farthest) or random."""
+    """Return the sorted indices of the `size` highest ("closest"), lowest or random scores."""
     size = min(size, len(scores))
     if which == "random":
         chosen = torch.randperm(len(scores), generator=generator)[:size]
@@ -65,7 +66,7 @@ def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
 
 
 def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
-    """Return, for each key, the smallest support size at which the key belongs to the support.
+    """Return each key's depth: the smallest size of the support with which the support contains it.
 
     `shares` contains the fraction of the support that each centre adds: the m-th neighbour of a
     centre enters at the support size m / share. A key that is a neighbour of several centres enters
@@ -76,7 +77,7 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
     first = 0
     for places in search(min(most, num_keys)):
         ranks = torch.arange(1, places.shape[1] + 1, dtype=torch.float64)
-        # (q, m), support size from which on each neighbour belongs to the support.
+        # (q, m), smallest size of the support that contains the m-th neighbour of a centre.
         sizes = ranks / shares[first : first + len(places), None]
         is_found = places >= 0
         depth.scatter_reduce_(0, places[is_found], sizes[is_found], "amin")
@@ -85,9 +86,9 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 
 
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
-    """Return the depths of all keys; they are exact for the `size` keys of smallest depth."""
+    """Return the depth of each key (see `depths`); exact for the `size` keys of smallest depth."""
     largest = shares.max().item()
-    # Centres share neighbours, so the first search finds twice as many as the largest centre adds.
+    # Centres have neighbours in common, so the first search is for twice as many as a centre adds.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)
@@ -97,7 +98,7 @@ def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Ten
 
 
 def select_shallowest(depth: Tensor, scores: Tensor, size: int) -> Tensor:
-    """Return the `size` indices with the smallest depth, ascending; ties go to the larger score."""
+    """Return the sorted indices of the `size` keys of smallest depth; higher scores break ties."""
     found = depth.isfinite().nonzero().squeeze(1)
     order = found[scores[found].argsort(descending=True, stable=True)]
     order = order[depth[order].argsort(stable=True)]

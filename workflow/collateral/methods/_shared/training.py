@@ -1,4 +1,4 @@
-"""Parts of training that several methods share: start, random labels, mixed batches, steps."""
+"""Functions for training that several methods share: start, random labels, batches and steps."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -45,7 +45,7 @@ def draw_labels(task: Task, which: str, generator: torch.Generator) -> Tensor:
 def mix_batches(
     clean: Examples, made: Batch, params: TrainedParams, generator: torch.Generator
 ) -> Iterator[Batch]:
-    """Yield shuffled batches of `clean` and generated examples; only `clean` ones are augmented."""
+    """Yield shuffled batches of the examples in `clean` and `made`; only `clean` is augmented."""
     images, labels = made
     order = torch.randperm(len(clean) + len(labels), generator=generator)
     for index in order.split(batch_sizes(len(order), params.batch_size)):

@@ -29,13 +29,13 @@ class Unflipped:
     clean: Tensor  # (n, C, H, W)
     images: Tensor  # (n, C, H, W), images perturbed so far
     labels: Tensor  # (n,), true labels
-    epsilon: Tensor  # (n,), radius; 0 before the first step
+    epsilon: Tensor  # (n,), radius of the perturbation; 0 before the first step
     steps_left: Tensor  # (n,), number of remaining steps at this radius
-    margin: Tensor  # (n,), margin before the last step
+    margin: Tensor  # (n,), result of `margins` before the last step
 
     @classmethod
     def start(cls, examples: Examples) -> Unflipped:
-        """Return all examples before the first step, at the clean images."""
+        """Return all examples before the first step of the attack, with unperturbed images."""
         pixels, labels = examples.pixels(), examples.labels
         zeros = torch.zeros(len(labels), device=labels.device)
         index = torch.arange(len(labels), device=labels.device)
@@ -60,7 +60,7 @@ def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, T
 
 
 def _median_radius(epsilon: Tensor, epsilon0: float) -> float:
-    """Return the median radius; examples misclassified from the start count as epsilon0."""
+    """Return the median radius of flipped examples; a radius of 0 counts as epsilon0."""
     return epsilon.clamp_min(epsilon0).quantile(0.5).item() if len(epsilon) else epsilon0
 
 
@@ -80,7 +80,7 @@ def _attack(
 
 
 def _margin_gradients(model: nn.Module, unflipped: Unflipped) -> tuple[Tensor, Tensor, Tensor]:
-    """Return predictions, margins and gradients of the margins, computed in batches."""
+    """Return predictions, margins, and the gradients of the margins with respect to the images."""
     parts = []
     batches = (tensor.split(BATCH_SIZE) for tensor in (unflipped.images, unflipped.labels))
     for x, y in zip(*batches, strict=True):
@@ -94,7 +94,7 @@ def _margin_gradients(model: nn.Module, unflipped: Unflipped) -> tuple[Tensor, T
 
 
 def margins(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the log-sum-exp of the other classes' logits minus the label's, (n,)."""
+    """Return the log-sum-exp of the wrong classes' logits minus the true class's logit, (n,)."""
     true = labels[:, None]
     others = logits.scatter(1, true, -torch.inf).logsumexp(1)
     return others - logits.gather(1, true).squeeze(1)
@@ -103,7 +103,7 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
 def _step(
     unflipped: Unflipped, margin: Tensor, gradient: Tensor, start: float, params: Prepare
 ) -> Unflipped:
-    """Take one PGD step; double the radius of examples whose steps are used up."""
+    """Take one PGD step; double the radius first if its steps are used up or would not suffice."""
     is_done = unflipped.steps_left == 0
     if params.give_up:
         is_done |= (margin - unflipped.margin) * unflipped.steps_left < -margin
@@ -120,9 +120,9 @@ def _step(
 
 
 def _flips(flipped: Unflipped, prediction: Tensor) -> dict[str, Tensor]:
-    """Return the arrays of flipped examples, after checks of their pixel range and distance."""
+    """Check range and distance of flipped images; return images, predictions, radii, indices."""
     x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
-    # The tolerance covers the rounding of pixels during the attack.
+    # Distances may exceed the radius by this value, because the attack rounds pixels.
     rounding = 4 * torch.finfo(x.dtype).eps * math.sqrt(math.prod(x.shape[1:]))
     assert ((x >= 0) & (x <= 1)).all(), "an adversarial image is outside [0, 1]"
     assert (distance <= flipped.epsilon + rounding).all(), "an adversarial image is too far away"

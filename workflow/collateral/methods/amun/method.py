@@ -1,4 +1,4 @@
-"""AMUN: train on adversarial versions of the forget images, with the wrong labels they reach.
+"""AMUN: train on adversarial forget images, labelled with the wrong classes the model predicts.
 
 As in the public code, the adversarial images stay floats and are not augmented: they lie just
 beyond the decision boundary, and rounding to 256 levels alone moves some of them back (15 of 62 on

@@ -41,7 +41,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def select_examples(task: Task, share: float, generator: torch.Generator) -> Examples:
-    """Return the forget set and a fraction of the retained set; the label is True for D_f only."""
+    """Return the forget set, labelled True, and random retained examples, labelled False."""
     order = torch.randperm(len(task.retain), generator=generator)
     drawn = task.retain.select(order[: int(share * len(order))])
     examples = task.forget.joined(drawn)
@@ -49,7 +49,7 @@ def select_examples(task: Task, share: float, generator: torch.Generator) -> Exa
 
 
 def reinitialize(model: nn.Module, run: Run) -> nn.Module:
-    """Return a copy on the device with all weights re-initialised by torch's default rules."""
+    """Return a copy of the model on the device, with all weights re-initialised by `redraw`."""
     # Weights are drawn on the CPU, so that they are the same for every device.
     fresh = copy.deepcopy(model).cpu()
     with run.seeded(), torch.no_grad():

@@ -6,7 +6,7 @@ from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
-    """DELETE (Zhou et al., CVPR 2025): distil the base's predictions on D_f without the true class.
+    """DELETE (Zhou et al., CVPR 2025): distil the base model on D_f, without the true class.
 
     The target of a forget example is the base model's softmax with the logit of the true class at
     minus infinity, on the same augmented image. No retained example is used. It is made for whole

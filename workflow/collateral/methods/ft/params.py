@@ -6,7 +6,7 @@ from collateral.contract.params import OPTML, PAPER_CODE, PAPER_SGD, Between, Ep
 
 
 class Params(WarmedParams):
-    """FT, fine-tuning (Warnecke et al., NDSS 2023): train the base on the retained examples only.
+    """FT, fine-tuning (Warnecke et al., NDSS 2023): train the base model on retained examples only.
 
     Formula: min CE(D_r).
     """

@@ -1,4 +1,4 @@
-"""IU: one step along F^-1 v: the inverse Fisher matrix times the gradient of removing data.
+"""IU: one step along F^-1 v: F is the Fisher matrix, v the gradient on all data minus that on D_r.
 
 v = (n_f / n) (mean gradient of D_f - mean gradient of D_r): ascent on the forget set, descent on
 the retained set. Public code: `Wfisher` in OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations:
@@ -23,12 +23,12 @@ from collateral.methods.iu.products import products, supports
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
-# Fraction n_f / n at which `relative` leaves alpha unchanged: 250 of 50,000, as in the paper.
+# Fraction n_f / n with which `relative` does not change alpha; in the paper: 250 / 50,000.
 PAPER_SHARE = 0.005
 # Largest size of the per-example gradients in memory; 1000 gradients of ResNet-56 take 3.4 GB.
 MAX_BYTES = 2 * 2**30
 
-# Function that returns the clean or augmented images of examples.
+# Function from examples to the same examples with clean or augmented images.
 View = Callable[[Examples], Examples]
 
 
@@ -53,12 +53,12 @@ def _keep_clean(examples: Examples) -> Examples:
 
 
 def _augment(run: Run) -> View:
-    """Return a function that augments each example once per pass, as data loaders do."""
+    """Return a function that augments each image once per call, with the run's generator."""
     return lambda examples: examples.viewed(run.generator)
 
 
 def removal_gradient(model: nn.Module, task: Task, view: View = _keep_clean) -> Tensor:
-    """Return v, the gradient of removing the forget set, from one pass over all examples."""
+    """Return v: the mean gradient over all examples minus that over the retained examples."""
     forget_gradient = summed_gradient(model, view(task.forget)) / len(task.forget)
     retain_gradient = summed_gradient(model, view(task.retain)) / len(task.retain)
     return forget_share(task) * (forget_gradient - retain_gradient)
@@ -74,7 +74,7 @@ def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
     """Return `model`, to whose weights a multiple of the prepared direction was added in place."""
-    # The direction is linear in v, so the factor n_f / n can be divided out here.
+    # The direction has the factor n_f / n, like v; `relative` divides by this factor.
     unit = PAPER_SHARE / forget_share(task) if params.relative else 1.0
     for name, weight in trainable(model).items():
         weight.add_(prepared[name].to(weight), alpha=params.alpha * unit)
@@ -99,9 +99,10 @@ def solve(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> Te
 def gram_and_products(
     model: nn.Module, examples: Examples, v: Tensor, max_bytes: int = MAX_BYTES
 ) -> tuple[Tensor, Tensor]:
-    """Return G G^T, (N, N), and G v, (N,), with at most `max_bytes` of G in memory.
+    """Return G G^T, (N, N), and G v, (N,); the rows of G are the gradients of N examples.
 
-    A larger G is processed in blocks of rows; for each block, all later rows are recomputed.
+    If G has more than `max_bytes`, it is processed in blocks of rows; for each block, all later
+    rows are recomputed.
     """
     count = len(examples)
     gram, products = v.new_empty(count, count), v.new_empty(count)
@@ -127,7 +128,7 @@ def inner_products(model: nn.Module, examples: Examples, directions: Tensor) -> 
 
 
 def run_woodfisher(model: nn.Module, retain: Examples, v: Tensor, params: Prepare) -> Tensor:
-    """Return the result of the public code's WoodFisher recursion for v.
+    """Return the direction that the public code's WoodFisher recursion computes from v.
 
     The recursion starts with k = v and with o = g_0, the gradient of the first example. It updates
     k -= <k, g> / (N + <o, g>) o;  o -= <o, g> / (N + <o, g>) o

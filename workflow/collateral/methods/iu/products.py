@@ -59,7 +59,7 @@ def _add_products(model: nn.Module, batch: Batch, directions: Directions, total:
 
 
 def _make_hook(directions: Directions, total: Tensor) -> Hook:
-    """Return a forward hook that adds the layer's products during the backward pass."""
+    """Return a forward hook that adds a layer's inner products to `total` in the backward pass."""
 
     def register(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         x = inputs[0].detach()
@@ -69,7 +69,7 @@ def _make_hook(directions: Directions, total: Tensor) -> Hook:
             assert x._version == version, "the input of a layer was changed in place"
             total.add_(PRODUCTS[type(layer)](layer, x, delta, directions))
 
-        # The hook is registered now, before an in-place ReLU changes the tensor.
+        # The hook is registered now, before an in-place ReLU changes the output of the layer.
         output.register_hook(add)
 
     return register
@@ -89,7 +89,7 @@ def _conv_products(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Direc
     weights = directions["weight"].flatten(0, 1)
     weights = weights.contiguous(memory_format=torch.channels_last)
     output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
-    # (b, pixels, K, C_out), for b examples.
+    # Output of the layer for b examples and K directions, (b, pixels, K, C_out).
     output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))
     result = output.mul_(_by_pixel(delta)[:, :, None]).sum(1).sum(2)
     if layer.bias is not None:
@@ -107,7 +107,7 @@ def _linear_products(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Dir
 def _batch_norm_products(
     layer: nn.BatchNorm2d, x: Tensor, delta: Tensor, directions: Directions
 ) -> Tensor:
-    """Return the products of a batch norm layer in eval mode, where its statistics are constant."""
+    """Return the inner products (b, K) of gradients and directions of a batch norm in eval mode."""
     mean, variance = layer.running_mean, layer.running_var
     assert mean is not None and variance is not None, "batch norm without running statistics"
     total = delta.sum((2, 3))

@@ -46,5 +46,5 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of epochs: true with `plain_epochs`."""
+        """Whether the steps of an epoch depend on the number of epochs, as with `plain_epochs`."""
         return super().is_paced or self.plain_epochs > 0

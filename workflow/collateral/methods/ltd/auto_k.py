@@ -19,14 +19,14 @@ from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 NUM_BINS = 10  # number of similarity bins of equal width
-MIN_DROP = 0.05  # accuracy that the most similar bin must lose by the step
-HALF = 0.5  # bins of the support lose at least this fraction of the largest loss of a bin
+MIN_DROP = 0.05  # minimum loss of accuracy in the most similar bin, to accept a learning rate
+HALF = 0.5  # a further bin of the support loses at least this fraction of the largest loss
 RATES = [1e-6 * 2**i for i in range(31)]  # learning rates to try, each twice the one before
 
 
 @dataclass(frozen=True)
 class AscentStep:
-    """The learning rate of the step, and the accuracy lost in every bin of similarity."""
+    """The learning rate of the ascent step, and the accuracy that it costs each similarity bin."""
 
     rate: float
     edges: Tensor  # (NUM_BINS + 1,), edges of the similarity bins
@@ -35,7 +35,7 @@ class AscentStep:
 
     @property
     def least(self) -> float:
-        """Smallest similarity in the support: the lower edge of its last bin."""
+        """Minimum similarity of the support: the lower edge of the support's least similar bin."""
         is_hurt = (self.drop > 0) & (self.drop >= HALF * self.drop.nan_to_num().max())
         in_run = (is_hurt | (self.counts == 0)).flip(0).cumprod(0).flip(0).bool()
         in_run[-1] = True
@@ -45,7 +45,7 @@ class AscentStep:
 def take_ascent_step(
     base: nn.Module, retain: Examples, forget: Examples, similarity: Tensor, was_right: Tensor
 ) -> AscentStep:
-    """Find the learning rate of the step; measure the accuracy that each bin loses.
+    """Find the learning rate of the ascent step; measure the accuracy that it costs each bin.
 
     The labels of `forget` are the base model's predictions. `similarity` and `was_right` (whether
     the base model is correct) have one value per retained example.

@@ -11,13 +11,13 @@ from torch.nn.functional import normalize
 from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
 LEAST_PER_CELL = 39  # minimum number of examples per index cell; with fewer, faiss prints a warning
-# Iterations of faiss's k-means, and its training examples per cell: 20 times as fast as defaults.
+# Iterations and training examples per cell of faiss's k-means; defaults take 20 times as long.
 ROUNDS, PER_CELL = 5, 64
 PROBES = 16  # number of index cells searched per query; see benchmarks/bench_support.py
 
 
 def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
-    """Build an index of n keys by cosine, with sqrt(n) cells; one thread makes it deterministic."""
+    """Build an index of n keys by cosine, at most sqrt(n) cells; one thread for determinism."""
     faiss.omp_set_num_threads(1)
     num_cells = max(1, min(math.isqrt(len(keys)), len(keys) // LEAST_PER_CELL))
     cells = faiss.IndexFlatIP(keys.shape[1])

@@ -19,7 +19,7 @@ from collateral.contract.params import (
 from collateral.contract.work import Sizes, Work, inference_work, training_work
 from collateral.plugins.find import MODEL
 
-# Support size and number of clusters that the estimate of work assumes if the config sets none.
+# Support size and number of clusters assumed in the estimate of work if the config gives no number.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
 
 
@@ -140,7 +140,7 @@ class Prepare(MethodParams):
         return value
 
     def required_retained(self) -> dict[str, int]:
-        """Return how many retained examples `k` requires, or `k_each` if it is given."""
+        """Return the number of retained examples that `k` requires, or `k_each` if given."""
         if self.min_similarity is not None:
             return {}
         required = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}
@@ -162,7 +162,7 @@ class Prepare(MethodParams):
         return sizes.retain + sizes.forget * sizes.classes
 
     def _size(self, sizes: Sizes) -> int:
-        """Return an upper bound of the size of the support, or an assumed size."""
+        """Return an upper bound of the support's size; assume a number if the config gives none."""
         if self.k_each is not None:
             clusters = self.clusters if isinstance(self.clusters, int) else UNKNOWN_CLUSTERS
             centres = {"mean": 1, "cluster": clusters, "example": sizes.forget}
@@ -173,7 +173,7 @@ class Prepare(MethodParams):
 
     @property
     def _takes_a_step(self) -> bool:
-        """Whether `k: auto` chooses the size of the support."""
+        """Whether a step of gradient ascent chooses the size of the support, as for `k: auto`."""
         return self.k == "auto" and self.k_each is None and self.min_similarity is None
 
 

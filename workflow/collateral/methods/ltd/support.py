@@ -64,12 +64,12 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 
 @dataclass(frozen=True)
 class Support:
-    """Sorted indices of the support in the retained set, and similarities of the retained set."""
+    """The support as sorted indices in the retained set, and each retained example's similarity."""
 
     support: Tensor
     # (n,), cosine of each of the n retained examples with its nearest centre; NaN if not computed.
     similarity: Tensor
-    # Function from a centre's index to the mask of its neighbours in the support; None: one centre.
+    # Function from a centre's index to a mask of its neighbours in the support; None if one centre.
     is_near: Callable[[int], Tensor] | None = None
 
 
@@ -77,7 +77,7 @@ class Support:
 class AroundMean:
     """Retained examples, ranked by their similarity to the mean of the forget set."""
 
-    scores: Tensor  # (n,), scores of the n retained examples
+    scores: Tensor  # (n,), cosine of each of n retained examples with the forget set's mean
     which: str  # "closest", "farthest" or "random"
     generator: torch.Generator
 
@@ -86,7 +86,7 @@ class AroundMean:
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:
-        """Return a support whose size is the number of examples with at least this similarity."""
+        """Return as many examples as are at least this similar to the mean of the forget set."""
         return self.with_size(int((self.scores >= least).sum()))
 
     def per_centre(self, count: int) -> Support:
@@ -113,7 +113,7 @@ def use_every_example(forget: Tensor) -> Centres:
 
 
 def sum_clusters(forget: Tensor, cluster: Tensor) -> Centres:
-    """Return one centre per cluster: the sum of its features."""
+    """Return one centre per cluster: the sum of the features of the cluster's forget examples."""
     groups = [forget[cluster == c] for c in range(int(cluster.max()) + 1)]
     sums = torch.stack([group.sum(0, dtype=torch.float64) for group in groups])
     return Centres(sums.to(forget.dtype), cluster)
@@ -202,13 +202,13 @@ def _tensors(
 
 def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
     with run.phase(None):
-        # Only clusters need scikit-learn, whose import takes a second.
+        # scikit-learn is imported only for clusters, because its import takes a second.
         from collateral.methods.ltd.clusters import find_clusters  # noqa: PLC0415
     return find_clusters(forget, params.clusters, run.random_seed())
 
 
 def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> Search:
-    """Return a search by an index; report its recall on some forget examples, which is not timed.
+    """Return an approximate search; report its recall for some forget examples, outside the timing.
 
     Recall is measured over as many neighbours as one forget example adds to the support: `k_each`,
     or `k` divided by the number of forget examples.

@@ -24,7 +24,7 @@ from collateral.training.run import Run
 
 Ensemble = Sequence[nn.Module]
 HIDDEN_UNITS = 256  # units of the hidden layer, as in the model `mlp`; the paper does not state it
-STEP_FACTOR = 0.1  # factor by which the learning rate is cut, as in the public code
+STEP_FACTOR = 0.1  # factor of the learning rate from `teacher_step` on, as in the public code
 
 
 class FrozenBody(nn.Module):
@@ -111,7 +111,7 @@ class TeacherAssignment:
     """The support on which a teacher is trained, and the forget examples that it labels."""
 
     support: Examples
-    index: Tensor  # indices of the labelled examples within the forget set
+    index: Tensor  # indices of the forget examples that the teacher labels
     forget: Examples
 
 
@@ -124,7 +124,7 @@ def assign_teachers(
 
 
 def prefix_weights(teacher: nn.Module, number: int, count: int) -> dict[str, Tensor]:
-    """Return the weights of one of `count` teachers, with the teacher's prefix in their names."""
+    """Return a teacher's weights by name; the prefix of the names identifies the teacher."""
     return {_prefix(number, count) + name: value for name, value in teacher.state_dict().items()}
 
 

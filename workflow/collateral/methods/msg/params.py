@@ -52,5 +52,5 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of epochs: true, as the learning rate does."""
+        """True: the learning rate of an epoch depends on the total number of epochs."""
         return True

@@ -22,7 +22,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
-# Weight of the forget gradient u if there is no bisector, as in the public code; that of r is 1.
+# Weight of the forget gradient if there is no bisector, as in the public code; r has weight 1.
 FALLBACK = 0.1
 # Minimum of 1 + cosine of the two gradients; below it, float32 cannot represent their bisector.
 OPPOSED = 1e-6
@@ -71,7 +71,7 @@ def step_by_bargain(
 
 
 def bargaining_weights(r: Sequence[Tensor], u: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Return the weights of r and u in the step; if there is no bisector, they are 1 and 0.1."""
+    """Return the weights of the gradients r and u in a step; 1 and 0.1 if there is no bisector."""
     rr, uu = (torch.stack([part.square().sum() for part in side]).sum() for side in (r, u))
     ru = torch.stack([(a * b).sum() for a, b in zip(r, u, strict=True)]).sum()
     lengths = rr.sqrt() * uu.sqrt()

@@ -30,11 +30,11 @@ class Prepare(MethodParams):
     )
 
     def count_blends(self, sizes: Sizes) -> int:
-        """Return the number of blends, assuming that every class has enough images."""
+        """Return the number of blends, assuming that no class runs out of retained images."""
         return min(self.blends, sizes.classes - 1) * sizes.forget
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Return the number of stored floats; one float has the size of four stored pixels."""
+        """Return the size of all blends in floats; four uint8 pixels have the size of a float."""
         return self.count_blends(sizes) * sizes.pixels // 4
 
 
@@ -71,5 +71,5 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of epochs: true, as the learning rate does."""
+        """True: the learning rate of an epoch depends on the total number of epochs."""
         return True

@@ -46,7 +46,7 @@ class Prepare(MethodParams):
         return self
 
     def required_retained(self) -> dict[str, int]:
-        """Return how many retained examples `k` requires and, if it is given, `candidates`."""
+        """Return the number of retained examples that `k` and, if given, `candidates` require."""
         required = {"k": self.k, "candidates": self.candidates}
         return {key: count for key, count in required.items() if count is not None}
 

@@ -23,7 +23,7 @@ from collateral.training.inference import infer
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-RIDGE = 1e-8  # value added to the diagonal of the Gram matrix, as in the public code
+RIDGE = 1e-8  # value added to the Gram matrix's diagonal, per weight tensor, as in the public code
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -65,7 +65,7 @@ class Stages:
         run: Run,
         prepared: Mapping[str, Tensor],
     ) -> None:
-        """Split the retained examples; the multiplier and the velocity start at zero."""
+        """Split the retained examples into adjacent and remote ones; set the state to zeros."""
         self._model, self._params, self._run = model, params, run
         adjacent = prepared["adjacent"]
         remote = complement(adjacent, len(task.retain))
@@ -85,7 +85,7 @@ class Stages:
         }
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the multiplier, the velocity and the losses after stage 1."""
+        """Return the multiplier, the velocity, and the forget examples' losses after stage 1."""
         return self._state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -114,7 +114,7 @@ class Stages:
         self._state["reference"] = losses.to(self._run.device)
 
     def repair(self) -> Tensor:
-        """Train one epoch of stage 2, orthogonally to the forget and the remote gradient."""
+        """Train one epoch of stage 2; steps are orthogonal to the forget and remote gradients."""
         params = self._params
         for x, y in self._batches(self._adjacent, params.batch_size):
             loss = F.cross_entropy(self._model(x), y)
@@ -175,7 +175,7 @@ def lagrangian(climbed: Tensor, excess: Tensor, multiplier: Tensor, penalty: flo
 
 
 def distance(losses: Tensor, reference: Tensor) -> Tensor:
-    """Return the squared Wasserstein-2 distance between two samples of equal size."""
+    """Return the squared Wasserstein-2 distance between two samples of losses of equal size."""
     return (losses.sort().values - reference.sort().values).square().mean()
 
 

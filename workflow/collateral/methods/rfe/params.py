@@ -23,11 +23,11 @@ class Prepare(MethodParams):
     )
 
     def count_adjacent(self, retained: int) -> int:
-        """Return the number of adjacent examples, at least 1 and at most all but 1."""
+        """Return the number of adjacent examples; at least one retained example stays remote."""
         return min(max(1, round(self.adjacent_share * retained)), retained - 1)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Return the number of stored floats: the indices of the adjacent examples."""
+        """Return the number of stored values: one index per adjacent example."""
         return self.count_adjacent(sizes.retain)
 
 
@@ -89,7 +89,7 @@ class Params(Prepare):
     remote_batch: Whole = Field(512, ge=1, description="Their remote examples; public code: 512.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Return the work of both stages; each step of stage 2 also uses two further batches."""
+        """Return the work of both stages; stage 2 computes three gradients in each step."""
         first = min(self.epochs, self.ascent_epochs)
         plane = min(sizes.forget, self.span_batches * self.forget_batch)
         plane += min(sizes.retain, self.span_batches * self.remote_batch)

@@ -45,7 +45,7 @@ def unlearn(
 
 def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -> dict[str, Tensor]:
     """Return masks of the fraction `ratio` of weights with the largest saliency."""
-    # Weights are read in the order of the model, because a saved mapping has another order.
+    # Scores are read in the order of the model's weights, because a loaded file has another order.
     flat = torch.cat([scores[name].flatten() for name in trainable(model)])
     order = flat.argsort(descending=True, stable=True)
     is_salient = torch.zeros_like(flat, dtype=torch.bool)

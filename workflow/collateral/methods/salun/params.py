@@ -15,7 +15,7 @@ from collateral.contract.params import (
 
 
 class Prepare(MethodParams):
-    """No parameters, because one saliency serves all ratios and learning rates."""
+    """No parameters, because the saliency of a weight depends only on base model and forget set."""
 
     label = "SalUn"
     paper = "https://arxiv.org/abs/2310.12508"

@@ -8,7 +8,7 @@ from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
-    """SCRUB (Kurmanji et al., NeurIPS 2023): leave a teacher on D_f, stay with it elsewhere.
+    """SCRUB (Kurmanji et al., NeurIPS 2023): diverge from a teacher on D_f, stay close on D_r.
 
     The teacher is the base model. Each of the first epochs begins with a pass over the forget set
     that increases the divergence from the teacher; every epoch then decreases a weighted sum of

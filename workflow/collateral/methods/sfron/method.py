@@ -1,4 +1,4 @@
-"""SFRon: ascent on the forget set in its most important weights; repair on retained examples."""
+"""SFRon: ascent on the forget set in weights important for it; descent on retained examples."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,7 +22,7 @@ from collateral.training.optimizers import (
 )
 from collateral.training.run import Run
 
-TINY = 1e-15  # value added to both importances of a weight, as in the public code
+TINY = 1e-15  # value that keeps divisors positive, as in the public code
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

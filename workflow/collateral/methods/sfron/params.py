@@ -60,5 +60,5 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of steps: true, as rates follow cosines."""
+        """True: the learning rate of a step depends on the total number of steps."""
         return True

@@ -50,7 +50,7 @@ def unlearn(
 
 
 def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
-    """Return the dampening factor of each weight; 1 if its forget importance is too small."""
+    """Return each weight's factor; 1 unless it is alpha times as important for D_f as for all."""
     damped = (params.dampening * everyone / forget).clamp(max=1)
     # The division is defined, because selected weights have a positive importance.
     return torch.where(forget > params.alpha * everyone, damped, torch.ones_like(damped))
@@ -77,6 +77,6 @@ def output_norm(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def example_gradients(model: nn.Module, examples: Examples, criterion: Loss) -> Iterator[Tensor]:
-    """Yield the gradients of single examples, (b, P), in chunks."""
+    """Yield the gradients of the examples, (b, P), for chunks of b examples."""
     for places in torch.arange(len(examples)).split(CHUNK_SIZE):
         yield per_sample_gradients(model, examples.select(places), criterion=criterion)

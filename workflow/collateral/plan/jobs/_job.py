@@ -29,13 +29,13 @@ class OwnFile:
     rte: float | None = None  # seconds that unlearning took, if the user states them
 
     def options(self, option: str) -> str:
-        """Return command-line options: `option` with the file, `--rename` and `--rte` if given."""
+        """Return the file's options: `option` with the path, `--rename` and `--rte` if given."""
         renamed = ["--rename", as_json(self.rename)] if self.rename else []
         stated = [] if self.rte is None else ["--rte", str(self.rte)]
         return shlex.join([option, str(self.file.expanduser()), *renamed, *stated])
 
     def record(self, found: Record | None) -> Record:
-        """Return name, hash and renaming; a deleted file keeps the hash of the record `found`."""
+        """Return the file's record entry; the hash of a deleted file is copied from `found`."""
         path = self.file.expanduser()
         digest = content_hash(path) if path.exists() else (found or {}).get("hash")
         return {"name": self.file.name, "hash": digest, "rename": self.rename}
@@ -78,7 +78,7 @@ class Job:
 
     @property
     def kind_name(self) -> str:
-        """Name of the kind of job: of its file and, for most kinds, of its rule and its stage."""
+        """Name of the kind of job: that of its Python file, and mostly of its rule and stage."""
         return type(self).__module__.rpartition(".")[2]
 
     @property
@@ -114,7 +114,7 @@ class Job:
         raise NotImplementedError
 
     def model_record(self, *files: str) -> Record:
-        """Return the record entries of every job with a model of one seed; `files` are inputs."""
+        """Return the record entries that all jobs with a model share; `files` are input files."""
         inputs = self.record_inputs(*files)
         return {"model": self.model, "code": self.code, "seed": self.seed, INPUTS: inputs}
 
@@ -205,5 +205,5 @@ def as_json(value: Any) -> str:
 
 
 def existing(files: Iterable[Path]) -> list[str]:
-    """Return those of a user's files that exist; cached results do not need them."""
+    """Return the user's files that exist; a user may delete them after the results are made."""
     return [str(path) for file in files if (path := file.expanduser()).exists()]

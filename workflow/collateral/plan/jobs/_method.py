@@ -38,8 +38,8 @@ class Preparations:
         """Find the first job that needs each call of `prepare`."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
-        # Reversed, so that the first job that needs the files of a `prepare` call makes them.
-        # Sweeps come last, so that adding a sweep does not change any other run.
+        # Reversed: a dict keeps the last value, so the first job that needs the files makes them.
+        # Sweeps are last in the list of runs, so that a new sweep does not change any other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
         self._teacher = _teacher_folder(cell.teacher)
         self._tunings.pop(self._teacher, None)
@@ -47,7 +47,7 @@ class Preparations:
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def for_tuning(self, run: RunSpec) -> Preparation:
-        """Return which jobs prepare the files of a tuning job: earlier tuning jobs, or itself."""
+        """Return which jobs prepare a tuning job's files: itself, other tunings, the teacher's."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         prepared = run.prepared(run.trial_params)
@@ -164,7 +164,7 @@ class MethodJob(CellJob):
     @property
     def prepared_by(self) -> list[str]:
         """Cost files of the jobs that prepare the files; a job writes its cost file last."""
-        # Not `ancient`: Snakemake 9.27 would keep stale files of jobs that wait for ancient inputs.
+        # Not `ancient`: Snakemake 9.27 keeps outdated outputs of jobs that wait for ancient inputs.
         return [paths.cost(folder) for folder in self._preparing]
 
     @property
@@ -183,7 +183,7 @@ class MethodJob(CellJob):
         return params.model_validate({**known, **self.spec.vary}).model_dump(mode="json")
 
     def _selected_values(self, found: Record, folder: Path) -> Record:
-        """Return the values that tuning selected; from the record if tuning's file is missing."""
+        """Return the values that tuning selected: from its file, else from the record `found`."""
         if not self.spec.tuned_by:
             return {}
         selected = folder / self.below(self._selected_file(self.spec.tuned_by))
@@ -210,7 +210,7 @@ def method_options(run: RunSpec) -> list[str]:
 
 @cache
 def method_code(stage: str, run: RunSpec, model: str) -> str:
-    """Return the fingerprint of a stage, a method, and the models that it may build by name."""
+    """Return the fingerprint of a stage, a method, and all models that its parameters name."""
     # Tuning also runs the default parameters, which may name another teacher model.
     choices = run.trial_params if stage == "tune" else run.choices
     values = {str(value) for params in choices for value in params.model_dump().values()}

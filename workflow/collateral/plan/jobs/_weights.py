@@ -10,7 +10,7 @@ from collateral.plugins.find import MODEL
 from collateral.results import layout
 
 INIT = "init.weights"  # config key of the initial weights
-# The model's weights are excluded, because no number in tables is computed from them.
+# Files of a model from which tables are made; its weights are excluded, as no table needs them.
 RUN_FILES = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
 
 
@@ -22,7 +22,7 @@ class WeightsJob(Job):
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights, if they replace training."""
+        """User's own weights of this model, or None if the model is trained."""
         return None
 
     def own_file(

@@ -28,7 +28,7 @@ class BaseJob(WeightsJob):
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights, if they replace training."""
+        """User's own weights of this model, or None if the model is trained."""
         return self.own_file("base.weights", self.benchmark.config.base)
 
     @property

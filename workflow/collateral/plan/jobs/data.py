@@ -1,4 +1,4 @@
-"""Job of the data set, which is stored in a fixed order; it also checks all forget sets."""
+"""Job that reads a data set and stores it in a fixed order; it also checks forget sets."""
 
 import shlex
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, read_json
 
-# Limit for the forget sets on a command line; Linux allows arguments of 131,072 bytes.
+# Maximum bytes of forget sets on a command line; Linux allows 131,072 bytes per argument.
 MOST_BYTES = 50_000
 SECONDS_PER_BYTE = 8e-8  # CPU seconds to read and compress one byte of images
 
@@ -56,7 +56,7 @@ class DataJob(Job):
         return [str(file) for file in find_input_files(self.name, data_options(self.benchmark))]
 
     def _forget_set(self, cell: Cell) -> dict[str, Any]:
-        """Return a forget set; if preflight could not check its size, add the required numbers."""
+        """Return a forget set; if its size is unknown, add how many examples must be retained."""
         forget = {"cell": cell.name, "kind": cell.forget.kind, "params": cell.forget.params}
         try:
             self.workload.sizes(cell)
@@ -66,7 +66,7 @@ class DataJob(Job):
 
     @property
     def code(self) -> str:
-        """Fingerprint of the reader, and a hash of user files that are not inputs of the rule."""
+        """Fingerprint of the code, and a hash of user files that are not inputs of the rule."""
         code = stage_code("data", DATA.module(self.name))
         return " ".join(filter(None, (code, self._state)))
 
@@ -99,7 +99,7 @@ def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
     """Return the number of retained examples that each config key requires in a cell."""
     sizes, required = benchmark.config.support_size, {}
     if cell.support_sized and sizes:
-        # Only the two smallest sizes must be possible; larger ones are skipped if they are not.
+        # The two smallest support sizes are required; sizes that are too large are skipped.
         required[format_key(("benchmarks", benchmark.name, "support_size", "k"))] = sizes.k[1]
     return required | required_by_runs(benchmark, cell, cell.runs.values())
 

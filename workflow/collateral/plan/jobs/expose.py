@@ -20,7 +20,7 @@ EXPOSED_BYTES = 1 + 4 + 4
 
 @dataclass(frozen=True)
 class ExposeJob(FirstSeedJob):
-    """A method on all shadow models; random numbers are derived from the first seed."""
+    """Unlearning from all shadow models by one method, with random numbers of the first seed."""
 
     needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
@@ -41,7 +41,7 @@ class ExposeJob(FirstSeedJob):
 
     @property
     def options(self) -> str:
-        """Options with the run, its method and its parameters in the config."""
+        """Command-line options: the run's name, its method, and its parameters in the config."""
         return shlex.join(["--run", self.run, *method_options(self.spec)])
 
     @property
@@ -56,7 +56,7 @@ class ExposeJob(FirstSeedJob):
 
     @property
     def work(self) -> Work:
-        """Work of unlearning from all shadow models, averaged over the parameters in the grid."""
+        """Work of unlearning from all shadow models; the mean over all parameters in the grid."""
         whole, pool, workload = self.workload.sizes(self.cell), self.benchmark.pool, self.workload
         shares = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
         sizes, choices = replace(whole, **shares), self.spec.choices

@@ -1,4 +1,4 @@
-"""Job that evaluates weights that another program unlearned; nothing is trained."""
+"""Job that evaluates an unlearned model that the user provides; nothing is trained."""
 
 import shlex
 from collections.abc import Iterator

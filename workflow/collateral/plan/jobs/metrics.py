@@ -25,8 +25,8 @@ class MetricsJob(CellJob):
 
     @property
     def results(self) -> list[str]:
-        """One result file per evaluated job, which represents all files of the job."""
-        # Not outputs, record and cost of each job: Snakemake spends time on every input file.
+        """Path of one result file of each evaluated job; it stands for all files of the job."""
+        # Only one file per job, not also its record and cost: each input takes Snakemake time.
         jobs = list_cell_jobs(self.benchmark, self.cell)
         results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
         if self.benchmark.evaluates_base(self.cell):

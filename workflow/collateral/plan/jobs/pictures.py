@@ -1,4 +1,4 @@
-"""Job that saves the images of a cell that its page may show."""
+"""Job that saves those images of a cell's examples that the web page may show."""
 
 from math import prod
 from pathlib import Path
@@ -25,7 +25,7 @@ class PicturesJob(CellJob):
 
     @property
     def keep(self) -> Showing:
-        """Which images the results may contain."""
+        """Which images the results may contain: `none`, `retained` or `all`."""
         return self.cell.pictures
 
     @property

@@ -45,7 +45,7 @@ class ProbeJob(CellJob):
 
     @property
     def embeddings(self) -> list[str]:
-        """File with the first seed's features of the base model, if a probe uses near examples."""
+        """File with features of the first base model; empty if no probe uses near examples."""
         file = self.base_file(layout.EMBEDDINGS, self.benchmark.seeds[0])
         return [file] if self.probes.needs_near else []
 
@@ -73,7 +73,7 @@ class ProbeJob(CellJob):
 
     @property
     def bytes(self) -> float:
-        """Disk space of the results in bytes: numbers by run and forget example, and logits."""
+        """Disk space in bytes: numbers per run and example, and logits of an untrained network."""
         sizes = self.workload.sizes(self.cell)
         numbers = sizes.forget * (len(self.cell.probed) + sizes.classes)
         return FLOAT_BYTES * numbers + 3 * BLOCK

@@ -30,7 +30,7 @@ class RetrainJob(WeightsJob, CellJob):
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights, if they replace training."""
+        """User's own weights of this model, or None if the model is trained."""
         return self.own_file("retrain.weights", self.benchmark.config.retrain)
 
     @property

@@ -52,7 +52,7 @@ class ShadowJob(WeightsJob):
 
     @property
     def will_run(self) -> bool:
-        """Tell whether the job will run: its margins and the files made from them are missing."""
+        """Tell whether the job will run: its margins and any file made from them are missing."""
         made_from = []
         for name, cell in self.benchmark.cells.items():
             made_from += [self.path(paths.EXPOSED, cell=name, run=run.name) for run in cell.exposed]
@@ -62,7 +62,7 @@ class ShadowJob(WeightsJob):
 
     @property
     def work(self) -> Work:
-        """Work of training on a fraction of the train set, and of margins on all of it."""
+        """Work of training on a fraction of the train set, and computing margins on all of it."""
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)
         return (self.workload.fit(share) + inference_work(num_train)).for_model(self.model)

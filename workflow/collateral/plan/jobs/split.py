@@ -45,7 +45,8 @@ class SplitJob(CellJob):
         if not file.exists() and not Path(self.split).exists():
             key = self.forget_key("path")
             raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
-        return [str(file)] if file.exists() else []  # cached results do not need the list
+        # A deleted list of examples is no error if split.json exists.
+        return [str(file)] if file.exists() else []
 
     @property
     def earlier(self) -> list[str]:
@@ -64,7 +65,7 @@ class SplitJob(CellJob):
         return []
 
     def forget_key(self, *keys: str) -> str:
-        """Return the config key of a value of the forget set."""
+        """Return the full config key of the forget set, or of one of its parameters."""
         return format_key(("benchmarks", self.benchmark.name, *self.cell.forget.place, *keys))
 
     @property
@@ -80,7 +81,7 @@ class SplitJob(CellJob):
         chosen, params = found["chosen"], self.cell.forget.params
         same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
         planned = {**chosen, "kind": self.kind, **same}
-        # A deleted list is not compared; cached results do not need it.
+        # The user's list is compared only if it exists; split.json is valid without it.
         if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
             planned[LIST_HASH] = content_hash(file)
         inputs = sorted([layout.LABELS, *map(self.below, [*self.earlier, *self.models])])

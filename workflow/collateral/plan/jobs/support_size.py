@@ -68,7 +68,8 @@ class SupportSizeJob(MethodJob):
     @property
     def work(self) -> Work:
         """Work of training one teacher per support size."""
-        by_k = {"k_each": None, "min_similarity": None}  # each of these parameters would override k
+        # Without these two parameters, which would override k, the support has k examples.
+        by_k = {"k_each": None, "min_similarity": None}
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
         return self.workload.prepare(self.cell, choices).for_model(self.model)

@@ -50,12 +50,12 @@ class UnlearnJob(MethodJob):
 
     @property
     def options(self) -> str:
-        """Options with the run, its method and its parameters in the config."""
+        """Command-line options: the run's name, its method, and its parameters in the config."""
         return run_options(self.spec)
 
     @property
     def base(self) -> str:
-        """Weights from which the run starts: the base model's, or its own of the round before."""
+        """Weights at the start: the base model's or, after round 1, those of the previous round."""
         earlier = self.cell.forget.earlier
         return (
             f"{self.path(paths.RUN, cell=earlier[-1])}/{layout.MODEL}" if earlier else super().base
@@ -76,7 +76,7 @@ class UnlearnJob(MethodJob):
     @property
     def work(self) -> Work:
         """Work of the run; with tuning, the mean over all parameters that it may select."""
-        # All seeds but the first have equal work; tuning may have prepared files for the first.
+        # All seeds but the first have equal work; files of the first may be prepared by tuning.
         first, *others = self.benchmark.seeds
         seed = self.seed if self.seed == first else others[0]
         return run_work(UnlearnJob(self.benchmark, self.cell, seed, self.run))
@@ -106,7 +106,7 @@ def run_work(job: UnlearnJob) -> Work:
     return (work + prepared * (1 / max(1, len(run.preparations)))).for_model(job.model)
 
 
-# Cached, so that all seeds share one text, because Snakemake reads each value many times.
+# Cached, so that the jobs of all seeds share one string; Snakemake reads it many times.
 @cache
 def run_options(run: RunSpec) -> str:
     """Return the command-line options of a run."""

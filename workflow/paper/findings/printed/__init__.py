@@ -1,6 +1,6 @@
-"""Where Retrain's means are printed ones: how far are our means from them, and the paper's?"""
+"""Without a retrained model: how far are our and the paper's means from Retrain's printed ones?"""
 
-NEEDS = "original"  # reference of benchmarks without a retrained model
+NEEDS = "original"  # this finding is only for benchmarks whose reference is the base model
 AFTER = ("accuracy", "membership")
 TITLE = "How far from the printed Retrain?"
 PLACE = "summary"

@@ -62,7 +62,7 @@ def words(cell: CellTable) -> str:
 
 
 def _make_record(cell: CellTable, run: str, metric: str) -> dict[str, Any]:
-    """Return our mean and the paper's, their deviations from Retrain, and their difference."""
+    """Return our and the paper's mean, the deviation of each from Retrain, and their difference."""
     theirs, values = printed_cell(cell).get((run, metric)), cell.values(run, metric)
     is_gap, retrain = metric in TERMS, printed_number(cell, RETRAIN, metric)
     ours = printed_number(cell, run, metric) if is_gap and run != RETRAIN else mean(values)
@@ -82,7 +82,7 @@ def _make_record(cell: CellTable, run: str, metric: str) -> dict[str, Any]:
 
 
 def _make_lines(cell: CellTable, run: str, records: list[dict[str, Any]]) -> Iterator[Line]:
-    """Yield our row, the paper's row, and their difference; the last two if the paper has them."""
+    """Yield up to three rows of a run: our means, the paper's means, and their differences."""
     if run != RETRAIN:
         row = run_row(cell, run)
         fields = [_make_field(record, "") for record in records]
@@ -100,7 +100,7 @@ def _make_lines(cell: CellTable, run: str, records: list[dict[str, Any]]) -> Ite
 
 
 def _make_field(record: dict[str, Any], whose: str) -> Field:
-    """Return the table entry of a mean: its spread, and its deviation from the printed Retrain."""
+    """Return the table entry of a mean, its spread and deviation from Retrain's printed mean."""
     name, metric = record["metric"], find_metric(record["metric"])
     value, spread, away = (record[f"{whose}{key}"] for key in ("mean", "std", "deviation"))
     shown = "" if math.isnan(away) else f"({metric.text(away, sign=True)})"

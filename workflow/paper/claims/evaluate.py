@@ -95,13 +95,8 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
-<<<<<<< HEAD
-    """Return whether a comparison holds for all numbers; None if some are missing, none fails."""
-    is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
-=======
     """Return False if the comparison fails for any number, None if one is missing, else True."""
-    is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
->>>>>>> main
+    is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
     return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
 
 

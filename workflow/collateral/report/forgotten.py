@@ -1,4 +1,4 @@
-"""Summary of the forget set for the page: size by class, kind of choice, retained copies."""
+"""Summary of the forget set for the page: size by class, how it was chosen, retained copies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_SHOWN = ("kind", "sha256")  # keys of `Split.chosen` that the page does not 
 class Forgotten:
     """The summary of a forget set."""
 
-    words: str  # sentences on its size, on how it was chosen, and on copies
+    words: str  # sentences on the forget set's size, choice and retained copies
     copies: list[Table]  # table of the retained copies; empty if there are none
 
 

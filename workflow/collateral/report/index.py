@@ -41,7 +41,7 @@ def list_pages(results: Path, first: list[str]) -> list[Page]:
     others = (name for name in found if name not in first)
     glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
     contents = {name: read_signed(glance, glance.parent) for name, glance in glances.items()}
-    for name in first:  # Pages of other configs may be outdated until their own run.
+    for name in first:  # pages of other configs may be outdated
         check_inputs(glances[name], contents[name], results / name)
     return [
         Page(name, Decision.from_json(content["decision"]), content["problems"])

@@ -92,7 +92,7 @@ def _find_rows(
 
 
 def _encode(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
-    """Group values by file and seeds; each value has the line and the number of every seed.
+    """Group source links by file and seeds; list line number and value of every seed.
 
     Lines are relative to the previous seed's line, because small numbers make the page smaller.
     """

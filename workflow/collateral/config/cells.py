@@ -17,7 +17,7 @@ class ForgetSpec:
 
     kind: str
     params: Mapping[str, Any]
-    # Keys that lead to the forget set in the config; empty for a cell of classes x fractions.
+    # Config keys that lead to the forget set; empty for a cell from `classes` and `fractions`.
     place: Place = ()
     # Names of the cells of earlier rounds; empty if there are no rounds.
     earlier: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class ForgetSpec:
 
     @property
     def entry(self) -> str:
-        """Key under `cells:`; empty for a cell of classes x fractions."""
+        """Key under `cells:`; empty for a cell from `classes` and `fractions`."""
         return str(self.place[1]) if self.place else ""
 
     @property
@@ -35,7 +35,7 @@ class ForgetSpec:
 
 
 def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return all cells: classes x fractions, then the entries of `cells:`, then all rounds."""
+    """Return all cells: one per class and fraction, one per entry of `cells:`, one per round."""
     cells = class_cells(benchmark)
     for name, cell in benchmark.cells.items():
         if not cell.rounds:

@@ -226,7 +226,7 @@ def _class_errors(benchmark: BenchmarkConfig, classes: tuple[str, ...]) -> Itera
 
 
 def _class_cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check that classes x fractions give distinct names that can be folder names."""
+    """Check that each pair of class and fraction gives a distinct, valid folder name."""
     cells = class_cells(benchmark)
     if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
         yield ("classes",), "two of them, or two fractions, make one cell's name"

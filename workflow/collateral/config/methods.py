@@ -21,7 +21,7 @@ MOST_TRIALS = 10_000
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method of the config: `uses` is its folder, `name` is its key in the config."""
+    """A method in the config: `name` is its key, `uses` is the folder name of its code."""
 
     name: str
     uses: str

@@ -71,7 +71,7 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
         problems = list(_value_errors(spec, given, sweep, where))
         yield from problems
         if not given.keys() <= params_class(spec.uses).model_fields.keys():
-            return  # one message is enough for all values of the sweep
+            return  # if a parameter does not exist, one message is enough for all its values
         if problems:
             continue
         exact = spec.values(given)

@@ -82,7 +82,7 @@ class Strict(BaseModel):
     @field_validator("*")
     @classmethod
     def _could_be_meant(cls, value: Any) -> Any:
-        """Apply a general upper limit to integers without a limit of their own."""
+        """Refuse an integer whose absolute value is greater than MOST."""
         if isinstance(value, int) and abs(value) > MOST:
             raise ValueError(f"should be at most {MOST}")
         return value
@@ -104,13 +104,13 @@ def _types(model: type[BaseModel], field: str) -> frozenset[Any]:
 
 
 class Between(NamedTuple):
-    """The range in which a source tunes a parameter."""
+    """The range in which a publication tunes a parameter."""
 
     low: float
     high: float
 
 
-# Published values of parameters, by source and then by parameter: a value, a list, or a range.
+# Published values by publication, then by parameter name: one value, a list, or a range.
 Published = Mapping[str, Mapping[str, Any]]
 
 # Values that GA, FT, RL, SalUn and AMUN share in Dolgova and Stich, appendix B.2.

@@ -111,7 +111,7 @@ class Resurface(Strict):
 
 
 class Probes(Strict):
-    """Probes of all models of a cell and seed."""
+    """Probes that the config requests for every model; None for a probe that is not requested."""
 
     relearn: Relearn | None = Field(None, description="Fine-tune on half of the forget set.")
     residual: Residual | None = Field(None, description="Add noise to the forget set.")

@@ -67,14 +67,14 @@ def draws_test(name: str, options: DataOptions) -> bool:
 
 
 def find_input_files(name: str, options: DataOptions) -> list[Path]:
-    """Return the existing files of the user; the job itself reports missing files."""
+    """Return the user's data files that exist; a missing file is reported later, by the job."""
     given = (getattr(options, key, None) for key in ("path", "test_path"))
     named = [Path(file).expanduser() for file in given if file is not None]
     return [file for file in _ask(name, "inputs", options, named) if file.exists()]
 
 
 def hash_user_files(name: str, options: DataOptions) -> str:
-    """Return a hash of the user's files that are no inputs of the rule; "" if there are none."""
+    """Return a hash of user files that are not inputs of a Snakemake rule; "" if there are none."""
     return str(_ask(name, "state", options, ""))
 
 

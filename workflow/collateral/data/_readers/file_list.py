@@ -56,7 +56,7 @@ class Listing:
     """The files below a folder, sorted by path."""
 
     images: list[ListedFile]
-    # Files that are not images by their suffix, or that are outside a class folder.
+    # Paths of ignored files: their suffix is not of an image, or they are in no class folder.
     left_out: list[str]
     hidden: list[str]  # hidden files, and hidden folders with / at the end
 
@@ -152,12 +152,12 @@ def index_paths(files: Sequence[str]) -> dict[str, int]:
 
 
 def find_path(line: str, known: Mapping[str, int]) -> int | None:
-    """Return the index of the file that a line of the list names, in any of its spellings."""
+    """Return the index of the file that a line names; None if no spelling of the path is known."""
     return next((known[name] for name in list_spellings(line) if name in known), None)
 
 
 def list_spellings(line: str) -> tuple[str, ...]:
-    """Return the possible paths of a line: without spaces, without ./, with composed accents."""
+    """Return spellings of a path: without outer spaces, without ./, with composed accents (NFC)."""
     names = [spelled.removeprefix("./") for spelled in (line, line.strip())]
     return (*names, *(unicodedata.normalize("NFC", name) for name in names))
 

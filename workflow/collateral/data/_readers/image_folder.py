@@ -34,7 +34,7 @@ class FolderIndex:
     class_names: tuple[str, ...]
     train: tuple[ListedFile, ...]
     test: tuple[ListedFile, ...]
-    # Ignored files: not an image by their suffix, or outside a class folder.
+    # Paths of ignored files: their suffix is not of an image, or they are in no class folder.
     left_out: tuple[str, ...]
     unused: tuple[str, ...] = ()  # ignored folders, such as val/ if there is a test/
     hidden: tuple[str, ...] = ()  # ignored hidden files and folders

@@ -131,7 +131,7 @@ class GroupDraw:
             self.counts.setdefault(group, Counter())[label] += 1
 
     def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
-        """Return the rows of the drawn groups, about the wanted number of every class.
+        """Draw groups and return their rows; each class gets about its wanted number of examples.
 
         Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
         test examples per class are then nearer to the wanted numbers. If a class has no test

@@ -32,7 +32,7 @@ def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
         try:
             spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
         except ConfigError:
-            continue  # this error is reported under `methods:`
+            continue  # invalid parameters of the method itself are reported by another check
         problems |= dict.fromkeys(_vary_errors(spec, sweep, where))
     yield from problems
 

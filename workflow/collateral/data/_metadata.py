@@ -12,7 +12,7 @@ from collateral.contract.conventions import Columns, class_indices
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.plugins.find import DATA
 
-STATE = "state"  # key in the record of a data set: hash of the user's files
+STATE = "state"  # key of the hash of the user's files, in the record of a data set
 
 
 def find_class_names(name: str, options: DataOptions) -> tuple[str, ...] | None:
@@ -88,13 +88,14 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
     """Return the parameter of a forget set that does not fit the data set, and the reason."""
     path: Path | None = getattr(params, "path", None)
     if path and not path.expanduser().exists():
-        return None  # another check names missing files
+        return None  # a missing file is reported by another check
     try:
         kind.count(size, params)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         names = [field.alias or name for name, field in type(params).model_fields.items()]
-        return (key, problem) if key in names else None  # else it is an error of the data set
+        # An error that does not name a parameter of the forget set is an error of the data set.
+        return (key, problem) if key in names else None
     return None
 
 

@@ -68,7 +68,7 @@ def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str
 
 
 def short_listing(kind: Kind, facts: Callable[[str], Iterator[str]]) -> Iterator[str]:
-    """Yield one line per entry: name, first line of the description, data that a method touches."""
+    """Yield one line per entry: name, description, data that a method uses, file of a plug-in."""
     width = max(map(len, kind.names()), default=0)
     for name in kind.names():
         lines = islice(facts(name), 2)

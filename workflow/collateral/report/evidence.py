@@ -176,7 +176,8 @@ def _describe_request(found: FoundRun) -> Content:
         "of": split.num_train,
         # Number of images in earlier requests; these are neither forgotten now nor retained.
         "earlier": len(split.earlier),
-        "requested_before": split.chosen.get("requested_before", 0),  # number in earlier requests
+        # Number of images in this request that an earlier request contained too.
+        "requested_before": split.chosen.get("requested_before", 0),
         "classes": {
             labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
             for c in split.affected
@@ -188,7 +189,7 @@ def _describe_request(found: FoundRun) -> Content:
 
 
 def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
-    """Return hash and origin of the models before and after, and of Retrain."""
+    """Return hash and origin of the models before and after unlearning, and of Retrain."""
     roles = {"before": _folder_before(found), "after": found.folder}
     if cell.has_retrain:
         retrain = FoundRun(found.benchmark, found.cell, layout.RETRAIN, found.seed, found.seeds)
@@ -226,7 +227,7 @@ def _metrics_record(found: FoundRun) -> Path:
 
 
 def _describe_verdict(run: str, cell: CellTable) -> Content:
-    """Return the verdict, or the reason for which there is none, and the tested differences."""
+    """Return the verdict, or why there is none, and the tested differences from Retrain."""
     verdicts = {one.run: one for one in find_verdicts(cell)}
     one = verdicts.get(run)
     rows = [

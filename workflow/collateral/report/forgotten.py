@@ -77,7 +77,7 @@ def _name(labels: Labels, place: int) -> str:
 
 
 def _how_many(split: Split, labels: Labels) -> str:
-    """Return the size as text: '3 of 120 train examples are forgotten: 2 of 60 cat, ...'."""
+    """Return the forget set's size: '3 of 120 train examples are forgotten: 2 of 60 cat, ...'."""
     forgot, of = (
         np.bincount(found, minlength=len(labels.class_names))
         for found in (labels.train[split.forget], labels.train)

@@ -179,7 +179,7 @@ def explanation(decision: Decision) -> str:
 
 
 def certainty(decision: Decision) -> str:
-    """Return how sure the headline is: what the seeds prove, and the intervals of the harm."""
+    """Return how sure the headline is: what the seeds prove, and intervals of the damage."""
     if not decision.has_verdicts:
         return ""
     best = find_best(decision)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
-NUM_BESIDE = 4  # number of examples beside the decision table
+NUM_BESIDE = 4  # maximum number of examples in a strip beside the decision table
 MOST_IMAGES = 200  # maximum number of images per cell
 MOST_OF_PAGE = 3000  # maximum number of images per page
 LEAST_LOSS = 0.1  # minimum loss of confidence at which an example counts as harmed
@@ -126,7 +126,7 @@ class RunOutputs:
 
 
 def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
-    """Return the harmed examples of every method and cell, those of harmful methods first."""
+    """Return harmed retained examples by method and cell, those of harmful methods first."""
     galleries = [(cell, cell.gallery) for cell in cells if cell.gallery and cell.gallery.sheet]
     if not galleries:
         return None
@@ -207,7 +207,7 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
 
 
 def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Put the images that are shown side by side in one sheet; return the gallery with it."""
+    """Put all images of these strips side by side in one sheet; return the gallery."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}

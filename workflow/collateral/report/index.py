@@ -16,9 +16,9 @@ from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.provenance import check_folder, check_inputs, read_signed
 
-# Titles of the tables of the theory, by file name.
+# Titles of the tables on the page of the theory, by file name.
 TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
-NUMBER = Metric("", "", "")  # function that formats numbers with four digits
+NUMBER = Metric("", "", "")  # formats numbers with four significant digits
 
 
 @dataclass(frozen=True)

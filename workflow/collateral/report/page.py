@@ -225,7 +225,7 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
 
 
 def pack(html: str) -> str:
-    """Compress the content of a folded cell; the page's script unpacks it when it is opened."""
+    """Compress a folded cell's content; the page's script unpacks it when the cell is opened."""
     return base64.b64encode(zlib.compress(html.encode(), 9)).decode()
 
 

@@ -37,7 +37,7 @@ class Place:
 
 
 def index_rows(folder: Path) -> Lines:
-    """Return the rows of both long tables, by cell and source link, then by seed."""
+    """Return rows of both long tables (metrics, costs) by cell and source link, then by seed."""
     found: Lines = defaultdict(dict)
     for name in (layout.METRICS, layout.COSTS):
         with (folder / name).open(newline="", encoding="utf-8") as rows:
@@ -161,7 +161,7 @@ def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:
-    own = record.get("weights") or {}  # description of the user's own weights
+    own = record.get("weights") or {}  # record of the user's weight file, if any
     values = {"weights": own["name"]} if own else record.get("params", {})
     params = ", ".join(f"{key}={value}" for key, value in values.items())
     return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

@@ -93,7 +93,7 @@ class Findings:
         return self._sections(cell, "plots", "tables", cell.name)
 
     def _pictures(self, given: Any, function: str, cell: str = "") -> dict[str, list[Illustration]]:
-        """Return the figures of a cell, or over all cells, that have printed files, by finding."""
+        """Return the printed figures of a cell, or over all cells, as charts by finding."""
         folder = self.root / layout.FIGURES / cell
         drawn = _drawn(folder)
         found: dict[str, list[Illustration]] = {}

@@ -63,7 +63,10 @@ def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, st
 
 
 def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
-    """Return lines on how to load `out`; `model` is empty if weights have the user's own names."""
+    """Return lines that tell the user how to load the exported file `out`.
+
+    `model` is the name of the model, or empty if weights have the names in the user's own file.
+    """
     load = f"    model.load_state_dict(safetensors.torch.load_file({json.dumps(str(out))}))"
     mean, std = (", ".join(f"{value:.6g}" for value in of) for of in (info.mean, info.std))
     normalised = f"Give it images (x - mean) / std, x in [0, 1]: mean {mean}; std {std}."
@@ -93,7 +96,7 @@ def _check_out(out: Path, results: Path) -> None:
 
 
 def _names_in_file(found: FoundRun) -> Mapping[str, str]:
-    """Return names in the user's weight file by their names after `rename`; empty without it."""
+    """Map each renamed weight to its name in the user's weight file; empty if none was renamed."""
     inputs = [Path(place).parent for place in found.record[INPUTS]]
     bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
     # All base models are searched too, because Retrain's record lists no base model as input.

@@ -97,7 +97,7 @@ def red_gates(results: Path, found: Verification) -> list[str]:
 
 
 def differences(results: Path) -> list[InvalidResultError]:
-    """Recompute metrics and tables from the same outputs, and return the differences."""
+    """Recompute metrics and tables from the stored outputs; return a fault for each difference."""
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
@@ -106,7 +106,10 @@ def differences(results: Path) -> list[InvalidResultError]:
 
 
 def _metrics(record: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Recompute a cell's long table and compare it; skip a benchmark's record (no options)."""
+    """Recompute a cell's metrics.csv from model outputs, and yield a fault if it differs.
+
+    A record without the key `options` is skipped: it is of the metrics.csv of a whole benchmark.
+    """
     if "options" in read_signed(record):
         yield from _compare_files(record.parent / layout.METRICS, compute_again(record, out))
 
@@ -122,7 +125,7 @@ def compute_again(record: Path, out: Path) -> Path:
 
 
 def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Recompute a benchmark's numbers and tables from the numbers of its cells."""
+    """Recompute a benchmark's numbers and tables from its cells' numbers; yield differences."""
     folder, made = plan.parent, out / plan.parent.name
     written = {option: made / name for option, name in GATHERED.items()}
     _stage("gather")(folder=folder, **written)

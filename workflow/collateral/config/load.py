@@ -35,7 +35,7 @@ NEEDS = {
 
 
 def read(path: Path, option: str = "") -> Config:
-    """Read and check a YAML file; if no such file exists, the error names `option`, if given."""
+    """Read and check a YAML file; if it is missing, the error names the command-line `option`."""
     if option and not path.is_file():
         raise ValueError(f"{option}: there is no file {path}")
     return load(read_file(path) or {})
@@ -60,8 +60,9 @@ def _further_errors(raw: Any, error: ValidationError) -> Iterator[str | Problem]
     """
     places = [place for place in error_places(error) if place[:1] != ("figures",)]
     if any(place[:1] != ("benchmarks",) or len(place) < 3 for place in places):
-        return  # if `plugins:` or a whole benchmark is invalid, names may seem unknown
-    wrong: dict[str, set[str]] = {}  # keys that do not fit the schema, by benchmark
+        # Stop: without valid plug-ins and benchmarks, correct names may be reported as unknown.
+        return
+    wrong: dict[str, set[str]] = {}  # keys that violate the schema, by benchmark
     for _, name, key, *_ in places:
         meant = nearest_names(key, BenchmarkConfig.model_fields, count=1)
         wrong.setdefault(str(name), set()).update([str(key), *meant])
@@ -84,7 +85,10 @@ def _without(raw: Mapping[str, Any], wrong: Mapping[str, set[str]]) -> Config:
 
 
 def _errors(config: Config, wrong: Mapping[str, set[str]]) -> Iterator[Problem]:
-    """Yield errors; skip keys that depend on a key in `wrong`, which has keys by benchmark."""
+    """Yield the errors of a config, except of keys in `wrong` and of keys that depend on them.
+
+    `wrong` has the keys that violate the schema, by name of the benchmark.
+    """
     for name, benchmark in config.benchmarks.items():
         where, left_out = ("benchmarks", name), wrong.get(name, set())
         if not left_out:

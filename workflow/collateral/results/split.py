@@ -50,7 +50,7 @@ class Split:
         return np.flatnonzero(kept)
 
     def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Divide arrays into retain, forget and test along the last axis, which is the examples."""
+        """Divide arrays into retain, forget and test examples, which are along the last axis."""
         return {"retain": train[..., self.retain], "forget": train[..., self.forget], "test": test}
 
     @property
@@ -66,7 +66,10 @@ class Split:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def attack_seed(self, seed: int) -> int:
-        """Return the random seed for drawing examples of membership attacks on a seed's runs."""
+        """Return the random seed with which membership attacks draw their examples.
+
+        It is derived from the hash of this split and from `seed`, the seed of the attacked run.
+        """
         return derive_seed("mia", self.hash, seed)
 
     def save(
@@ -79,7 +82,7 @@ class Split:
     ) -> None:
         """Write split.json; `source` is the path of labels.npz, whose train set was split.
 
-        `inputs` are further files that the choice depends on: of models, and of earlier rounds.
+        `inputs` are other files that the forget set depends on: of models and of earlier rounds.
         """
         before = {"earlier": self.earlier.tolist()} if len(self.earlier) else {}
         content = {

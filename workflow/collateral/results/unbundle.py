@@ -152,7 +152,11 @@ def _check_complete(
 
 
 def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], set[str]]:
-    """Return the first source of each file, and groups of derived files that differ by source."""
+    """Return the first source that has each file, and the groups of derived files to leave out.
+
+    A group is left out, and the index page with it, if two sources have different contents of one
+    of its files. Raise if the contents of any other file differ, except for cost.json.
+    """
     origin, left_out, conflicts = dict[str, Source](), set[str](), []
     for source in (here, *archives):
         for name, path in source.files.items():

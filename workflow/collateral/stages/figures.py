@@ -37,7 +37,10 @@ def figures(
 
 
 def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[Problem]:
-    """Write the figures of a cell, or over all cells, and their captions in page order."""
+    """Write the figures and captions of one cell, or those over all cells; return all problems.
+
+    Captions are in the order in which the web page shows the figures.
+    """
     captions: list[dict[str, str]] = []
     problems = []
     cell = registry.cell_name(source)

@@ -45,7 +45,7 @@ def gpu_names() -> list[str]:
 
 
 def make_deterministic() -> None:
-    """Make torch compute the same bits on one kind of device; call it before CUDA starts."""
+    """Make torch give bitwise equal results on devices of one kind; call it before CUDA starts."""
     # cuBLAS reads this variable at its start; without it, torch refuses matrix products.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     # `warn_only` is not set: with it, the gradient of fused attention is not deterministic.
@@ -76,7 +76,7 @@ def describe_numerics(devices: Sequence[str]) -> dict[str, Any]:
 
 
 def device_name(device: torch.device) -> str:
-    """Return the name of a GPU, or the type of the device with the instruction set of a CPU."""
+    """Return the name of a CUDA GPU, "cpu" with the CPU's instruction set, or else its type."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     # On a CPU, bits depend on the instruction set that torch's kernels use.

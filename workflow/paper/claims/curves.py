@@ -38,7 +38,7 @@ FALLS = "P4.6 the bound falls with |cos|"
 
 
 def rank(values: Sequence[float] | Array) -> float:
-    """Return the rank correlation of values with their position; 0 if all are equal."""
+    """Return the rank correlation of a curve's values and positions; 0 if all values are equal."""
     if np.ptp(values) == 0:
         return 0.0
     return float(spearmanr(range(len(values)), values).statistic)
@@ -50,7 +50,10 @@ def later(values: Array) -> Array:
 
 
 def falls(case: Case, values: Array) -> Outcome:
-    """Test whether a curve falls, by its rank correlation and from its first to its last value."""
+    """Test whether a curve falls; None (undecided) if a value is NaN.
+
+    Its rank correlation must be negative, and its last value lower than its first.
+    """
     is_known = not np.isnan(values).any()
     return bool(rank(values) < 0 and values[-1] < values[0]) if is_known else None
 
@@ -62,7 +65,10 @@ def split(values: Sequence[float], count: int) -> list[Sequence[float]]:
 
 
 def profile(cell: CellTable, run: str, metric: str, subset: str) -> list[float]:
-    """Return |difference from Retrain| by bin of similarity, the most similar bin last."""
+    """Return a run's |difference from Retrain| in each bin of similarity, the most similar last.
+
+    Bins with fewer than FEWEST examples are left out.
+    """
     if not cell.has_retrain:
         raise Missing(f"no outputs of {LABELS[RETRAIN]} by example")
     bins = cell.indices(cell.reference, "bin_count", subset)
@@ -84,21 +90,30 @@ def _top_bin(cell: CellTable, run: str, metric: str, subset: str) -> float:
 
 
 def top_bin(case: Case, runs: Runs, metric: str, subset: str) -> Array:
-    """Return each run's |difference from Retrain| in the most similar bin; add it to the notes."""
+    """Return each run's |difference from Retrain| in the bin most similar to the forget set.
+
+    The differences are added to the notes of the case.
+    """
     named = by_name(case.cell, runs).items()
     found = {name: _top_bin(case.cell, run, metric, subset) for name, run in named}
     return note_numbers(case, f"top bin of {subset}, {metric}", metric, found)
 
 
 def worst_bin(case: Case, run: str) -> float:
-    """Return a run's largest |difference from Retrain| over bins of PANELS; add it to the notes."""
+    """Return a run's largest |difference from Retrain| in any bin of any of the PANELS.
+
+    It is added to the notes of the case.
+    """
     worst = max(max(profile(case.cell, run, *panel)) for panel in PANELS)
     case.note(f"{run_name(case.cell, run)} at most {shown('delta_acc', worst)} points in a bin")
     return worst
 
 
 def baselines_local(case: Case, times: float) -> Outcome:
-    """Test whether each baseline's difference from Retrain rises with similarity, in all PANELS."""
+    """Test whether each baseline's difference from Retrain rises with similarity, in all PANELS.
+
+    In the most similar bin, it must also exceed `times` the median over bins.
+    """
     return all_hold([case.attempt(_is_local, run, times) for run in BASELINES])
 
 
@@ -112,7 +127,10 @@ def _is_local(case: Case, run: str, times: float) -> bool:
 
 
 def top_bin_higher_at_90(case: Case) -> bool:
-    """Test whether the most similar bin differs more from Retrain with 90 % than 50 % forgotten."""
+    """Test whether the difference from Retrain in the most similar bin grows from 50 % to 90 %.
+
+    These are forgotten fractions of a class; the difference is the mean over methods.
+    """
     pairs = {
         run_name(case.cell, run): [_top_bin(cell, run, *PANELS[0]) for cell in case.results]
         for run in METHODS
@@ -143,7 +161,10 @@ def class_slope(case: Case, name: str, runs: Sequence[str]) -> Outcome:
 
 
 def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
-    """Return LTD's means of a metric by epoch, support size or bin."""
+    """Return LTD's mean of a metric over seeds, by epoch, support size or bin.
+
+    Raise `Missing` if fewer than `fewest` of the means are defined.
+    """
     found = {at: mean(cell.values("ltd", metric, at=at)) for at in cell.indices("ltd", metric)}
     found = {at: value for at, value in found.items() if not np.isnan(value)}
     if len(found) < fewest:
@@ -152,7 +173,10 @@ def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
 
 
 def epochs(case: Case, metric: str) -> Array:
-    """Return LTD's means of a metric by epoch; add the first, middle and last one to the notes."""
+    """Return LTD's mean of a metric after each epoch.
+
+    The first, middle and last mean are added to the notes of the case.
+    """
     curve = np.array([*ltd_curve(case.cell, f"epoch_{metric}", 4).values()])
     ends = {"first": curve[0], "halfway": later(curve)[0], "last": curve[-1]}
     note_numbers(case, label(metric), metric, ends)
@@ -160,7 +184,10 @@ def epochs(case: Case, metric: str) -> Array:
 
 
 def larger_supports_change_more(case: Case, times: float) -> bool:
-    """Test whether teachers of successive support sizes differ more among the larger supports."""
+    """Test whether teachers of adjacent support sizes differ more in the upper half of the sizes.
+
+    Their mean KL divergence there must exceed `times` the mean in the lower half of the sizes.
+    """
     metric = "support_kl_previous"
     parts = split([*ltd_curve(case.cell, metric, 4).values()], 2)
     low, high = (float(np.mean(part)) for part in parts)
@@ -172,7 +199,7 @@ def larger_supports_change_more(case: Case, times: float) -> bool:
 def teacher_falls_twice(case: Case, by: float) -> bool:
     """Test whether the teacher's UA falls over the first and over the last third of support sizes.
 
-    It must change less over the middle third.
+    Both falls must exceed `by`, and the change over the middle third must be smaller than both.
     """
     metric = "support_teacher_ua"
     parts = split([*ltd_curve(case.cell, metric, 6).values()], 3)
@@ -183,9 +210,10 @@ def teacher_falls_twice(case: Case, by: float) -> bool:
 
 
 def plateau(case: Case) -> Array:
-    """Return the smallest similarity in supports of middle size (lowest, highest) and in LTD's own.
+    """Return the smallest similarity to the forget set in supports of middle size and in LTD's own.
 
-    The three numbers are added to the notes.
+    The three numbers are its lowest and highest value over the middle third of support sizes, and
+    its value for LTD's own support. They are added to the notes of the case.
     """
     middle = split([*ltd_curve(case.cell, "support_least_similarity", 6).values()], 3)[1]
     own = read(case.cell, "ltd", "support_similarity_min")
@@ -194,7 +222,7 @@ def plateau(case: Case) -> Array:
 
 
 def step_hurts_near(case: Case) -> bool:
-    """Test whether one step of gradient ascent costs most accuracy in the most similar bins."""
+    """Test whether a gradient-ascent step costs most accuracy in the third of most similar bins."""
     metric, count, cell = "support_drop", "support_bin_count", case.cell
     drops = ltd_curve(cell, metric, 3)
     found = [v for at, v in drops.items() if mean(cell.values("ltd", count, at=at)) >= FEWEST]
@@ -208,7 +236,7 @@ def step_hurts_near(case: Case) -> bool:
 def falls_early(case: Case, times: float) -> bool:
     """Test whether the teacher's KL to Retrain falls early, over the first third of support sizes.
 
-    The fall must be larger than `times` the range of all values from there on.
+    The fall must be larger than `times` the range of all values from the end of that third on.
     """
     metric = "support_kl_retrain"
     curve = [*ltd_curve(case.cell, metric, 6).values()]
@@ -220,7 +248,10 @@ def falls_early(case: Case, times: float) -> bool:
 
 
 def one_class_ua(case: Case) -> Array:
-    """Return the UA of each teacher that was trained on one class; add them to the notes."""
+    """Return the accuracy on the forget set (UA) of each teacher whose support has one class.
+
+    The accuracies are added to the notes of the case.
+    """
     metric = "support_teacher_ua"
     classes, ua = (ltd_curve(case.cell, of, 1) for of in ("support_num_classes", metric))
     single = {f"k {at}:": ua[at] for at, count in classes.items() if count == 1 and at in ua}
@@ -230,7 +261,10 @@ def one_class_ua(case: Case) -> Array:
 
 
 def theory(case: Case, panel: str, finding: str) -> float:
-    """Return a number of the theory's experiments, by panel and finding; add it to the notes."""
+    """Return one finding (a number) of one panel of the theory's experiments.
+
+    It is added to the notes of the case.
+    """
     results: Theory = case.results[0]
     found = results.findings.get((panel, finding), math.nan)
     if math.isnan(found):
@@ -240,14 +274,17 @@ def theory(case: Case, panel: str, finding: str) -> float:
 
 
 def alignment_rank(case: Case, panel: str) -> float:
-    """Return the rank correlation of discrepancy and |alignment|; note it and the fitted slope."""
+    """Return the rank correlation, over bins, of measured discrepancy and |alignment|.
+
+    It and the slope of measured on predicted discrepancy are added to the notes of the case.
+    """
     found = theory(case, panel, RANK)
     theory(case, panel, "slope of measured on predicted")
     return found
 
 
 def bound_falls(case: Case) -> bool:
-    """Test whether the bound of Proposition 4 falls as |cos| of support point and x_f grows."""
+    """Test whether the bound of Proposition 4 falls as |cos(forget point, support point)| grows."""
     results: Theory = case.results[0]
     if FALLS not in results.checks:
         raise Missing(f"no check “{FALLS}”")

@@ -1,7 +1,7 @@
 """Claims and the results they are about: read from folders, and grouped into cases by scope.
 
 A claim of the paper on the class couch is tested on couch, if the benchmark has it, and otherwise
-on every cell in which the same share of one class is forgotten.
+on every cell in which the same fraction of one class is forgotten.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ def _read_theory(folder: Path) -> Theory:
 
 
 def share(cell: CellTable) -> tuple[str, float] | None:
-    """Return the forgotten class and its forgotten fraction; None unless there is exactly one."""
+    """Return the forgotten class and its forgotten fraction; None unless one class is affected."""
     if len(cell.forgotten) != 1:
         return None
     ((name, (count, size)),) = cell.forgotten.items()
@@ -183,7 +183,10 @@ class PairScope(Scope):
     """Pairs of cells: half of a class forgotten, and 90 % of the same class."""
 
     def cases(self, results: Results) -> Cases:
-        """Return one case for each class that has both cells; none for SVHN."""
+        """Return a case for each class with a cell of half and a cell of 90 % forgotten.
+
+        SVHN has no such case.
+        """
         most = {} if is_svhn(results) else dict(cells_at(results, 0.9))
         halves = [(half, most[name]) for name, half in cells_at(results, 0.5) if name in most]
         return {f"{half.name}, {other.name}": (half, other) for half, other in halves}
@@ -194,7 +197,7 @@ class TheoryScope(Scope):
     """The experiments on the theory."""
 
     def cases(self, results: Results) -> Cases:
-        """Return the theory as one case, if the results are those of the theory."""
+        """Return one case if the results are of the experiments on the theory; otherwise none."""
         return {"": (results,)} if isinstance(results, Theory) else {}
 
 

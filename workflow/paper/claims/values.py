@@ -33,7 +33,7 @@ class Case:
     """The results that a claim is tested on, with notes of all numbers that its tests read."""
 
     def __init__(self, *results: Any) -> None:
-        """Store the results: one cell, several cells, or the theory."""
+        """Store the results: one cell, several cells, or one `Theory` (its experiments)."""
         self.results = results
         self._notes: dict[str, list[str]] = {}
 
@@ -81,7 +81,10 @@ def shown(metric: str, value: float, *, sign: bool = False) -> str:
 
 
 def read(cell: CellTable, run: str, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the mean over seeds, else the number for all seeds, else the printed one, else NaN."""
+    """Return a run's mean of a metric over seeds, else its single number for all seeds, else NaN.
+
+    If both are missing and the cell has no Retrain, the number is derived from those in the paper.
+    """
     found = mean(cell.values(run, metric, subset, at))
     found = cell.number(run, metric, subset, at) if math.isnan(found) else found
     is_printed = math.isnan(found) and not cell.has_retrain
@@ -89,19 +92,19 @@ def read(cell: CellTable, run: str, metric: str, subset: str = "", at: At = None
 
 
 def from_retrain(cell: CellTable, run: str, metric: str) -> float:
-    """Return a run's mean minus Retrain's."""
+    """Return a run's mean of a metric minus Retrain's mean."""
     return read(cell, run, metric) - read(cell, RETRAIN, metric)
 
 
 def distance(cell: CellTable, run: str, metric: str) -> float:
-    """Return the absolute difference between a run's mean and Retrain's."""
+    """Return the absolute difference between a run's mean of a metric and Retrain's mean."""
     return abs(from_retrain(cell, run, metric))
 
 
 def note_numbers(
     case: Case, title: str, metric: str, found: Mapping[str, float], *, sign: bool = False
 ) -> Array:
-    """Add a metric's numbers and the names of missing ones to the notes; return an array."""
+    """Add numbers, and names of missing ones, to the case's notes; return the numbers."""
     known = {name: value for name, value in found.items() if not math.isnan(value)}
     if known:
         case.note(title, *(f"{name} {shown(metric, v, sign=sign)}" for name, v in known.items()))
@@ -111,13 +114,13 @@ def note_numbers(
 
 
 def number(case: Case, runs: Runs, metric: str) -> Array:
-    """Return each run's mean of a metric; add it to the notes."""
+    """Return each run's mean of a metric; add it to the case's notes."""
     found = {name: read(case.cell, run, metric) for name, run in by_name(case.cell, runs).items()}
     return note_numbers(case, label(metric), metric, found)
 
 
 def delta(case: Case, runs: Runs, metric: str) -> Array:
-    """Return each run's mean of a metric minus Retrain's mean; add it to the notes."""
+    """Return each run's mean of a metric minus Retrain's mean; add it to the case's notes."""
     if math.isnan(read(case.cell, RETRAIN, metric)):
         raise Missing(f"no {label(metric)} of {LABELS[RETRAIN]}")
     named = by_name(case.cell, runs)
@@ -133,7 +136,7 @@ def by_name(cell: CellTable, runs: Runs) -> Mapping[str, str]:
 
 
 def by_cell(case: Case, run: str, metric: str) -> Array:
-    """Return a run's mean of a metric in each cell of the case; add it to the notes."""
+    """Return a run's mean of a metric in each cell of the case; add it to the case's notes."""
     if len(case.results) < 2:
         raise Missing("one class")
     found = {cell.name: read(cell, run, metric) for cell in case.results}
@@ -147,14 +150,14 @@ def noise_floor(cell: CellTable, metric: str) -> float:
 
 
 def floor(case: Case, metric: str) -> float:
-    """Return the noise floor of a metric; add it to the notes if it is not 0."""
+    """Return the noise floor of a metric; add it to the case's notes if it is not 0."""
     if size := noise_floor(case.cell, metric):
         case.note("floor", f"{label(metric)} {shown(metric, size)}")
     return size
 
 
 def is_lower(one: float, other: float, size: float) -> Outcome:
-    """Tell whether `one` < `other`; None if the difference is NaN or within the noise floor."""
+    """Tell whether `one` < `other`; None if the difference is NaN or within the floor `size`."""
     is_open = math.isnan(one - other) or (size and abs(one - other) <= size)
     return None if is_open else one < other
 
@@ -168,9 +171,9 @@ def nearer(case: Case, run: Runs, others: Runs, metric: str) -> Outcome:
 
 
 def lowest(case: Case, run: str, metric: str, rank: int = 1, **ranks: int) -> Outcome:
-    """Test whether a run has this rank among all methods, 1 for the lowest number.
+    """Test whether a run has this rank among all methods; rank 1 has the lowest number.
 
-    `ranks` has another rank for single forgotten classes, by name of the class.
+    `ranks` has, by name of a class, the rank to test instead if that class is forgotten.
     """
     found = share(case.cell)
     return _has_rank(case, run, metric, ranks.get(found[0], rank) if found else rank, read)

@@ -94,7 +94,10 @@ def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Arr
 
 
 def _scalings(x_f: Array, setting: Setting) -> dict[str, float]:
-    """Return how much the residual of x_f grows, and how much one run dominates, by step size."""
+    """Return, for three step sizes, by which factor (log10) the residual of x_f grows in T steps.
+
+    Also return the largest run's fraction of the sum of c |x_f|^2 over runs.
+    """
     n, d, lr, T = setting
     findings = {}
     choices = {"lr": lr, "lr / mean |x|^2": lr / d, "lr / n": lr / n}
@@ -140,7 +143,7 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
-    """Solve Proposition 3 at lam = 1e-8: the logit error of retain fine-tuning on queries."""
+    """Measure the logit errors of Proposition 3's fine-tuning against Retrain, at lam = 1e-8."""
     n, d, m, lam = 15, 20, 3, 1e-8
     data = draw_points(rng, runs, n, d, m)
     theta = logistic.minimise(data.X, sigma(data.z_limit), lam)
@@ -163,7 +166,7 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
-    """Solve Proposition 3 for decreasing lam: the distance to the limit, and its rate."""
+    """Measure how fast the logits of Proposition 3 approach their limit as lam tends to 0."""
     m = 3
     data = draw_points(rng, runs, 15, 20, m)
     errors = np.abs(limit_errors(data, LAMBDAS))  # (lam, runs, n)
@@ -266,7 +269,7 @@ def concatenate(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def parabola(scale: float) -> dict[str, Any]:
-    """Return the line of the theory: scale times squared alignment."""
+    """Return the points of the curve that theory predicts: `scale` times squared alignment."""
     x = np.linspace(-1, 1, 201)
     return columns("theory", x, scale * x**2, scale * x**2)
 
@@ -274,7 +277,7 @@ def parabola(scale: float) -> dict[str, Any]:
 def binned(
     series: str, alignment: Array, measured: Array, predicted: Array, width: float
 ) -> dict[str, Any]:
-    """Average within bins of alignment, then over runs; drop bins that are empty in some run."""
+    """Average values in bins of alignment, then over runs; drop bins that are empty in any run."""
     runs, bins = len(alignment), round(2 / width)
     edges = np.linspace(-1, 1, bins + 1)
     index = np.digitize(alignment, edges[1:-1]) + bins * np.arange(runs)[:, None]
@@ -291,7 +294,7 @@ def binned(
 
 
 def correlate_bins(points: dict[str, Any]) -> float:
-    """Return the rank correlation over bins of |alignment| with the measured discrepancy."""
+    """Return the rank correlation, over bins, of |alignment| and the measured discrepancy."""
     measured = points["series"] == "measured"
     x, y = np.abs(points["x"][measured]), points["y"][measured]
     return float(stats.spearmanr(x, y).statistic)

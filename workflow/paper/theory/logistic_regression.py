@@ -70,20 +70,21 @@ def decay(eta: Array, lam: float) -> Array:
 
 
 def shrinkage(z_0_q: Array, Gamma: Array) -> Array:
-    """Return (Gamma_{0:T} - 1) z_0^(q) for every T, the first term of P2."""
+    """Return the first term of P2's equation, (Gamma_{0:T} - 1) z_0^(q), by T."""
     return at_step(Gamma - 1, z_0_q[None]) * z_0_q
 
 
 def perturbation(alpha_q: Array, z_A: Array, Gamma: Array) -> Array:
-    """Return alpha_q'(z_T^(A) - Gamma_{0:T} z_0^(A)) for every T, the second term of P2."""
+    """Return the second term of P2's equation, alpha_q'(z_T^(A) - Gamma_{0:T} z_0^(A)), by T."""
     return np.matvec(alpha_q, z_A - at_step(Gamma, z_A) * z_A[0])
 
 
 def minimise(X_A: Array, y_A: Array, lam: float) -> Array:
-    """Return argmin sum_A l(theta; x, y) + lam/2 |theta|^2 by Newton's method.
+    """Return the theta that minimises the logistic loss on A plus weight decay lam/2 |theta|^2.
 
-    The minimiser lies in span(X_A'). With theta = X_A'u the gradient is zero where
-    lam u + sigma(Gu) - y = 0; unlike the primal problem, this stays well conditioned as lam -> 0.
+    It is found by Newton's method, and lies in span(X_A'). With theta = X_A'u the gradient is zero
+    where lam u + sigma(Gu) - y = 0. Unlike the primal problem, this stays well conditioned as
+    lam -> 0.
     """
     G = X_A @ X_A.mT
     u = np.zeros_like(y_A)
@@ -99,9 +100,10 @@ def minimise(X_A: Array, y_A: Array, lam: float) -> Array:
 
 
 def rate(X_A: Array, z_A: Array) -> Array:
-    """Return d/dlam (X_A theta^(lam)) at lam = 0, where X_A theta^(0) = z_A.
+    """Return the derivative of P3's logits X_A theta^(lam) with respect to lam, at lam = 0.
 
-    It follows from lam G^-1 w + sigma(w) = sigma(z_A) for the logits w; it is not in the paper.
+    There the logits are z_A. The derivative is not in the paper; it follows from
+    lam G^-1 w + sigma(w) = sigma(z_A), where w are the logits at lam and G = X_A X_A'.
     """
     p = sigma(z_A)
     return -solve(X_A @ X_A.mT, z_A) / (p * (1 - p))
@@ -118,7 +120,7 @@ def draw_targets(rng: np.random.Generator, T: int, m: int, y_R: Array) -> Array:
 
 
 def step_sizes(T: int, a: float, b: float) -> Array:
-    """Return eta_t = a / (t + b), which satisfies assumption A.1."""
+    """Return step sizes eta_t = a / (t + b), which satisfy assumption A.1 of the paper."""
     return a / (np.arange(T) + b)
 
 
@@ -139,7 +141,10 @@ def unlearn(X_F: Array, X_R: Array, theta_S: Array, z_R: Array) -> Array:
 
 
 def forget_coordinates(X_F: Array, X_R: Array, x_q: Array) -> Array:
-    """Return alpha_{q,F}: the forget coordinates of x_q in the rows of [X_F; X_R]."""
+    """Return alpha_{q,F}: those coordinates of each query x_q that belong to the forget points.
+
+    The coordinates of x_q are its coefficients on forget and retained points, [X_F; X_R].
+    """
     return coordinates(np.concatenate([X_F, X_R], axis=-2), x_q)[..., : X_F.shape[-2]]
 
 
@@ -149,7 +154,7 @@ def support_residual(X_F: Array, X_S: Array) -> Array:
 
 
 def deviation(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
-    """Return Delta, the deviation from Retrain in P4, for every query."""
+    """Return P4's Delta, the absolute difference from Retrain's logit, for every query."""
     return np.abs(np.matvec(alpha_F, np.matvec(R_S, theta_retrain)))
 
 
@@ -170,5 +175,5 @@ def mean_square_deviation(alpha_F: Array, X_F: Array, X_R: Array, X_S: Array) ->
 
 
 def cosine(x_f: Array, x_s: Array) -> Array:
-    """Return cos(x_f, x_s) along the last axis."""
+    """Return the cosine between the vectors x_f and x_s, which are along the last axis."""
     return np.vecdot(x_f, x_s) / np.linalg.norm(x_f, axis=-1) / np.linalg.norm(x_s, axis=-1)

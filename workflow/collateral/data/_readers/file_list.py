@@ -133,7 +133,7 @@ def read_file_list(path: Path) -> dict[int, str]:
 def find_listed(
     path: Path, files: Sequence[str], tested: Sequence[str] = (), what: str = "train images"
 ) -> list[int]:
-    """Return the sorted indices, in `files`, of the paths in a list; raise if one is not there."""
+    """Return the sorted indices of a list's paths in `files`; raise if a path is not in `files`."""
     known = index_paths(files)
     listed = read_file_list(path)
     found = {number: find_path(line, known) for number, line in listed.items()}
@@ -146,13 +146,16 @@ def find_listed(
 
 
 def index_paths(files: Sequence[str]) -> dict[str, int]:
-    """Map every path to its index, as it is written and with composed accents (Unicode NFC)."""
+    """Map each path, as written and with composed accents (Unicode NFC), to its index."""
     composed = {unicodedata.normalize("NFC", file): place for place, file in enumerate(files)}
     return composed | {file: place for place, file in enumerate(files)}
 
 
 def find_path(line: str, known: Mapping[str, int]) -> int | None:
-    """Return the index of the file that a line names; None if no spelling of the path is known."""
+    """Return the index of the file whose path is `line`; None if the path is not in `known`.
+
+    Spaces around the path, ./ before it and another Unicode form of accents are allowed.
+    """
     return next((known[name] for name in list_spellings(line) if name in known), None)
 
 
@@ -236,7 +239,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the non-empty rows, each with the number of its last line."""
+    """Return the non-empty rows of a CSV file, each with the number of its last line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         first = text.partition("\n")[0]

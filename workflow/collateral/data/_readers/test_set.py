@@ -85,9 +85,9 @@ def draw_examples(
     seed: int,
     stay: Container[int] = (),
 ) -> set[int]:
-    """Return a fraction (`share`) of the rows of every class, chosen by a hash of their keys.
+    """Draw a fraction (`share`) of each class by a hash of keys; return the examples' indices.
 
-    The rows in `stay` are not drawn; they remain in the train set.
+    Examples with an index in `stay` are not drawn; they remain in the train set.
     """
     chosen = set[int]()
     for own in _rows_by_label(labels).values():
@@ -105,7 +105,10 @@ def draw_test_set(
     source: ImageFileOptions,
     stay: Container[int],
 ) -> set[int]:
-    """Draw the test set and return its rows: examples, or whole groups of the column `test_by`."""
+    """Draw the test set and return the indices of its examples.
+
+    If `test_by` is given, all examples with one value in this column are drawn together.
+    """
     assert source.test_share is not None
     if source.test_by is None:
         return draw_examples(labels, keys, source.test_share, source.test_seed, stay)
@@ -131,12 +134,12 @@ class GroupDraw:
             self.counts.setdefault(group, Counter())[label] += 1
 
     def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
-        """Draw groups and return their rows; each class gets about its wanted number of examples.
+        """Draw groups for the test set, and return the indices of their examples.
 
-        Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
-        test examples per class are then nearer to the wanted numbers. If a class has no test
-        example afterwards, the smallest group with an example of it is drawn. A group with an
-        example in `stay` is not drawn.
+        Each class gets about its wanted number of test examples. Groups are visited in the order
+        of a hash of their names. A group is drawn if the numbers of test examples per class are
+        then nearer to the wanted numbers. If a class has no test example afterwards, the smallest
+        group with an example of it is drawn. A group with an example in `stay` is not drawn.
         """
         order = sorted(self.places, key=lambda group: derive_seed("test", seed, group))
         movable = [group for group in order if not any(p in stay for p in self.places[group])]
@@ -166,7 +169,7 @@ class GroupDraw:
         return all(self.tested[label] + own[label] < self.totals[label] for label in own)
 
     def _take(self, group: str) -> set[int]:
-        """Count a group as part of the test set, and return its rows."""
+        """Count a group as part of the test set, and return the indices of its examples."""
         self.tested += self.counts[group]
         return {*self.places[group]}
 
@@ -189,7 +192,11 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
 def find_test_files(
     files: Sequence[ListedFile], columns: Sequence[str], source: FolderOptions
 ) -> set[int]:
-    """Return the rows of the test set: the files in the list `test_path`, or a drawn fraction."""
+    """Return the indices, in `files`, of the test images.
+
+    These are the images in the list `test_path`. Without such a list, a fraction (`test_share`) of
+    every class is drawn.
+    """
     if source.test_path is None:
         return _draw_share(files, columns, source)
     path = source.test_path.expanduser()
@@ -202,7 +209,7 @@ def find_test_files(
 def _draw_share(
     files: Sequence[ListedFile], columns: Sequence[str], source: FolderOptions
 ) -> set[int]:
-    """Return the rows of a test set that has a fraction (`test_share`) of every class."""
+    """Draw a fraction (`test_share`) of every class, and return the drawn indices in `files`."""
     values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
     stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
     names = [*dict.fromkeys(file.class_name for file in files)]
@@ -234,7 +241,7 @@ def _check_enough(
 
 
 def _listed_rows(files: Sequence[ListedFile], source: FolderOptions) -> set[int]:
-    """Return the rows of the files in `train_list`; the list may spell paths in several ways."""
+    """Return the indices, in `files`, of the paths in the list `train_list`; empty without it."""
     if source.train_list is None:
         return set()
     try:

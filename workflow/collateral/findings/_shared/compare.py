@@ -59,18 +59,18 @@ def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = N
 
 @dataclass(frozen=True)
 class Comparison:
-    """Description of a table with one row per run; the metrics may be split into several grids."""
+    """Description of a table with one row per run; its columns may be split into several grids."""
 
     name: str  # name of the table's files
     subject: str  # title of the table
-    parts: tuple[tuple[str, ...], ...]  # names of the metrics of each grid
+    parts: tuple[tuple[str, ...], ...]  # metric names, one tuple for each grid of the table
     corner: str = "Method"  # heading of the first column
     ranked: str = "method"  # word for a ranked row in the caption
     note: str = ""  # additional sentence of the caption
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics of all grids."""
+        """Names of all metrics in the table."""
         return tuple(metric for part in self.parts for metric in part)
 
     def caption(self, cell: CellTable) -> str:

@@ -27,7 +27,7 @@ from collateral.results.table import CellTable
 
 RETAIN = "retain"
 SETS = {RETAIN: "retained", "test": "test"}
-# Name of the metric that counts the examples of each loss.
+# For each loss of accuracy: the metric with the number of examples on which it is measured.
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
 CAPTION = (
     "{reference}'s accuracy minus the unlearned model's, in points: {title}. Positive: less "
@@ -54,7 +54,7 @@ NOISE_CAPTION = (
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of losses near the forget set and far from it."""
+    """Yield the table of losses of accuracy near the forget set and far from it."""
     columns = [_column(cell, metric, name) for name in SETS for metric in COUNTS]
     methods, controls = rows_by_kind(cell, ("method", "control"))
     groups: Groups = [methods, [*controls, *_chance_line(cell, columns)]]
@@ -177,7 +177,7 @@ class Loss:
 
     @property
     def is_chance(self) -> bool:
-        """Whether chance explains the loss: its interval contains zero, or is unknown."""
+        """Whether the loss of accuracy may be chance: the loss's interval contains 0 or is NaN."""
         return not (self.low > 0 or self.high < 0)
 
 

@@ -19,7 +19,7 @@ ORDER = 15
 HARDNESS = "hardness"
 CONTROLS = (None, HARDNESS)
 SETS = {"retain": "retained", "test": "test"}
-# Upper ends, in percent, of the groups of a subset's examples by rank of similarity.
+# Examples are grouped by rank of similarity: the nearest 1 %, from 1 to 2 %, 2 to 5 %, and so on.
 NEAREST = (1, 2, 5, 10, 20, 50, 100)
 MEASURES = {
     "locality_slope": Metric(

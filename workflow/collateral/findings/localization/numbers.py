@@ -30,7 +30,8 @@ from collateral.results.table import BenchmarkTable, CellTable
 LEAST_PAIRS = 3  # minimum number of seeds for a test: two seeds have only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)
 
-Differences = list[Ranked | None]  # one item per seed: differences of all examples, or None
+# By seed: |difference| of each example's true-class confidence from Retrain's; None if undefined.
+Differences = list[Ranked | None]
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
@@ -63,9 +64,10 @@ def _slopes_by_run(rows: Iterable[Row], control: str | None) -> dict[str, list[f
 def compare_slopes(
     slopes: Mapping[str, Sequence[float]], floor: Sequence[float], name: str, control: str | None
 ) -> Iterator[Row]:
-    """Yield each method's slope minus Retrain's, and the lower end of its interval (Holm).
+    """Yield each method's slope minus Retrain's, and the lower end of the difference's interval.
 
     Slopes are given by seed; `floor` is the slope of Retrain against Retrain of the next seed.
+    Intervals are adjusted by Holm's method.
     """
     beyond = {run: np.subtract(own, floor) for run, own in slopes.items()}
     # A method that diverged in one seed has no interval.
@@ -78,7 +80,7 @@ def compare_slopes(
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:
-    """Yield the number of cells in which each method's slope is above Retrain's."""
+    """Yield the number of cells in which each method's slope is significantly above Retrain's."""
     for run in dict.fromkeys(run for cell in table.cells for run in cell.runs("method")):
         for name in SETS:
             for control in CONTROLS:
@@ -88,7 +90,7 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
 
 
 def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) -> Floats:
-    """Return the lower ends of the intervals of a run's excess slope, one per cell, if known."""
+    """Return the lower end of the interval of a run's excess slope, for each cell that has one."""
     cells = sound_cells(table, run)
     lows = np.array([cell.number(run, "locality_excess_low", name, control) for cell in cells])
     known: Floats = lows[~np.isnan(lows)]

@@ -83,7 +83,7 @@ class MeasureColumn(Column):
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of a cell, if there is a run with numbers."""
+    """Yield the localization table of a cell, if a run other than Retrain has a slope."""
     groups = [
         [row for row in rows if row.run == cell.reference or _has_slope(cell, row.run)]
         for rows in rows_with_next_seed(cell)
@@ -126,7 +126,7 @@ def _has_slope(cell: CellTable, run: str) -> bool:
 
 
 def _make_columns(control: str | None, several: bool = True) -> list[Column]:
-    """Return the columns of all measures; with one seed, intervals are over examples."""
+    """Return the columns of all measures; intervals are over seeds if `several`, else examples."""
     return [
         MeasureColumn(
             name,
@@ -150,13 +150,16 @@ def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) ->
 
 
 def _fields_across(table: BenchmarkTable, run: str, control: str | None) -> list[Field]:
-    """Return a run's means over cells, and the number of cells with a slope above Retrain's."""
+    """Return table entries: a run's means, and the number of cells with slope above Retrain's."""
     fields = [_mean_field(table, run, column) for column in _make_columns(control)]
     return [*fields, *(_rising_field(table, run, name, control) for name in SETS)]
 
 
 def _mean_field(table: BenchmarkTable, run: str, column: Column) -> Field:
-    """Return the mean of a run over the cells in which it did not fail."""
+    """Return the table entry of a measure's mean over the cells in which no seed of the run failed.
+
+    For Retrain, the mean is over all cells.
+    """
     rows = [TableRow(cell, run, "") for cell in sound_cells(table, run)]
     value = column.mean(np.array([column.mean(column.values(row)) for row in rows]))
     source = replace(number_source(run, column.metric, column.set, column.at), cell=EVERY)
@@ -172,7 +175,7 @@ def _rising_field(table: BenchmarkTable, run: str, name: str, control: str | Non
 
 
 def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
-    """Yield the plot over all cells, if there are numbers."""
+    """Yield the plot of |difference| by nearness over all cells, if a cell has such numbers."""
     if not any(cell.indices(cell.reference, DIFFERENCE, "retain") for cell in table.cells):
         return
     panels = [_panel(table, name) for name in SETS]
@@ -209,7 +212,7 @@ def _panel(table: BenchmarkTable, name: str) -> Panel:
 
 
 def _series(cells: Sequence[CellTable], run: str, name: str, label: str) -> Series:
-    """Return a run's line of means over cells; if there is only one cell, over its seeds."""
+    """Return a run's line: mean |difference| by nearness over cells, or over seeds of one cell."""
     factor, shares = find_metric(DIFFERENCE).factor, list(reversed(NEAREST))
     values = []
     for share in shares:

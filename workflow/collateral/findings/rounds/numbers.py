@@ -115,9 +115,10 @@ class Stream:
             yield Row(run, "retrain_by_failure", float(min(failed, default=math.nan)))
 
     def request_rows(self) -> Iterator[Row]:
-        """Yield the size of each request, and by round the accuracy on requests that Retrain loses.
+        """Yield the size of each request, and by round how much accuracy Retrain loses on requests.
 
-        The loss is the base model's accuracy minus Retrain's, on all requests so far.
+        The loss is the base model's accuracy minus Retrain's, on all requests so far. The noise
+        floor of the loss is yielded, too.
         """
         cell = self.cell
         for q, request in enumerate(self.requests):
@@ -155,12 +156,12 @@ class Stream:
             yield Row(run, "retrain_by_cost", float(first))
 
     def _seconds(self, run: str) -> tuple[Floats, list[set[tuple[Any, ...]]]]:
-        """Return RTE by seed and round, and the devices by round; the base model takes no time."""
+        """Return a run's seconds by seed and round (0 for the base model), and devices by round."""
         shape = len(self.cell.seeds), len(self.requests)
         if run == ORIGINAL:
             return np.zeros(shape), [set()] * len(self.requests)
         results = [self.results(run, seed) for seed in self.cell.seeds]
-        # None becomes NaN: the round was skipped, or the user did not state the seconds.
+        # Seconds may be None: of a skipped round, a shared GPU, or a given model without its time.
         seconds = [
             [None if one.status == SKIPPED else one.cost()["total_seconds"] for one in by_round]
             for by_round in results

@@ -100,7 +100,7 @@ class Supports:
         return self._at(name, self.sizes)
 
     def bins(self, name: str) -> Array:
-        """Return a metric of the ascent step by bin and seed, (bins, seeds)."""
+        """Return a metric of the gradient-ascent step, by bin of similarity and seed."""
         return self._at(name, self.cell.indices(self.run, "support_drop"))
 
     @property
@@ -138,7 +138,7 @@ class Step:
     rate: float
     auto: int
     drop: Array  # (bins,), accuracy lost in each bin; NaN in an empty bin
-    low: Array  # (bins,), lower edge of each bin
+    low: Array  # (bins,), similarity at the lower edge of each bin
     counts: Array  # (bins,), number of examples in each bin
 
     @property
@@ -153,12 +153,12 @@ class Step:
 
     @property
     def largest(self) -> int:
-        """The index of the bin that loses most accuracy."""
+        """Index of the bin of similarity that loses most accuracy."""
         return int(np.nanargmax(self.drop))
 
     @property
     def top_is_short(self) -> bool:
-        """Whether the most similar bin loses less than half as much as the bin that loses most."""
+        """Whether the most similar bin loses less than half as much accuracy as the worst bin."""
         return bool(self.drop[-1] < self.drop[self.largest] / 2)
 
 
@@ -178,7 +178,7 @@ def format_range(values: Iterable[float] | Array, metric: str) -> str:
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield tables by support size, of `k: auto`, and against Retrain, if sizes were compared."""
+    """Yield three tables if sizes were compared: by size, of `k: auto`, and against Retrain."""
     supports = find_supports(cell)
     if supports is None:
         return
@@ -379,7 +379,7 @@ def _size_panel(
     noise: Sequence[float] = (),
     others: Sequence[Series] = (),
 ) -> Panel:
-    """Return the panel of a teacher metric by support size; lines mark the runs' k and auto's k."""
+    """Return the panel of a teacher metric by support size; lines mark LTD's and auto's k."""
     cell, run, own, auto = supports.cell, supports.run, supports.own, supports.auto
     levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]
     if not np.isnan(own).all():

@@ -45,7 +45,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class History:
-    """Seconds and metrics of a run, by epoch and seed; they are constant after a seed has ended."""
+    """Seconds and metrics of a run by epoch and seed; a seed that ended repeats its last values."""
 
     seconds: Floats  # (epochs + 1, seeds)
     values: Mapping[str, Floats]  # shape of each metric: (epochs + 1, seeds)
@@ -68,7 +68,7 @@ class History:
 
     @property
     def num_epochs(self) -> int:
-        """The number of epochs, without epoch 0."""
+        """Number of epochs; epoch 0, the base model, is not counted."""
         return len(self.seconds) - 1
 
     def at(self, epoch: int) -> BySeed:
@@ -81,9 +81,10 @@ class History:
 
 
 def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return a run's average gaps to Retrain, forgetting error and damage after one epoch.
+    """Return a run's distances from Retrain at one epoch, by name.
 
-    A metric that is undefined in any seed is left out of the gaps.
+    They are the average gaps, the forgetting error and the damage. A metric that is undefined in
+    any seed is left out of the gaps and of the forgetting error.
     """
     return {
         **{gap: average_gap(run, retrained, terms) for gap, terms in TERMS.items()},
@@ -95,7 +96,7 @@ def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
 def _read_epochs(
     cell: CellResults, run: str, metric: str, count: int | None = None, subset: str = ""
 ) -> Floats:
-    """Return a metric, (epochs + 1, seeds); without `count`, it ends where all seeds are NaN."""
+    """Return a metric by epoch and seed; without `count`, up to the first epoch that is all NaN."""
     rows: list[Floats] = []
     while count is None or len(rows) < count:
         values = cell.values(run, metric, subset, at=len(rows))

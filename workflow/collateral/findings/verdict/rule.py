@@ -73,12 +73,15 @@ class Samples:
 
     @property
     def room(self) -> Floats:
-        """UA of the base model minus that of Retrain, mean over seeds."""
+        """Base model's accuracy on the forget set (UA) minus Retrain's, mean over seeds."""
         return moments(self.base_ua - self.retrained[..., UA, :])[0]
 
     @property
     def is_forgettable(self) -> Flags:
-        """Whether the base model's UA is above Retrain's by more than the margin."""
+        """Whether the base model's accuracy on the forget set (UA) is clearly above Retrain's.
+
+        The difference must exceed the margin of UA, so that there is something to forget.
+        """
         return self.room > self.margins[..., UA]
 
 
@@ -122,10 +125,10 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
 
 
 def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
-    """Return rates of methods and of Retrain; the UA and the midpoint are one more measure.
+    """Return the rates of methods and of Retrain, with one more measure for the midpoint test.
 
-    The midpoint is the mean of the base model's UA and Retrain's. It is NaN unless the base model's
-    UA is above Retrain's by more than the margin.
+    For methods it is UA, for Retrain the midpoint: the mean of the base model's UA and Retrain's.
+    The midpoint is NaN unless the base model's UA is above Retrain's by more than the margin.
     """
     ua = samples.runs[..., UA : UA + 1, :]
     middle = (samples.base_ua + samples.retrained[..., UA, :]) / 2
@@ -138,10 +141,11 @@ def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
 
 
 def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
-    """Compare arcsin √rate by Welch's t-test, each sample with at least the typical variance.
+    """Compare methods with Retrain by Welch's t-test of arcsin √rate (transformed rates).
 
-    Damage is a difference of two rates and stays on its own scale. The typical variance of a
-    measure is the median over all methods and Retrain, at least that of one example in one seed.
+    Damage is a difference of two rates and is not transformed. Variances below the typical one are
+    replaced by it: the median over all methods and Retrain, at least that of one example in one
+    seed.
     """
     first, second = _scaled(runs), _scaled(reference)
     smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
@@ -257,9 +261,10 @@ def find_far_loss(samples: Samples, tested: Tested) -> Flags:
 
 
 def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
-    """Return, per method, the number of seeds that would decide in 80 % of cases; NaN above 100.
+    """Return the number of seeds with which tests would decide on each method in 80 % of cases.
 
-    It assumes that means and standard deviations stay as they are with the seeds so far.
+    It is NaN if more than 100 seeds are needed. Means and standard deviations are assumed to stay
+    as they are with the seeds so far.
     """
     num_seeds = samples.runs.shape[-1]
     contrast = scaled_contrast(*with_midpoint(samples), samples.steps)

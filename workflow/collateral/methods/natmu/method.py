@@ -97,6 +97,10 @@ def _highest(side: int) -> float:
 
 
 def blend(forget: Tensor, retain: Tensor, mask: Tensor) -> Tensor:
-    """Blend images in [0, 1] to uint8 (n, C, H, W); values are truncated, not rounded."""
+    """Blend each forget image with a retained image; return uint8 pixels, (n, C, H, W).
+
+    Given images have values in [0, 1]. `mask` is the weight of the forget image in each pixel.
+    Blended values are truncated to whole numbers, not rounded.
+    """
     forget, retain = (torch.round(WHITE * image) for image in (forget, retain))
     return (mask * forget + (1 - mask) * retain).to(torch.uint8)

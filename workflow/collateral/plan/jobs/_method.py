@@ -23,11 +23,11 @@ from collateral.results.files import read_json
 
 @dataclass(frozen=True)
 class Preparation:
-    """The other jobs whose prepared files a job reads, and its own calls of `prepare`."""
+    """Which other jobs prepare files for a job, and which files the job prepares itself."""
 
-    tunings: tuple[str, ...] = ()  # names of the methods whose tuning jobs prepare the files
-    runs: tuple[str, ...] = ()  # names of the runs, of the same seed, that prepare the files
-    teacher: bool = False  # whether the job of the cell's teacher prepares the files
+    tunings: tuple[str, ...] = ()  # names of methods whose tuning jobs prepare files
+    runs: tuple[str, ...] = ()  # names of runs of the same seed whose jobs prepare files
+    teacher: bool = False  # whether the job of the cell's teacher prepares files
     made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
 
 
@@ -35,7 +35,7 @@ class Preparations:
     """All calls of `prepare` in a cell, and the jobs that run them."""
 
     def __init__(self, cell: Cell) -> None:
-        """Find the first job that needs each call of `prepare`."""
+        """For each call of `prepare`, find the first job that needs the prepared files."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
         # Reversed: a dict keeps the last value, so the first job that needs the files makes them.
@@ -47,7 +47,7 @@ class Preparations:
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def for_tuning(self, run: RunSpec) -> Preparation:
-        """Return which jobs prepare a tuning job's files: itself, other tunings, the teacher's."""
+        """Return which jobs prepare a tuning job's files: itself, other tunings, the teacher."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         prepared = run.prepared(run.trial_params)

@@ -90,7 +90,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     function = _load(name)
     description = sys.modules[function.__module__].__doc__
     parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
-    # A dictionary by name, because the signature of `init` has --plugins as well.
+    # `init` has a --plugins of its own; in this dictionary it replaces the common one.
     arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
     for flag, keywords in arguments.values():
         parser.add_argument(flag, **keywords)

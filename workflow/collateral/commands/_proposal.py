@@ -27,18 +27,18 @@ from collateral.plan.estimate import SHIPPED, Rates, estimate
 # Pairs (seeds, epochs) from best to worst: enough seeds for significant differences come first.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
 SIZES = (224, 160, 128, 96, 64, 48, 32)  # height and width of the images in pixels
-# Smaller images, and then fewer seeds, are proposed only if nothing else fits the time limit.
+# Smaller images or fewer seeds than these are proposed only if nothing else fits the time limit.
 FAIR_SIZE, FEW_SEEDS = 64, 3
 TEST_SHARE = 0.2  # fraction of every class for the test set
 FRACTION = 0.5  # fraction of the first class to forget, if the user names no forget set
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
 BATCH_SIZES = (64, 60, 56, 48)  # batch sizes to choose from, best first
-# Number of seeds for a second look at verdicts, by the number of seeds that is proposed.
+# Larger number of seeds at which verdicts may be tested again, by the proposed number of seeds.
 MORE_SEEDS = {5: 10, 3: 5, 2: 5}
-# Parameters of training whose default values a comment of the config states.
+# Training parameters whose default values are listed in a comment of the proposed config.
 RECIPE = ("optimizer", "momentum", "nesterov", "weight_decay", "schedule", "warmup")
-# Options of the command line in place of the config keys that error messages begin with.
+# Command-line option that replaces each config key at the beginning of an error message.
 OPTIONS = {
     "data.path": "folder",
     "data.table": "--table",
@@ -50,7 +50,7 @@ OPTIONS = {
 
 
 def _column_and_values(text: str) -> where.Params:
-    """Parse `subject=17,23` into a column and its values; 017 stays text and keeps its zero."""
+    """Parse `subject=17,23` into a column and its values; values stay text (017 is not 17)."""
     column, _, values = text.partition("=")
     listed = tuple(value.strip() for value in values.split(","))
     if not column.strip() or not all(listed):
@@ -86,7 +86,7 @@ class InitRequest:
 
     @property
     def rates(self) -> Rates:
-        """Assumed speed of this machine: that of a GPU if it has one."""
+        """Assumed images per second on this machine; the rates of a GPU if it has one."""
         return SHIPPED[default_device()]
 
     @property
@@ -102,7 +102,7 @@ class InitRequest:
 
     @property
     def source(self) -> FolderOptions:
-        """Options of the image folder; images to forget are never drawn into the test set."""
+        """Options for reading the image folder; a drawn test set contains no image to forget."""
         named = {"path": self.folder, "table": self.table, "test_path": self.test}
         if self.has_own_test or self.test:
             return FolderOptions(**named, test_share=self.test_share)
@@ -148,7 +148,7 @@ class Proposal:
 
     @property
     def num_tested(self) -> int | None:
-        """Number of test images of the persons to forget; None if the table does not list them."""
+        """Number of test images that match `--forget-where`; None if they lack its column."""
         wanted, examples = self.request.forget_where, self.tree.examples
         if wanted is None:
             return 0
@@ -212,7 +212,7 @@ def propose(request: InitRequest) -> Proposal:
 
 @cache
 def read_headers(tree: FolderIndex) -> dict[str, ImageHeader | str]:
-    """Return the headers of a sample of image files by path; the reason for an unreadable file."""
+    """Return the headers of some image files by path; an error text if a file is unreadable."""
     files = take_evenly(tree.train, NUM_HEADERS)
     return {file.path: read_image_header(tree.folder / file.path) for file in files}
 
@@ -256,7 +256,7 @@ def _num_forget(request: InitRequest, tree: FolderIndex) -> int:
 
 
 def _candidates(request: InitRequest, tree: FolderIndex) -> Iterator[tuple[int, int, int]]:
-    """Yield sizes, seeds and epochs from best to worst; small images are preferred to few seeds."""
+    """Yield (size, seeds, epochs) from best to worst; fewer seeds are worse than smaller images."""
     short_side = min(find_typical_size(tree))
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
     if request.size is not None:
@@ -291,7 +291,7 @@ def format_yaml(proposal: Proposal) -> str:
     lines += ["benchmarks:", f"  {_flow(name)}:"]
     above = {
         **COMMENTS_ABOVE,
-        "model": [*_comment_on_data(request)],  # these comments follow the line of the key `data`
+        "model": [*_comment_on_data(request)],  # comments on the key `data`, printed below it
         "base": [*(OWN_BASE if request.weights else NEW_BASE), _comment_on_recipe()],
     }
     for key, value in benchmark.items():

@@ -10,7 +10,7 @@ from collateral.plan.grid import build_grid
 
 
 def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
-    """Print missing files, else files that differ from the plan; fail if there are any."""
+    """If cached files are missing or differ from the plan, print which ones and fail."""
     benchmarks = build_grid(read(config, "--config")).values()
     if files := diff.find_missing(benchmarks):
         stop(diff.describe_missing(files))

@@ -46,7 +46,7 @@ GROUPS = {
     "docs": "make the site of docs/ (`make docs` has an environment of its own)",
     "dev": "run the tests",
 }
-# Dependency groups that must be installed, by purpose.
+# Names of the dependency groups that must be installed for each purpose.
 NEEDED = {
     "figures": (CORE, "figures", "workflow"),
     "run": (CORE, "figures", "torch", "workflow"),
@@ -128,7 +128,7 @@ def package_checks(purpose: str) -> Iterator[Check]:
 
 
 def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
-    """Group requirements by the extras of the package; skip the package itself."""
+    """Return the requirements of each dependency group, without the package itself."""
     requirements = [Requirement(text) for text in wanted]
     return {
         group: [one for one in requirements if one.name != PACKAGE and group in _groups(one)]
@@ -137,14 +137,14 @@ def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
 
 
 def _groups(requirement: Requirement) -> set[str]:
-    """Return the groups of a requirement from its marker `extra == "dev"`; without one: core."""
+    """Return the groups of a requirement by its marker (`extra == "dev"`); core if it has none."""
     marker = requirement.marker
     found = {group for group in GROUPS if marker is None or marker.evaluate({"extra": group})}
     return {CORE} if found == {*GROUPS} else found
 
 
 def group_check(group: str, requirements: Iterable[Requirement], *, is_needed: bool) -> Check:
-    """Check one group: list installed versions, and the command that installs the missing ones."""
+    """Check one dependency group: list its versions, and how to install missing packages."""
     found, lacking = [], []
     for requirement in requirements:
         installed = _installed(requirement.name)
@@ -313,7 +313,7 @@ def partition_checks(*, is_needed: bool) -> Iterator[Check]:
         names = profile_partitions(PROFILE) if PROFILE.is_file() else []
         there = slurm.partition_names(slurm.partitions()) if names else []
     except slurm.ClusterError:
-        return  # `slurm_check` reports this error
+        return  # `slurm_check` reports that the cluster does not answer
     except ConfigError as error:
         yield Check("partition", str(error), "mend the profile", is_needed)
         return

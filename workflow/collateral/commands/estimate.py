@@ -63,7 +63,7 @@ def estimate(
 def select_rates(
     config: Config, device: str | None, file: Path | None, *, calibrate: bool
 ) -> Rates:
-    """Return the rates of a device, of a file, or measured on this machine."""
+    """Return images per second: of a named device, from a file, or measured on this machine."""
     given = {"--device": device, "--calibrate": calibrate, "--rates": file}
     options = [option for option, value in given.items() if value]
     if len(options) > 1:
@@ -72,7 +72,7 @@ def select_rates(
         return plan.read_rates(file)
     if not calibrate:
         return SHIPPED[device or default_device()]
-    # Imported by name, because only --calibrate needs torch.
+    # Imported here and not at the top, because `calibration` imports torch.
     calibration = import_module("collateral.training.calibration")
     trained = plan.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
     return Rates(
@@ -84,7 +84,7 @@ def select_rates(
 
 
 def default_device() -> str:
-    """Return the name of the default rates: the GPU's if this machine has a GPU."""
+    """Return the device whose rates are the default: a100 if this machine has a GPU, else cpu."""
     return "a100" if shutil.which("nvidia-smi") else "cpu"
 
 

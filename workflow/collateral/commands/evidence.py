@@ -38,7 +38,7 @@ CRATE = "ro-crate-metadata.json"
 NAMESPACE = "collateral-evidence"  # namespace of the SSH signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 SIGNATURE = f"{RECORD}.sig"
-# Keys of the record that are not computed from results: those that the author states, and others.
+# Keys that are not computed from results: those that the record's author states, and others.
 STATED, OTHERS = ("made", "requested", "version"), ("pictures", "files")
 FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
 TERMS = "Not stated. The record is for the file of a request."
@@ -115,7 +115,7 @@ def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: s
 
 def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> None:
     """Describe the folder as an RO-Crate 1.1 with the profile Process Run Crate."""
-    # Imported by name, because only this command needs the library.
+    # Imported here and not at the top, because only this function needs rocrate.
     crate = import_module("rocrate.rocrate").ROCrate(version="1.1")
     entity = import_module("rocrate.model.contextentity").ContextEntity
 
@@ -156,7 +156,7 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
 
 def _sign(folder: Path, key: Path) -> list[str]:
     """Sign evidence.json with an SSH key; return the lines to print."""
-    # Given a file as its argument, ssh-keygen may keep an old signature and still report success.
+    # With a file name as argument, ssh-keygen might keep an old signature and report success.
     with (folder / SIGNATURE).open("wb") as signature:
         is_signed = _keygen(folder / RECORD, "sign", "-f", key.expanduser(), stdout=signature)
     if not is_signed:
@@ -191,7 +191,7 @@ def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = read_json(path)
     except InvalidResultError as error:
-        # The text of the error also says to delete the file, which is right for results only.
+        # Only the reason is shown: the full message advises to delete the file, as for results.
         raise ValueError(f"{path}: {error.reason}") from None
     if not isinstance(record, dict) or not {"run", *STATED, *OTHERS} <= record.keys():
         raise ValueError(f"{path}: neither a folder of results nor an evidence.json")
@@ -199,7 +199,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
-    """Make numbers, copied records and page again from the results; return the differences."""
+    """Recompute the numbers, copies and page of a record from the results; return differences."""
     with TemporaryDirectory() as name:
         long = found.benchmark / found.cell / layout.METRICS_RECORD
         table = read_cell(found, compute_again(long, Path(name)))
@@ -223,7 +223,7 @@ def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
 
 
 def _is_signed(path: Path, signature: Path) -> bool:
-    """Tell whether a signature belongs to a file, by whatever key."""
+    """Tell whether a signature is valid for a file; whose key made it is not checked."""
     if not shutil.which("ssh-keygen"):
         raise ValueError(f"{signature}: to check it, ssh-keygen is needed")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

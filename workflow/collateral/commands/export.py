@@ -52,18 +52,18 @@ def export(
 
 
 def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
-    """Map the names of weights in our file to their names in the user's model."""
-    if model in NAMES:  # models that ship with Collateral have the same names everywhere
+    """Map the names of weights in Collateral's file to their names in the user's model."""
+    if model in NAMES:  # its weights have the same names in Collateral and for the user
         return {name: name for name in names}
     if not (model.startswith(PREFIX) or MODEL.is_plugged_in(model)):
         raise ValueError(f"model {model}: of a plug-in; name its folder: --plugins FOLDER")
-    # Imported by name, so that torch is imported only if a model must be built.
+    # Imported here and not at the top, so that torch is imported only to build a model.
     built = import_module("collateral.models._build").build_model(model, info)
     return {name: built.own_names(name) for name in names}
 
 
 def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
-    """Return how to load the file; `model` is empty if the names are those of the user's file."""
+    """Return lines on how to load `out`; `model` is empty if weights have the user's own names."""
     load = f"    model.load_state_dict(safetensors.torch.load_file({json.dumps(str(out))}))"
     mean, std = (", ".join(f"{value:.6g}" for value in of) for of in (info.mean, info.std))
     normalised = f"Give it images (x - mean) / std, x in [0, 1]: mean {mean}; std {std}."
@@ -93,10 +93,10 @@ def _check_out(out: Path, results: Path) -> None:
 
 
 def _names_in_file(found: FoundRun) -> Mapping[str, str]:
-    """Return the names that `rename` replaced in the user's weight file of the run or its base."""
+    """Return names in the user's weight file by their names after `rename`; empty without it."""
     inputs = [Path(place).parent for place in found.record[INPUTS]]
     bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
-    # All base models are searched too, because the record of Retrain lists none as its input.
+    # All base models are searched too, because Retrain's record lists no base model as input.
     others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))
     for folder in (found.folder, *(found.benchmark / base for base in bases), *others):
         record = read_signed(folder / layout.RECORD, found.benchmark)

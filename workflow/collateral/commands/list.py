@@ -20,7 +20,7 @@ from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODE
 from collateral.plugins.modules import is_shipped
 
 FILE = Path(__file__).with_name("tuning.csv")  # file written by docs/make_tuning.py
-# Columns of tuning.csv: those that are printed with their labels, and those that name a run.
+# Columns of tuning.csv: metrics with their printed labels, and columns that identify a run.
 SHOWN = {"ua": "UA", "ra": "RA", "ra_affected": "affected RA"}
 ABOUT = ("config", "cell", "retrain_ua", "method", "run")
 COLUMNS = (*ABOUT, "which", "values", *SHOWN, "gap")
@@ -68,7 +68,7 @@ def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str
 
 
 def short_listing(kind: Kind, facts: Callable[[str], Iterator[str]]) -> Iterator[str]:
-    """Yield one line per entry: name, first line of the description, data that a method touches."""
+    """Yield one line per entry: name, description, data that a method uses, file of a plug-in."""
     width = max(map(len, kind.names()), default=0)
     for name in kind.names():
         lines = islice(facts(name), 2)
@@ -166,7 +166,7 @@ def list(
     kind: Annotated[str | None, "the names of all kinds if left out", {"choices": KINDS}] = None,
     name: Annotated[Sequence[str], "all about these; one line per entry if none is given"] = (),
 ) -> None:
-    """Print one line per entry of a kind, all about some entries, or the names of all kinds."""
+    """Print one line per entry of a kind, details of given entries, or the entries of all kinds."""
     if kind is None:
         for plural, (one, _) in KINDS.items():
             print(f"{plural}: {', '.join(one.names())}")

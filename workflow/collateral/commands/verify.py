@@ -25,7 +25,7 @@ from collateral.results.gates import describe_red_gates
 from collateral.results.provenance import read_signed
 from collateral.results.verification import Verification, files_below, verify_results
 
-# Files that the stage `metrics` writes, and those of the stage `gather`, by option.
+# Files that the stages `metrics` and `gather` write, by the option that sets each path.
 NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
 GATHERED = {**NUMBERS, "gates": layout.GATES}
 
@@ -39,7 +39,7 @@ def verify(
 ) -> None:
     """Print one line per fault, and a summary at the end."""
     if results.is_file() and results.suffix == ".json":
-        # Imported by name, because most checks need no pandas.
+        # Imported here and not at the top, because `evidence` imports pandas.
         import_module("collateral.commands.evidence").verify_evidence(results)
         return
     found = check_results(results, deep=deep)
@@ -90,7 +90,7 @@ def red_gates(results: Path, found: Verification) -> list[str]:
         try:
             lines += describe_red_gates(path)
         except InvalidResultError:
-            # If there are faults, this invalid gates.json is one of them and was printed.
+            # If faults were found, this invalid gates.json is among them and already printed.
             if not found.faults:
                 raise
     return lines
@@ -106,13 +106,13 @@ def differences(results: Path) -> list[InvalidResultError]:
 
 
 def _metrics(record: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Recompute the numbers of a cell; skip the record of a benchmark, which has no options."""
+    """Recompute a cell's long table and compare it; skip a benchmark's record (no options)."""
     if "options" in read_signed(record):
         yield from _compare_files(record.parent / layout.METRICS, compute_again(record, out))
 
 
 def compute_again(record: Path, out: Path) -> Path:
-    """Compute the long table of a cell again from model outputs; return its path in `out`."""
+    """Recompute a cell's long table from model outputs into the folder `out`; return its path."""
     content = read_signed(record)
     again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
@@ -136,7 +136,7 @@ def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:
 
 
 def _stage(name: str) -> Any:
-    # Imported by name, because pandas and scikit-learn take seconds and most checks need neither.
+    # Imported only on call: stages import pandas and scikit-learn, which takes seconds.
     return getattr(STAGE.load(name), name)
 
 

@@ -17,7 +17,7 @@ class ForgetSpec:
 
     kind: str
     params: Mapping[str, Any]
-    # Keys that lead to the forget set in the config; empty for a cell of classes x fractions.
+    # Config keys that lead to the forget set; empty for a cell from `classes` and `fractions`.
     place: Place = ()
     # Names of the cells of earlier rounds; empty if there are no rounds.
     earlier: tuple[str, ...] = ()
@@ -25,17 +25,17 @@ class ForgetSpec:
 
     @property
     def entry(self) -> str:
-        """Key under `cells:`; empty for a cell of classes x fractions."""
+        """Key under `cells:`; empty for a cell from `classes` and `fractions`."""
         return str(self.place[1]) if self.place else ""
 
     @property
     def needs(self) -> str:
-        """Models that choose the examples: "base" or "shadows"; empty if none are needed."""
+        """Models that are needed to choose the forget set: "base" or "shadows"; empty if none."""
         return str(getattr(FORGET.load(self.kind), "NEEDS", ""))
 
 
 def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return all cells: classes x fractions, then the entries of `cells:`, then all rounds."""
+    """Return all cells: one per class and fraction, one per entry of `cells:`, one per round."""
     cells = class_cells(benchmark)
     for name, cell in benchmark.cells.items():
         if not cell.rounds:
@@ -58,7 +58,7 @@ def round_names(benchmark: BenchmarkConfig, stream: str) -> list[str]:
 def _list_rounds(
     benchmark: BenchmarkConfig, stream: str, others: Mapping[str, ForgetSpec]
 ) -> dict[str, ForgetSpec]:
-    """Return the rounds as cells; round 1 may be an existing cell with the same request."""
+    """Return one cell per round, by name; for round 1, an existing cell with the same request."""
     names, rounds = round_names(benchmark, stream), benchmark.cells[stream].rounds
     places = [("cells", stream, *place) for place in benchmark.cells[stream].places]
     specs = [_forget_spec(one.forget, at) for one, at in zip(rounds, places, strict=True)]
@@ -72,19 +72,19 @@ def _list_rounds(
 
 
 def _is_same(benchmark: BenchmarkConfig, one: ForgetSpec, other: ForgetSpec) -> bool:
-    """Tell whether two first requests have the same forget set and the same methods."""
+    """Tell whether cell `one` has no earlier round, and `other`'s forget set and parameters."""
     if one.earlier or one.kind != other.kind or not FORGET.has(one.kind):
         return False
     params = FORGET.load(one.kind).Params
     try:
         is_same = params.model_validate(one.params) == params.model_validate(other.params)
     except ValueError:
-        return False  # the check of forget sets reports this error
+        return False  # invalid parameters of a forget set are reported by another check
     return bool(is_same and cell_methods(benchmark, one) == cell_methods(benchmark, other))
 
 
 def cell_methods(benchmark: BenchmarkConfig, forget: ForgetSpec) -> dict[str, dict[str, Any]]:
-    """Return the parameters that the config sets for one cell or for all rounds, by method."""
+    """Return the parameters that the cell's entry under `cells:` sets for methods, by method."""
     return benchmark.cells[forget.entry].methods if forget.entry else {}
 
 
@@ -94,7 +94,7 @@ def _forget_spec(forget: Mapping[str, Any], place: Place) -> ForgetSpec:
 
 
 def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return the cells of classes x fractions; couch and 0.5 give the name `couch-50`."""
+    """Return one cell per class and fraction, by name: class couch and 0.5 give `couch-50`."""
     cells = {}
     for label in benchmark.classes:
         name = class_name(benchmark, label)
@@ -114,7 +114,7 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
         options = DATA.load(name).Options.model_validate(benchmark.data_options)
         known = find_class_names(name, options)
     except ValueError:
-        return label  # the check of `data:` reports this error
+        return label  # invalid options of the data set are reported by another check
     return known[label] if known is not None and 0 <= label < len(known) else label
 
 

@@ -29,7 +29,8 @@ from collateral.plugins.find import (
 )
 
 WEIGHTS = (".safetensors", ".pt", ".pth")  # suffixes of weight files
-RETRAIN_PART = "retrain"  # name of the file of a finding that contains published numbers of Retrain
+# Name of the module, in the folder of a finding, that contains published numbers of Retrain.
+RETRAIN_PART = "retrain"
 
 
 def benchmark_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -128,7 +129,7 @@ def _given_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _printed_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check that a publication prints Retrain's numbers in the setting of every cell."""
+    """Check that the publication under `retrain.printed` has Retrain's numbers for every cell."""
     if not (name := benchmark.printed):
         return
     where, found = ("retrain", "printed"), FINDING.parts(RETRAIN_PART)
@@ -175,7 +176,7 @@ def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[str]:
 
 
 def _retrain_text(benchmark: BenchmarkConfig) -> str:
-    """Return the key `retrain` and its value, for a benchmark without a retrained model."""
+    """Return the config's line `retrain: ...` for messages; the benchmark retrains no model."""
     value = f"{{printed: {benchmark.printed}}}" if benchmark.printed else NONE
     return f"`retrain: {value}`"
 
@@ -188,7 +189,7 @@ def _own_file_errors(
     yield from _suffix_errors(given.weights, where)
     if CELL not in file and (count := len(list_cells(benchmark))) > 1:
         yield where, f"{quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
-    # With a shared base model, one unlearned model may be compared with Retrain for every seed.
+    # If all seeds share one base model, one file of unlearned weights may serve all seeds.
     may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
     if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
         spread = f"one file for {count} seeds, whose spread would be none"
@@ -225,7 +226,7 @@ def _class_errors(benchmark: BenchmarkConfig, classes: tuple[str, ...]) -> Itera
 
 
 def _class_cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check that classes x fractions give distinct names that can be folder names."""
+    """Check that each pair of class and fraction gives a distinct, valid folder name."""
     cells = class_cells(benchmark)
     if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
         yield ("classes",), "two of them, or two fractions, make one cell's name"
@@ -247,7 +248,7 @@ def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
-    """Return what is wrong with a control: unknown, without Retrain, or without its method."""
+    """Return why a control cannot run: unknown name, no Retrain, or its method is not listed."""
     if name in METHOD.names():
         return f"'{name}' is a method; list it under `methods:`"
     if name not in CONTROL.names():
@@ -317,7 +318,7 @@ def _needs_shadows(kind: Any) -> bool:
 
 
 def _pool_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
-    """Check the number of shadow models: half of them choose the forget set, half are attacked."""
+    """Check the number of shadow models: half choose the forget set, half serve the attack."""
     count, least = benchmark.shadows.count if benchmark.shadows else 0, 4 * LEAST_SHADOWS
     if count < least:
         found = f"`shadows.count` is {count}" if count else "there are no `shadows`"

@@ -59,7 +59,7 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
     return [
         ((*where, *place), _message(items, model, place))
         for place, items in found.items()
-        # Pydantic also reports a list with invalid items as too short.
+        # If a list has invalid items, pydantic also reports that the list is too short.
         if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
     ]
 
@@ -72,7 +72,8 @@ def error_places(error: ValidationError) -> list[Place]:
 def _place(item: dict[str, Any]) -> Place:
     """Return the position of an error, without the type that pydantic appends for a union."""
     *outer, last = item["loc"] or ("",)
-    if last == "[key]":  # pydantic places the key before `[key]`, with `true` changed to 1
+    # For an invalid key, `loc` ends with the key and "[key]"; pydantic changes the key `true` to 1.
+    if last == "[key]":
         return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
@@ -113,7 +114,7 @@ def _keys_at(model: type[BaseModel], place: Place) -> list[str]:
     for part in place:
         if _is_model(current):
             current = current.model_fields[str(part)].annotation
-        else:  # in a dict, list or tuple, `part` is a key or an index
+        else:  # `current` is the type of a dict, list or tuple: continue with the type of its items
             current = next(arg for arg in reversed(typing.get_args(current)) if arg is not ...)
         if typing.get_origin(current) in {typing.Union, types.UnionType}:
             current = next(arg for arg in typing.get_args(current) if arg is not type(None))

@@ -16,7 +16,7 @@ from collateral.plugins.find import CONTROL, DATA, FORGET, METHOD, MODEL, params
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 DIALECT = "http://json-schema.org/draft-07/schema#"
 Schema = dict[str, Any]
-# Schema of a method without parameters in the config.
+# Schema of a method entry that is empty in the config, such as `ssd:`.
 EMPTY = {"type": "null", "description": "All defaults."}
 
 
@@ -93,7 +93,7 @@ def _or_list(value: Schema) -> Schema:
 
 
 def _other_name() -> Schema:
-    """Return the schema of a method entry with a custom name: a known method or a plug-in."""
+    """Return the schema of a method entry with a name of the user's; `uses` names the method."""
     known = [{"allOf": [_part(name)], "required": ["uses"]} for name in METHOD.names()]
     is_plug_in = {"type": "string", "not": {"enum": METHOD.names()}}
     plug_in = {"type": "object", "properties": {"uses": is_plug_in}, "required": ["uses"]}

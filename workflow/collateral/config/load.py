@@ -18,7 +18,7 @@ from collateral.plugins.find import DATA, FORGET, METHOD, Kind, add_plugins, fin
 # Values that replace invalid values of required keys, so that other keys can still be checked.
 STAND_IN = {"data": {}, "model": "", "seeds": [0]}
 CELLS = ("data", "classes", "fractions", "cells")  # keys that determine the cells
-# For each key of a benchmark: the other keys that the checks of its value read.
+# For each key of a benchmark: the other keys whose values are needed to check it.
 NEEDS = {
     "classes": ("data",),
     "cells": ("data", "classes", "fractions", "methods"),
@@ -35,7 +35,7 @@ NEEDS = {
 
 
 def read(path: Path, option: str = "") -> Config:
-    """Read and check a YAML file; if it is missing, the error names the command-line option."""
+    """Read and check a YAML file; if no such file exists, the error names `option`, if given."""
     if option and not path.is_file():
         raise ValueError(f"{option}: there is no file {path}")
     return load(read_file(path) or {})
@@ -54,9 +54,9 @@ def load(raw: Mapping[str, Any]) -> Config:
 
 
 def _further_errors(raw: Any, error: ValidationError) -> Iterator[str | Problem]:
-    """Yield the errors beyond the schema of a config with keys that violate the schema.
+    """Check the valid keys of a config in which other keys violate the schema; yield the errors.
 
-    Those keys are left out. Errors of keys that depend on them are not reported.
+    Keys that violate the schema are left out. Errors of keys that depend on them are not reported.
     """
     places = [place for place in error_places(error) if place[:1] != ("figures",)]
     if any(place[:1] != ("benchmarks",) or len(place) < 3 for place in places):
@@ -84,7 +84,7 @@ def _without(raw: Mapping[str, Any], wrong: Mapping[str, set[str]]) -> Config:
 
 
 def _errors(config: Config, wrong: Mapping[str, set[str]]) -> Iterator[Problem]:
-    """Yield the errors of keys that do not depend on wrong keys, which are given by benchmark."""
+    """Yield errors; skip keys that depend on a key in `wrong`, which has keys by benchmark."""
     for name, benchmark in config.benchmarks.items():
         where, left_out = ("benchmarks", name), wrong.get(name, set())
         if not left_out:
@@ -96,7 +96,7 @@ def _errors(config: Config, wrong: Mapping[str, set[str]]) -> Iterator[Problem]:
 
 
 def _plugin_errors(config: Config) -> Iterator[str]:
-    """Yield the errors of folders of plug-ins or, if there are none, of the plug-ins in use."""
+    """Yield the errors of plug-in folders or, if the folders have no error, of plug-ins in use."""
     if problems := list(find_folder_problems(config.plugins)):
         yield from (f"plugins: {problem}" for problem in problems)
         return

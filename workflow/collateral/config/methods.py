@@ -21,7 +21,7 @@ MOST_TRIALS = 10_000
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A method of the config: `uses` is its folder, `name` is its key in the config."""
+    """A method in the config: `name` is its key, `uses` is the folder name of its code."""
 
     name: str
     uses: str
@@ -61,7 +61,7 @@ class MethodSpec:
         return params_class(self.uses).model_validate({**self.fixed, **overrides})
 
     def values(self, overrides: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-        """Return all validated values of the first trial, as JSON types."""
+        """Return all parameters of the first trial, changed by `overrides`, as JSON types."""
         return self.params({**self.trials()[0], **overrides}).model_dump(mode="json")
 
 

@@ -21,11 +21,11 @@ from collateral.contract.probes import Probes
 from collateral.contract.rows import Attack
 from collateral.contract.verdicts import MarginKey
 
-ALL = "all"  # keyword in place of a list of methods
+ALL = "all"  # keyword that stands for all methods, where a list of methods is expected
 
 
 def _as_list(value: Any) -> Any:
-    """Return a list of methods; the word `all` becomes a list of one word."""
+    """Return a list of methods unchanged, and the word `all` as a tuple of one word."""
     if isinstance(value, str) and value != ALL:
         raise ValueError(f"should be a list of methods, or {ALL}")
     return (value,) if value == ALL else value
@@ -119,7 +119,7 @@ class SweepConfig(Strict):
 
 
 class SupportSizeConfig(Strict):
-    """LTD's teacher over a grid of support sizes, without Retrain (the paper, appendix C.5)."""
+    """LTD's teacher, trained with several support sizes (Dolgova and Stich, appendix C.5)."""
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
     # Strict integers, because pydantic would convert `true` to 1.
@@ -133,8 +133,8 @@ class SupportSizeConfig(Strict):
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
 
 
-# Minimum number of models with an example, and of models without it: if one of them is attacked,
-# two remain to fit a distribution.
+# Each example needs this number of shadow models trained on it, and as many not trained on it.
+# If one of three models is attacked, the other two suffice to fit a distribution.
 LEAST_SHADOWS = 3
 
 
@@ -276,12 +276,12 @@ class BenchmarkConfig(Strict):
 
     @property
     def has_retrain(self) -> bool:
-        """Whether Retrain is a model, trained here or by the user."""
+        """Whether there is a retrained model; False for `none` and for published numbers."""
         return self.retrain is not None and self.retrain.printed is None
 
     @property
     def printed(self) -> str:
-        """Name of the publication whose means of Retrain are the reference; empty if none is."""
+        """Name of the publication whose numbers of Retrain are the reference; else empty."""
         return (self.retrain.printed or "") if self.retrain else ""
 
     @field_validator("methods", mode="before")

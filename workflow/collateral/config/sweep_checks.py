@@ -32,7 +32,7 @@ def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
         try:
             spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
         except ConfigError:
-            continue  # this error is reported under `methods:`
+            continue  # invalid parameters of the method itself are reported by another check
         problems |= dict.fromkeys(_vary_errors(spec, sweep, where))
     yield from problems
 
@@ -71,7 +71,7 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
         problems = list(_value_errors(spec, given, sweep, where))
         yield from problems
         if not given.keys() <= params_class(spec.uses).model_fields.keys():
-            return  # one message is enough for all values of the sweep
+            return  # if a parameter does not exist, one message is enough for all its values
         if problems:
             continue
         exact = spec.values(given)

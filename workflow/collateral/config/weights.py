@@ -63,7 +63,7 @@ class GivenParams(Strict):
 
 
 class RetrainParams(Strict):
-    """The reference: trained by `base:`'s recipe, weights of your own, or printed numbers."""
+    """Retrain: trained like the base model, or the user's weights, or published numbers."""
 
     weights: UserPath | None = Field(
         None, description=f"Your own retrained model. {OWN_FILE}one for each."

@@ -175,7 +175,7 @@ class _Inspection:
             self._note(node, place, f"{node.value}: a number with a leading zero; put it in quotes")
         try:
             value = self.constructor.construct_object(node)
-            # Raises for a number of more than 4,300 digits, and for half of a surrogate pair.
+            # The next line raises for a number of over 4,300 digits, and for an unpaired surrogate.
             str(value).encode("utf-16", "surrogatepass").decode("utf-16")
             return value
         except Exception:  # `!!bool maybe` raises a KeyError, `!!int x` a ValueError
@@ -205,7 +205,7 @@ def reread(config: Any, workflow: Any, their_reader: Reader) -> Any:
     files = [*workflow.configfiles[count:], *workflow.configfiles[:count]]
     ours = _merge([*map(_read, files), _options(settings.config_args)])
     theirs = _merge([*map(their_reader, files), settings.config])
-    # A workflow that imports this one as a module may pass a part of its config.
+    # If another workflow imports this one, `config` may be only a part of that workflow's config.
     for key in _find_keys(workflow.modifier_stack[0].globals["config"], config) or ():
         theirs, ours = theirs.get(key, {}), ours.get(key, {})
     return _replace(config, theirs, ours)
@@ -248,7 +248,7 @@ def _find_keys(whole: Any, part: Any) -> tuple[Any, ...] | None:
 
 
 def _replace(config: Any, theirs: Any, ours: Any) -> Any:
-    """Replace Snakemake's values by ours, except values that the Snakefile has changed."""
+    """Replace values in `config` that Snakemake read (`theirs`) by our reader's values (`ours`)."""
     if config == theirs:
         return ours
     if not all(isinstance(one, Mapping) for one in (config, theirs, ours)):

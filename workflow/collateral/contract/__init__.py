@@ -1,1 +1,1 @@
-"""Interfaces for plug-ins without torch: parameters, metrics, rows, tables, work, data."""
+"""Interfaces for plug-ins: parameters, metrics, tables and others; no module imports torch."""

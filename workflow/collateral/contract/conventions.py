@@ -25,7 +25,8 @@ TEACHER = "ltd"  # method whose teacher the selection rule `teacher` uses
 Showing = Literal["none", "retained", "all"]
 SHOWINGS: tuple[Showing, ...] = get_args(Showing)
 NO_PICTURES, RETAINED, ALL_PICTURES = SHOWINGS
-WITHDRAWN = ("files", "where")  # kinds of forget sets that describe a deletion request
+# Kinds of forget sets that are deletion requests: by default, forgotten images are not shown.
+WITHDRAWN = ("files", "where")
 
 FIGURE_WIDTH = 5.5  # default width of printed figures, in inches: the text width of a paper
 

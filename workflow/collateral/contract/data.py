@@ -54,7 +54,7 @@ class DatasetInfo:
     """Properties of a data set; a property is None if it depends on options or files."""
 
     class_names: tuple[str, ...] | None
-    source: str  # publication, or origin of the files
+    source: str  # citation of the publication, or where the files come from
     licence: str
     size: DatasetSize | None = None  # if None, the module defines a function `size(options)`
 

@@ -48,13 +48,13 @@ def quoted(value: Any) -> str:
     """Return a value as one line of text, shortened if it is long."""
     try:
         text = repr(value)
-    except ValueError:  # raised for a number of more than 4,300 digits
+    except ValueError:  # Python raises it for a number of more than 4,300 digits
         return "a number too long to show"
     return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 
 def looked_for(path: Path) -> str:
-    """Return the end of an error message: the absolute path, if `path` is relative."""
+    """Return the end of an error message: the absolute path of a relative `path`, else ""."""
     path = path.expanduser()
     if path.is_absolute():
         return ""

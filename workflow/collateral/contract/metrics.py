@@ -13,7 +13,7 @@ EMPTY = "–"  # text for an undefined number
 DIGITS: dict[str, int | None] = {"%": 1, "points": 1, "points per 0.1": 2, "s": 2, "MB": 0}
 DIGITS |= {"examples": 0, "cosine": 2, "nats": 3, "epochs": 1, "classes": 1, "cells": 0}
 DIGITS |= {"rate": None, "": None}
-# Factors from stored values to units: rates are stored in [0, 1], slopes per similarity of 1.0.
+# Factor for each unit: displayed value = factor * stored value; for instance, 0.5 becomes 50 %.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
 PERCENT = FACTORS["%"]
 LAST_BITS = 1e-12  # a spread below this fraction of the value is only rounding error
@@ -69,7 +69,7 @@ class Metric:
         return f"{shown} ± {self._format_number(0.0 if is_last_bits else spread, value)}"
 
     def _format_number(self, number: float, value: float, sign: str = "") -> str:
-        """Format a number with the number of digits that suits `value`."""
+        """Format a value or its spread, with the number of digits that `value` is shown with."""
         digits = DIGITS[self.unit] if self.digits is None else self.digits
         if digits is None:
             return f"{self.factor * number:{sign}.4g}".replace("-", "−")
@@ -81,7 +81,7 @@ class Metric:
 
 
 def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return the same metrics for every epoch of a tracked run, with the prefix `epoch_`."""
+    """Return a per-epoch version of each metric, for tracked runs; names start with `epoch_`."""
     return {
         f"{TRACKED}{name}": replace(
             metric,

@@ -82,7 +82,7 @@ class Strict(BaseModel):
     @field_validator("*")
     @classmethod
     def _could_be_meant(cls, value: Any) -> Any:
-        """Apply a general upper limit to integers without a limit of their own."""
+        """Refuse an integer whose absolute value is greater than MOST."""
         if isinstance(value, int) and abs(value) > MOST:
             raise ValueError(f"should be at most {MOST}")
         return value
@@ -104,18 +104,18 @@ def _types(model: type[BaseModel], field: str) -> frozenset[Any]:
 
 
 class Between(NamedTuple):
-    """The range in which a source tunes a parameter."""
+    """The range in which a publication tunes a parameter."""
 
     low: float
     high: float
 
 
-# Published values of parameters, by source and then by parameter: a value, a list, or a range.
+# Published values by publication, then by parameter name: one value, a list, or a range.
 Published = Mapping[str, Mapping[str, Any]]
 
-# Values that GA, FT, RL, SalUn and AMUN share in the paper, appendix B.2.
+# Values that GA, FT, RL, SalUn and AMUN share in Dolgova and Stich, appendix B.2.
 PAPER_SGD: Mapping[str, Any] = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 1e-6}
-# Default command-line options of the code that the paper published.
+# Default command-line options of the public code of Dolgova and Stich.
 PAPER_CODE: Mapping[str, Any] = {"epochs": 10, "lr": 1e-4, "batch_size": 256, "augment": True}
 # Training parameters that the public code of Unlearn-Saliency and of Unlearn-Sparse shares.
 OPTML: Mapping[str, Any] = {"epochs": 10, "lr": 0.01, "weight_decay": 5e-4, "batch_size": 256}
@@ -134,7 +134,7 @@ class MethodParams(Strict):
     inherits: ClassVar[str | None] = None  # method whose parameters a control takes
 
     def required_retained(self) -> Mapping[str, int]:
-        """Return the number of retained examples that each parameter requires.
+        """Return the minimum number of retained examples that a parameter needs, by parameter.
 
         A value of the config is refused if fewer examples are retained.
         """
@@ -169,7 +169,7 @@ class MethodParams(Strict):
         return training_work(getattr(self, "epochs", 0) * touched)
 
     def count_epochs(self, sizes: Sizes) -> int:
-        """Return the number of epochs of `unlearn`; steps are divided by the batches per epoch."""
+        """Return the number of epochs of `unlearn`; a number of steps is converted to epochs."""
         steps, touched = self._count_steps(), self._count_touched(sizes)
         if steps is None:
             return getattr(self, "epochs", 1)
@@ -182,9 +182,9 @@ class MethodParams(Strict):
         return sizes.retain * uses_retain + sizes.forget * uses_forget
 
     def _count_steps(self) -> int | None:
-        """Return the number of optimiser steps that replaces epochs, or None.
+        """Return the number of optimiser steps, or None if the length is given in epochs.
 
-        A parameter `steps` counts them if its default is null or if there is no `epochs`. In AMUN,
+        It is the parameter `steps` if its default is null or if there is no `epochs`. In AMUN,
         `steps` counts the steps of the attack.
         """
         fields = type(self).model_fields

@@ -50,7 +50,7 @@ def tail(t: float, shift: float, freedom: int) -> float:
     total = 0.0
     for step in range(1, STEPS + 1):
         place = (step - 0.5) / STEPS
-        # Steps are smallest near zero, where the integrand of a far tail is largest.
+        # The steps of the integral are smallest near s = 0, where a far tail has most of its mass.
         s = end * place**3
         density = math.exp(log_scale + (freedom - 1) * math.log(s) - freedom * s * s / 2)
         total += density * place**2 * math.erfc((t * s - shift) / math.sqrt(2)) / 2
@@ -58,7 +58,7 @@ def tail(t: float, shift: float, freedom: int) -> float:
 
 
 def _solve(rising: Callable[[float], float], wanted: float) -> float:
-    """Return the argument, at least 0, at which an increasing function reaches a value."""
+    """Return the x >= 0 at which the increasing function `rising` reaches the value `wanted`."""
     low, high = 0.0, 1.0
     while rising(high) < wanted:
         low, high = high, 2 * high

@@ -13,7 +13,7 @@ PARTS = ("forget", "near", "far", "test")  # groups of examples on which CKA is 
 
 
 class Relearn(Strict):
-    """Fine-tune on one half of the forget set, and measure on the other half after every step.
+    """Fine-tune on one half of the forget set; measure accuracy on the other half at every step.
 
     ERASURE counts the epochs until the base model's accuracy is reached again. Nobody published
     steps, rate or batch size for a comparison with Retrain. With these defaults, the accuracy of
@@ -50,7 +50,7 @@ class Zrf(Strict):
 
 
 class Linear(Strict):
-    """Fit a new linear head on features of retained examples; measure it on the forget set."""
+    """Fit a new linear head on retained examples' features; measure accuracy on the forget set."""
 
     examples: Whole = Field(
         5000, ge=1, description="Retained examples to fit on, at most; drawn by class."
@@ -65,7 +65,7 @@ class Linear(Strict):
 
 
 class Cka(Strict):
-    """Compare the features with Retrain's and with the base model's (debiased linear CKA)."""
+    """Compare a model's features with Retrain's and the base model's (debiased linear CKA)."""
 
     examples: Whole = Field(
         200, ge=4, description="Forgotten, near, far and test examples, at most so many of each."
@@ -111,7 +111,7 @@ class Resurface(Strict):
 
 
 class Probes(Strict):
-    """Probes of all models of a cell and seed."""
+    """Probes that the config requests for every model; None for a probe that is not requested."""
 
     relearn: Relearn | None = Field(None, description="Fine-tune on half of the forget set.")
     residual: Residual | None = Field(None, description="Add noise to the forget set.")

@@ -33,7 +33,7 @@ class Field:
 
     value: str  # text of the number, such as "47.4 ± 3.2"
     order: float = math.nan
-    # Difference from Retrain such as "(+25.8)"; for Retrain's other seeds, its size: "(1.2)".
+    # Difference from Retrain, "(+25.8)"; between Retrain's own seeds, the absolute value: "(1.2)".
     deviation: str = ""
     is_best: bool = False
     is_chance: bool = False  # whether the difference is not significant
@@ -63,7 +63,7 @@ class Grid:
 
     @property
     def are_words(self) -> list[bool]:
-        """For each column, whether it contains words; words are aligned left and not sorted."""
+        """For each column, whether its entries are text, which is aligned left and not sorted."""
         lines = [line for group in self.groups for line in group]
         columns = zip(self.headings, *(line.fields for line in lines), strict=True)
         return [self.is_prose or all(math.isnan(f.order) for f in fields) for _, *fields in columns]
@@ -71,7 +71,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Table:
-    """One or several grids below each other, and the same numbers without rounding."""
+    """A table of one or several grids, one below the other, and its numbers without rounding."""
 
     name: str  # name of the table's files, without extension
     title: str

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 ALPHA = 0.05  # probability of any false positive in a cell where no method differs from Retrain
-# Measures that are compared with Retrain: accuracy on the forget set; membership score; loss of
-# accuracy on the near retained examples, on the far retained examples, and on the far test
-# examples; and damage, which is the near loss minus the far loss on retained examples.
+# Measures that are compared with Retrain, in this order:
+# accuracy on the forget set (ua), and membership score (mia);
+# loss of accuracy on near retained, far retained and far test examples (near, far, far_test);
+# damage, which is the loss on near retained examples minus the loss on far retained examples.
 MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
-# Tests of each method: one per measure, and whether UA is above the midpoint of the base model's
-# and Retrain's UA.
+# Names of the tests of each method: one per measure, and one of UA against a midpoint.
+# The midpoint is the mean of the base model's UA and Retrain's UA.
 TESTS = (*MEASURES, "midpoint")
 MarginKey = Literal["ua", "mia", "near", "ra", "ta", "damage"]
 # Keys of `margin:` in a config, each with the measure that it applies to.

@@ -12,7 +12,7 @@ from collateral.contract.conventions import Columns, class_indices
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.plugins.find import DATA
 
-STATE = "state"  # key in the record of a data set: hash of the user's files
+STATE = "state"  # key of the hash of the user's files, in the record of a data set
 
 
 def find_class_names(name: str, options: DataOptions) -> tuple[str, ...] | None:
@@ -67,14 +67,14 @@ def draws_test(name: str, options: DataOptions) -> bool:
 
 
 def find_input_files(name: str, options: DataOptions) -> list[Path]:
-    """Return the existing files of the user; the job itself reports missing files."""
+    """Return the user's data files that exist; a missing file is reported later, by the job."""
     given = (getattr(options, key, None) for key in ("path", "test_path"))
     named = [Path(file).expanduser() for file in given if file is not None]
     return [file for file in _ask(name, "inputs", options, named) if file.exists()]
 
 
 def hash_user_files(name: str, options: DataOptions) -> str:
-    """Return a hash of the user's files that are no inputs of the rule; "" if there are none."""
+    """Return a hash of user files that are not inputs of a Snakemake rule; "" if there are none."""
     return str(_ask(name, "state", options, ""))
 
 
@@ -88,13 +88,14 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
     """Return the parameter of a forget set that does not fit the data set, and the reason."""
     path: Path | None = getattr(params, "path", None)
     if path and not path.expanduser().exists():
-        return None  # another check names missing files
+        return None  # a missing file is reported by another check
     try:
         kind.count(size, params)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         names = [field.alias or name for name, field in type(params).model_fields.items()]
-        return (key, problem) if key in names else None  # else it is an error of the data set
+        # An error that does not name a parameter of the forget set is an error of the data set.
+        return (key, problem) if key in names else None
     return None
 
 

@@ -41,7 +41,7 @@ def problem(options: Options) -> str | None:
 
 
 def inputs(_options: Options) -> list[Path]:
-    """Return no inputs of the rule: image files are too many, and Snakemake forbids some names."""
+    """Return no inputs of the Snakemake rule: images are too many, and some names are forbidden."""
     return []
 
 
@@ -51,7 +51,7 @@ def state(options: Options) -> str:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
+    """Return numbers of images per class, and the image shape; a sample decides grey or RGB."""
     from collateral.data._readers.decoding import num_channels
 
     tree = cached_index(options)

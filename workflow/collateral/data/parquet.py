@@ -27,7 +27,7 @@ def inputs(options: Options) -> list[Path]:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return numbers of images per class, and their shape: grey if a sample of them is grey."""
+    """Return numbers of images per class, and the image shape; a sample decides grey or RGB."""
     from collateral.data._readers.decoding import num_channels
 
     files = find_files(options)

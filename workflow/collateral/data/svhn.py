@@ -39,6 +39,6 @@ class Options(RootOptions):
 
 
 def load(options: Options) -> Dataset:
-    """Return SVHN in the order of its files; torchvision changes label 10, the digit 0, to 0."""
+    """Return SVHN in the order of its files; the files label digit 0 as 10, torchvision as 0."""
     normalisation = {"mean": (0.4377, 0.4438, 0.4728), "std": (0.1980, 0.2010, 0.1970)}
     return load_set("SVHN", BY_SPLIT, options, FILES, class_names=DIGITS, **normalisation)

@@ -1,1 +1,1 @@
-"""Plots as data, and two renderers: matplotlib for print, Vega-Lite for the page."""
+"""Plots as data, drawn by matplotlib for printed figures and by Vega-Lite for the web page."""

@@ -30,11 +30,11 @@ Spec = dict[str, Any]
 ROWS = {"name": "rows"}
 NEUTRAL = "#888"  # grey that is visible on light and on dark pages
 WIDTH = 720  # width of a row of panels, in pixels
-AXIS_WIDTH = 50  # width in pixels of a panel's tick labels, which is part of its width
+AXIS_WIDTH = 50  # pixels of a panel's width that its tick labels take
 PIXELS_PER_INCH = 88
 PIXELS_PER_POINT = PIXELS_PER_INCH / 72
 LETTERS = 11  # font size of labels, in pixels
-TEXT = {"type": "text", "fontSize": LETTERS, "aria": False}  # mark of a text in Vega-Lite
+TEXT = {"type": "text", "fontSize": LETTERS, "aria": False}  # Vega-Lite mark that draws text
 DIGITS = 5  # significant digits of numbers in the chart's data
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 TILTED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
@@ -44,7 +44,7 @@ SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v":
 SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right", "*": STAR}
 CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
 SCALES = {"linear": "", "log": " (log scale)", "sqrt": " (square-root scale)"}
-NAMES = "names"  # description that marks the layers of labels beside marks
+NAMES = "names"  # description of label layers, which the script drops on narrow screens
 CHANNELS = ("color", "shape", "stroke", "strokeDash")
 IS_SHOWN = "indexof(hidden, datum.run) < 0"
 
@@ -181,7 +181,7 @@ def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
 
 
 def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
-    """Yield the layers of all series of one kind of mark, without the filter of hidden runs."""
+    """Yield the Vega-Lite layers of all series with this mark; the caller filters hidden runs."""
     x, y = _place(panel, "x", "x"), _place(panel, "y", "y")
     look = {"color": _by_label(panel, "colour"), "tooltip": _tooltip(panel)}
     faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}

@@ -1,4 +1,4 @@
-"""A plot as data: panels of series with their 95 % intervals, levels, grey bands and names.
+"""A plot as data: panels of series with their 95 % intervals, levels, grey bands and labels.
 
 A finding returns `Plot`s; `print.py` and `page.py` render the same object, so that the
 printed figure and the chart on the web page show the same values and the same intervals.
@@ -62,7 +62,7 @@ class Series:
     areas: Sequence[float] = ()  # areas of the marks, in square points
     names: Sequence[str] = ()  # label beside each mark; an empty text is not drawn
     is_faint: Sequence[bool] = ()
-    # Position on the x axis of a ring around the method's own parameter value.
+    # x of the method's own parameter value in a sweep, marked by a ring; NaN for no ring.
     ring_at: float = math.nan
     is_hollow: bool = False
     is_across: bool = False  # whether intervals are horizontal
@@ -130,7 +130,7 @@ class Plot:
     columns: int = 1
     notes: Sequence[str] = ()  # sentences about these results: number of seeds, failed runs
     names_are_legend: bool = False  # whether labels beside marks replace the legend
-    width: float = WIDTH  # width in inches, if the text of the page is WIDTH wide
+    width: float = WIDTH  # width in inches in a paper whose text is WIDTH inches wide
     row_height: float = 2.1  # height of a row of panels on the web page, in inches
 
     @property
@@ -189,7 +189,7 @@ def means_range(panel: Panel) -> Limits:
 
 
 def scale_series(panel: Panel) -> Sequence[Series]:
-    """Return the series that determine the axis limits; all series if there are none."""
+    """Return the series with `sets_scale`, which determine the axis limits; else all series."""
     return [one for one in panel.series if one.sets_scale] or panel.series
 
 
@@ -205,7 +205,7 @@ def fit_rates(panel: Panel) -> Limits:
     missing = max(LEAST_HEIGHT - (high - low), 0.0)
     low, high = low - missing / 2, high + missing / 2
     low, high = max(low - max(high - 100.0, 0.0), 0.0), min(high, 100.0)
-    edge = 0.03 * (high - low)  # room for a whole marker at 0 or 100
+    edge = 0.03 * (high - low)  # empty margin, so that markers at 0 or 100 are not cut
     return low - edge, high + edge
 
 

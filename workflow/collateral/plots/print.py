@@ -40,14 +40,14 @@ from collateral.results.files import atomic
 
 # fontTools would log every glyph that a PDF embeds.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
-# A PDF does not use the tables for ligatures and kerning, which take half of the time to embed.
+# A PDF needs no font tables for ligatures and kerning; embedding them would double the time.
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"]
 
 POINTS = 72.0  # points per inch
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
 LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
 THIN = 0.6  # width of axes, ticks and grid lines, in points
-OWN_VALUE = "own value"  # legend text of the ring around a method's own parameter value
+OWN_VALUE = "own value"  # legend of the ring that marks a method's own value in a sweep
 # Widths in a legend (symbol, gap, space after a label), as multiples of its font size.
 SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
@@ -112,7 +112,7 @@ def save(figure: Figure, path: Path) -> None:
     with print_style():
         if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
             figure.draw_without_rendering()
-            figure.set_layout_engine("none")  # The layout is computed once; this halves the time.
+            figure.set_layout_engine("none")  # reuse the layout for both files
         # `Figure.savefig` would draw the figure twice for each file.
         with atomic(path.with_name(f"{path.name}.pdf")) as temporary:
             FigureCanvasPdf(figure).print_pdf(temporary, metadata={"CreationDate": None})
@@ -224,7 +224,7 @@ def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) 
 
 
 def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64], *, rotation: float) -> None:
-    """Write the rounded value of each bar outside its interval, where the axis does not cut it."""
+    """Write each bar's rounded value beyond its interval, or on the other side if that is cut."""
     low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
     for at, y, *ends in zip(x, series.y, low, high, strict=True):
         if not math.isfinite(y):
@@ -251,7 +251,7 @@ def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[n
     }
     areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
     axes.scatter(x, y, areas, zorder=3, clip_on=False, **look)
-    axes.scatter([], [], 30.0, label=escape(series.label), **look)  # legend entry of a fixed size
+    axes.scatter([], [], 30.0, label=escape(series.label), **look)  # marker of the legend
 
 
 def set_ticks(axes: Axes, panel: Panel) -> None:
@@ -338,7 +338,7 @@ def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
 
 
 def _inches(axes: Axes, length: float | None = None) -> float:
-    """Return the width of a panel in inches, or that of a length on its horizontal axis."""
+    """Return in inches the width of a panel, or of a `length` in units of its horizontal axis."""
     spec = axes.get_subplotspec()
     figure = axes.get_figure(root=True)
     assert spec is not None and figure is not None

@@ -26,7 +26,7 @@ MEMBERS = {
 }
 # Required members of the class `Params` of a method.
 METHOD_MEMBERS = ("label", "touches")
-# Types of exceptions that catch a failed import.
+# Names of exception types; an `except` clause with one of them catches a failed import.
 FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
 
 
@@ -109,7 +109,7 @@ def finding_errors() -> Iterator[str]:
 
 
 def code_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
-    """Yield the reasons why a module lacks a function; check its packages if a job `will_run`."""
+    """Yield why a function cannot be imported; check for packages only if a job `will_run`."""
     file = find_file(module)
     if file is None:
         yield f"'{_folder(module)}': has no {module.rpartition('.')[2]}.py"
@@ -167,7 +167,7 @@ def _absolute(node: ast.ImportFrom, module: str) -> str:
 
 
 def _is_forgiving(node: ast.Try) -> bool:
-    """Tell whether the code catches a failed import."""
+    """Tell whether a `try` statement catches a failed import."""
     caught = {name for handler in node.handlers for name in _ids(handler.type)}
     return bool(caught & FORGIVING) or any(handler.type is None for handler in node.handlers)
 

@@ -34,8 +34,7 @@ class Kind:
     what: str  # name of the kind in error messages, in the singular
     package: str  # import name of the package with the shipped plug-ins
     pattern: str  # `*/params.py` if a plug-in is a folder, `*.py` if it is a file
-    # Name of the folder, inside a user's plug-in folder, that contains plug-ins such as methods;
-    # empty for controls, which a user cannot add.
+    # Subfolder of a user's plug-in folder for plug-ins of this kind; empty if users cannot add any.
     folder: str
 
     @cached_property
@@ -55,7 +54,7 @@ class Kind:
 
     @cached_property
     def own(self) -> dict[str, str]:
-        """Names of shipped plug-ins, each with its file name; several may share one file."""
+        """File or folder of each shipped plug-in, by plug-in name; several may share one file."""
         listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})
         names = sorted(name for path in self.shipped for name in _list_names(path, self.pattern))
         return listed or {name: name for name in names}
@@ -122,14 +121,14 @@ class Kind:
         return unknown_name(self.what, name, known, meant) + hint
 
     def _family(self, name: Any) -> str:
-        """Return the prefix of a name that belongs to a family, or an empty text."""
+        """Return the prefix of a name: `timm/` of `timm/resnet18`; empty if no family has it."""
         return next((prefix for prefix in self.families if str(name).startswith(prefix)), "")
 
     def _knowing(self, family: str) -> Any:
         return import_module(f"{self.package}.{self.families[family][1]}")
 
     def parts(self, part: str) -> list[str]:
-        """Return the import names of the module `part` of all plug-ins that have it."""
+        """Return the import name of the module `part` of each plug-in that has such a module."""
         having = (name for path in self.paths for name in _list_names(path, f"*/{part}.py"))
         return [self.module(name, part) for name in sorted({*having} & {*self.names()})]
 
@@ -203,7 +202,7 @@ def find_folder_problems(folders: Sequence[Path]) -> Iterator[str]:
 
 
 def _old_parts(finding: Path) -> list[str]:
-    """Return the files of an outdated finding that views.py should replace."""
+    """Return the files of a finding of an older version, which one file views.py should replace."""
     if (finding / "views.py").is_file():
         return []
     return [name for name in ("table.py", "words.py") if (finding / name).is_file()]
@@ -235,7 +234,7 @@ def params_class(name: str) -> type[MethodParams]:
 
 
 def prepare_class(name: str) -> type[MethodParams] | None:
-    """Return the class `Prepare` of a method with two phases, else None."""
+    """Return the class `Prepare` (parameters of `prepare`) of a method; None if it has none."""
     return getattr(method_kind(name).load(name, "params"), "Prepare", None)
 
 

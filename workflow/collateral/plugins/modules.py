@@ -16,7 +16,7 @@ FOLDER = Path(collateral.__file__).parent
 @cache
 def shipped_folder() -> Path | None:
     """Return the folder of the shipped plug-in, and make its modules importable."""
-    # In the wheel, this folder is beside the rules; in a checkout, beside the package.
+    # The shipped plug-in is beside the rules in a wheel, and beside the package in a checkout.
     for folder in (FOLDER / "_workflow/workflow", FOLDER.parent):
         if (folder / SHIPPED / "__init__.py").is_file():
             if str(folder) not in sys.path:
@@ -40,7 +40,7 @@ def find_module(module: str) -> ModuleSpec | None:
         return _finder(str(folder.parent)).find_spec(module) if folder else None
     above, _, _ = module.rpartition(".")
     spec = find_module(above)
-    # Folders of plug-ins are on the path of a package only after it is imported.
+    # If the package is already imported, its `__path__` may also contain folders of plug-ins.
     path = getattr(sys.modules.get(above), "__path__", spec and spec.submodule_search_locations)
     found = (_finder(folder).find_spec(module) for folder in path or ())
     return next(filter(None, found), None)

@@ -11,7 +11,7 @@ import vl_convert
 
 from collateral.plots.page import Chart
 
-PLACEHOLDER = '<script id="library"></script>'  # tag that the Vega libraries replace
+PLACEHOLDER = '<script id="library"></script>'  # replaced by the script of the Vega libraries
 
 
 def insert_library(page: str) -> str:

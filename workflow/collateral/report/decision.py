@@ -44,7 +44,7 @@ class Score:
     """One method in one cell: its verdict, its damage with the 95 % interval, its gap and time."""
 
     verdict: str
-    title: str  # the verdict as readers see it, with a note
+    title: str  # text of the verdict on the page, with a note
     sentence: str  # sentence that states the numbers behind the verdict
     damage: float | None
     low: float | None
@@ -53,11 +53,11 @@ class Score:
     share: float | None  # time of the method, as a fraction of Retrain's time
     # Number of seeds that would probably be enough to replace "cannot tell".
     needed: float | None = None
-    is_of_base: bool = False  # whether the harm is a loss that the base model has too
+    is_of_base: bool = False  # whether the harm is a far loss that the base model has too
 
     @property
     def is_hurt(self) -> bool:
-        """Whether the verdict is that the neighbours are hurt."""
+        """Whether the verdict says that the method harms the neighbours of the forget set."""
         return self.verdict in (verdict.HURT, verdict.HURT_ALL)
 
     @property
@@ -78,7 +78,7 @@ class CellColumn:
     nothing: float | None  # average gap of the base model, that is, of doing nothing
     retraining: float | None  # average gap between Retrain and a retraining with another seed
     red: list[str]  # names and texts of failed checks; if there are any, no verdict is given
-    # Whether the base model's UA is within the margin of Retrain's.
+    # Whether the base model's UA exceeds Retrain's UA by no more than the margin.
     has_nothing_to_forget: bool = False
     classes: list[str] = field(default_factory=list)  # names of the affected classes
     fraction: str = ""  # fraction of the affected classes that is forgotten, in percent
@@ -105,7 +105,7 @@ class MethodRow:
 
     @property
     def order(self) -> tuple[float, ...]:
-        """Sort key: number of harmful cells, number of cells with another failure, mean gap."""
+        """Sort key: number of harmful cells, number of cells without a usable verdict, mean gap."""
         return self.count(*HARMFUL), len(self.scores) - self.count(*USABLE), self.mean_gap
 
 
@@ -154,7 +154,7 @@ class Decision:
         return {row.run: {v: n for v in CHIPS if (n := row.count(v))} for row in self.methods}
 
     def as_json(self) -> dict[str, Any]:
-        """Return the table for the index."""
+        """Return the decision table as JSON content, which the index page reads."""
         return asdict(self)
 
     @staticmethod
@@ -276,7 +276,7 @@ def chip_colour(verdict: str) -> str:
 
 
 def format_points(value: float | None, *, sign: bool = False) -> str:
-    """Return a rate as points with one digit, a dash if it is undefined."""
+    """Return a difference of rates in percentage points, as text; a dash if it is undefined."""
     return EMPTY if value is None else find_metric("difference").text(value, sign=sign)
 
 

@@ -34,13 +34,13 @@ from collateral.results.split import Split, ids_hash
 from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Content = dict[str, Any]
-ENDS = ("low", "high")  # last part of the names of the metrics for the ends of an interval
+ENDS = ("low", "high")  # suffixes of the metrics that are the ends of an interval
 COLOURS = ("red", "amber", "green")
-# Labels of Original in the first round, where it is the model before unlearning, and in later
-# rounds, where the model before unlearning is another one.
+# Labels of the run Original: in the first round, it is the model before unlearning.
+# In later rounds, it is only the base model, because unlearning starts from another model.
 FIRST_BEFORE, LATER_BEFORE = "Model before", "Base"
 GIVEN = "given"  # value of `method` in the record of weights that were unlearned by another tool
-GROUPS = "groups"  # name of the finding whose numbers have a group of examples in the column `at`
+GROUPS = "groups"  # name of the finding that compares groups of examples
 # Labels of the measures that the verdict tests.
 MEASURED = {
     "ua": "Accuracy on the forgotten images (UA)",
@@ -56,7 +56,7 @@ ATTACKS = (
     *("rmia_auc", "rmia_tpr", "residual_accuracy", "linear_accuracy"),
     *("relearn_gap", "resurface_gap"),
 )
-# Labels of the losses, by part and subset of the examples.
+# Labels of the losses, by part (near or far) and subset (retained or test examples).
 PLACES = {
     ("near", "retain"): "Nearest retained images",
     ("far", "retain"): "All other retained images",
@@ -64,7 +64,7 @@ PLACES = {
     ("far", "test"): "All other test images",
 }
 NO_ORIGINAL = "The model before was not measured (`controls: [original]`)."
-# Sentences for optional results that are missing, by a metric that exists if they were computed.
+# Sentence on each optional result that was not computed, by the metric that it would add.
 OPTIONAL = {
     "ulira_auc": "No attack with shadow models was run (`shadows:`).",
     "residual_accuracy": "Hidden features were not probed (`probe:`).",
@@ -174,9 +174,10 @@ def _describe_request(found: FoundRun) -> Content:
     return {
         "images": len(split.forget),
         "of": split.num_train,
-        # Number of images of earlier requests, which are not retained.
+        # Number of images in earlier requests; these are neither forgotten now nor retained.
         "earlier": len(split.earlier),
-        "requested_before": split.chosen.get("requested_before", 0),  # also in an earlier request
+        # Number of images in this request that an earlier request contained too.
+        "requested_before": split.chosen.get("requested_before", 0),
         "classes": {
             labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
             for c in split.affected
@@ -188,7 +189,7 @@ def _describe_request(found: FoundRun) -> Content:
 
 
 def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
-    """Return hash and origin of the models before and after, and of Retrain."""
+    """Return hash and origin of the models before and after unlearning, and of Retrain."""
     roles = {"before": _folder_before(found), "after": found.folder}
     if cell.has_retrain:
         retrain = FoundRun(found.benchmark, found.cell, layout.RETRAIN, found.seed, found.seeds)
@@ -197,7 +198,7 @@ def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
 
 
 def _folder_before(found: FoundRun) -> Path:
-    """Return the folder of the model that the run started from, by its record; else the base's."""
+    """Return the folder of the model that the run started from; the base model's by default."""
     models = [place for place in found.record[INPUTS] if Path(place).name == layout.MODEL]
     if models:
         return found.benchmark / Path(models[0]).parent
@@ -215,7 +216,7 @@ def _describe_model(folder: Path, found: FoundRun) -> Content:
         "seed": record["seed"],
         "sha256": record[FILES].get(layout.MODEL),
         "file": path.relative_to(found.benchmark).as_posix(),
-        # Without the file name, which may contain the name of a person.
+        # The name of the weight file is omitted, because it may contain the name of a person.
         "weights": {"sha256": own["hash"]} if own else None,
         "trained_on_sha256": record.get("trained_on"),
     }
@@ -226,7 +227,7 @@ def _metrics_record(found: FoundRun) -> Path:
 
 
 def _describe_verdict(run: str, cell: CellTable) -> Content:
-    """Return the verdict, or the reason for which there is none, and the tested differences."""
+    """Return the verdict, or why there is none, and the tested differences from Retrain."""
     verdicts = {one.run: one for one in find_verdicts(cell)}
     one = verdicts.get(run)
     rows = [
@@ -306,7 +307,7 @@ def _numbers(found: FoundRun, cell: CellTable, sources: Mapping[str, Source]) ->
 
 
 def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
-    """Yield the attack with shadow models; the number before unlearning is stored at Retrain."""
+    """Yield a row on the attack with shadow models; the reference's rows store Original's AUC."""
     sources = {
         found.run: Source(found.run, "ulira_auc", "forget"),
         layout.ORIGINAL: Source(cell.reference, "lira_auc", "forget"),
@@ -317,7 +318,7 @@ def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
 
 
 def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iterator[Content]:
-    """Yield the losses of near and far images, compared with the reference."""
+    """Yield near and far losses: the accuracy that each run lost against the reference."""
     runs = [run for run in columns if run != cell.reference]
     for (part, subset), label in PLACES.items():
         numbers = _numbers(found, cell, {run: Source(run, f"{part}_loss", subset) for run in runs})
@@ -441,7 +442,7 @@ def _copy_split(path: Path) -> bytes:
 
 
 def hash_records(found: FoundRun) -> dict[str, str]:
-    """Return the hash of each copied file; for the long table, the hash in its record."""
+    """Return the hash of each copied file; the long table's hash is taken from its record."""
     hashes = {
         place: hashlib.sha256(content).hexdigest() for place, content in copy_records(found).items()
     }

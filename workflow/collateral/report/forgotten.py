@@ -1,4 +1,4 @@
-"""Summary of the forget set for the page: size by class, kind of choice, retained copies."""
+"""Summary of the forget set for the page: size by class, how it was chosen, retained copies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_SHOWN = ("kind", "sha256")  # keys of `Split.chosen` that the page does not 
 class Forgotten:
     """The summary of a forget set."""
 
-    words: str  # sentences on its size, on how it was chosen, and on copies
+    words: str  # sentences on the forget set's size, choice and retained copies
     copies: list[Table]  # table of the retained copies; empty if there are none
 
 
@@ -77,7 +77,7 @@ def _name(labels: Labels, place: int) -> str:
 
 
 def _how_many(split: Split, labels: Labels) -> str:
-    """Return the size as text: '3 of 120 train examples are forgotten: 2 of 60 cat, ...'."""
+    """Return the forget set's size: '3 of 120 train examples are forgotten: 2 of 60 cat, ...'."""
     forgot, of = (
         np.bincount(found, minlength=len(labels.class_names))
         for found in (labels.train[split.forget], labels.train)

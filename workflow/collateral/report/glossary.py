@@ -19,7 +19,7 @@ TERMS = {
     "far loss": "Accuracy lost against Retrain on all other examples",
     "margin": "Largest difference from Retrain that counts as equal",
 }
-# Meaning of each verdict, in the order in which verdicts are tried.
+# Meaning of each verdict; the first verdict whose condition holds is given.
 VERDICTS = {
     verdict.COLLAPSED: "A seed diverged or collapsed, or TA is below half of Retrain's.",
     verdict.UNFORGOTTEN: "UA is above the midpoint of the base model's and Retrain's. Where these "
@@ -40,7 +40,7 @@ _ACRONYMS = {term for term in TERMS if term.isupper()}
 
 
 def split_terms(text: str) -> list[tuple[str, str]]:
-    """Return the parts of a text, each with its definition where a term first occurs, else empty.
+    """Split a text at its terms; each term has its definition at its first occurrence only.
 
     The templates write the tags (macro `gloss`), so that no text is exempt from escaping.
     """

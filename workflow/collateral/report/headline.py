@@ -9,18 +9,18 @@ from collateral.findings import verdict
 from collateral.report.decision import USABLE, Decision, MethodRow, Score, format_points
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-# What a harmful method does, by its verdict.
+# Predicate of the sentence about a harmful method, by the method's verdict.
 HARMS = {
     verdict.HURT: "hurts the neighbours",
     verdict.HURT_ALL: "hurts the neighbours",
     verdict.HURT_FAR: "hurts everyone",
     verdict.COLLAPSED: "collapses",
 }
-# What a method does whose loss far from the forget set is the base model's.
+# Predicate for a method whose loss far from the forget set is that of the base model.
 AS_BASE = "loses accuracy everywhere, as the base model does,"
 ERROR = "If no method differed from Retrain, the chance of any finding would be at most 5 %."
-MOST_NAMED = 3  # maximum number of methods named in a sentence; of more, it gives their number
-MOST_LISTED = 3  # maximum number of cells whose gaps are listed; of more, the mean is given
+MOST_NAMED = 3  # maximum number of methods named in a sentence; more are only counted
+MOST_LISTED = 3  # maximum number of cells whose gaps are listed; else their mean
 
 
 def find_best(decision: Decision) -> MethodRow | None:
@@ -76,7 +76,7 @@ def _recommendation(decision: Decision) -> str:
 
 
 def _caveat(best: MethodRow, decision: Decision) -> str:
-    """Say whether the damage of the best method is larger than what counts as equal."""
+    """Say whether the best method's damage is above the margin in any cell."""
     pairs = zip(best.scores, decision.cells, strict=True)
     may_hurt = any(
         score.damage > cell.margin
@@ -87,7 +87,7 @@ def _caveat(best: MethodRow, decision: Decision) -> str:
 
 
 def _why_none(decision: Decision) -> str:
-    """Say whether all methods fail, some are no better than doing nothing, or nothing is known."""
+    """Say why no method is best: too few seeds, no gain over doing nothing, or failures."""
     num_cells = len(decision.cells)
     if _is_undecided(decision):
         seeds = min(cell.seeds for cell in decision.cells)
@@ -119,7 +119,7 @@ def _is_undecided(decision: Decision) -> bool:
 
 
 def _by_count(decision: Decision, harm: str) -> list[tuple[list[str], str]]:
-    """Return the labels of the methods that do this harm, and in how many tests; most first."""
+    """Return methods with this harm, grouped by the number of cells in which they do it."""
     num_cells = len(decision.cells)
     counts = {row.label: [*map(_find_harm, row.scores)].count(harm) for row in decision.methods}
     return [
@@ -169,7 +169,7 @@ def describe_setting(decision: Decision) -> str:
 
 
 def explanation(decision: Decision) -> str:
-    """Return the distance of the best method from Retrain, or who did not forget."""
+    """Return the best method's distance from Retrain; else the methods that did not forget."""
     if not decision.has_verdicts:
         return ""
     if best := find_best(decision):
@@ -179,7 +179,7 @@ def explanation(decision: Decision) -> str:
 
 
 def certainty(decision: Decision) -> str:
-    """Return how sure the headline is: what the seeds prove, and the intervals of the harm."""
+    """Return how sure the headline is: what the seeds prove, and intervals of the damage."""
     if not decision.has_verdicts:
         return ""
     best = find_best(decision)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
-NUM_BESIDE = 4  # number of examples beside the decision table
+NUM_BESIDE = 4  # maximum number of examples in a strip beside the decision table
 MOST_IMAGES = 200  # maximum number of images per cell
 MOST_OF_PAGE = 3000  # maximum number of images per page
 LEAST_LOSS = 0.1  # minimum loss of confidence at which an example counts as harmed
@@ -54,7 +54,7 @@ class Example:
     origin: str  # subset of the example: retained, test or forgotten
     nearest: int | None = None  # index of the nearest forgotten example in the sheet
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
-    # Most frequent prediction of the unlearned models and its number of seeds, if it is wrong.
+    # Class that most seeds predict after unlearning, with their number; empty if it is correct.
     predicted: str = ""
     file: str = ""  # path of the image, if examples are files
     # Most likely classes: one text for Retrain and one for the unlearned model.
@@ -126,7 +126,7 @@ class RunOutputs:
 
 
 def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
-    """Return the harmed examples of every method and cell, those of harmful methods first."""
+    """Return harmed retained examples by method and cell, those of harmful methods first."""
     galleries = [(cell, cell.gallery) for cell in cells if cell.gallery and cell.gallery.sheet]
     if not galleries:
         return None
@@ -193,7 +193,7 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Keep the examples that have an image; -1 is a nearest forgotten example without one."""
+    """Keep examples with an image; set the nearest forgotten example to -1 if it has no image."""
     order = {place: k for k, place in enumerate(pictures.place.tolist())}
     nearest = listed.shown_nearest
     if nearest is not None:
@@ -207,7 +207,7 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
 
 
 def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Put the images that are shown side by side in one sheet; return the gallery with it."""
+    """Put all images of these strips side by side in one sheet; return the gallery."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
@@ -246,7 +246,7 @@ def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutp
 def _select_shown(
     shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
 ) -> NDArray[np.float64]:
-    """Select the values of the gallery's examples from values of the train and the test set."""
+    """Return the gallery examples' values, given the values of all train and test examples."""
     from_test = shown.shown_set == "test"
     values = np.empty((len(from_test), *train.shape[1:]))
     values[from_test] = test[shown.shown_index[from_test]]
@@ -257,7 +257,7 @@ def _select_shown(
 def _worst(
     shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the retained, then the test examples that lost most, among the nearest ones."""
+    """Yield indices of the most harmed retained, then test examples, out of the first `most`."""
     for name in ("train", "test"):
         candidates = np.flatnonzero(shown.shown_set == name)[:most]
         loss = (retrain.confidence - method.confidence)[candidates]
@@ -282,7 +282,7 @@ def _hurt(
 
 
 def _most_predicted(predictions: NDArray[np.int64], labels: Labels, true: str) -> str:
-    """Return the most frequent class over seeds, with their number; empty if it is the true one."""
+    """Return the class that most seeds predict, with their number; empty if it is correct."""
     counts = np.bincount(predictions)
     name, num_seeds = labels.class_names[counts.argmax()], len(predictions)
     seeds = f" in {counts.max()} of {num_seeds} seeds" if num_seeds > 1 else ""

@@ -16,9 +16,9 @@ from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.provenance import check_folder, check_inputs, read_signed
 
-# Titles of the tables of the theory, by file name.
+# Titles of the tables on the page of the theory, by file name.
 TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
-NUMBER = Metric("", "", "")  # function that formats numbers with four digits
+NUMBER = Metric("", "", "")  # formats numbers with four significant digits
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def list_pages(results: Path, first: list[str]) -> list[Page]:
     others = (name for name in found if name not in first)
     glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
     contents = {name: read_signed(glance, glance.parent) for name, glance in glances.items()}
-    for name in first:  # Pages of other configs may be outdated until their own run.
+    for name in first:  # pages of other configs may be outdated
         check_inputs(glances[name], contents[name], results / name)
     return [
         Page(name, Decision.from_json(content["decision"]), content["problems"])

@@ -112,7 +112,7 @@ class BenchmarkPart:
     left_out: list[str]  # findings that are omitted, because they need Retrain
     printed: str  # publication whose means of Retrain are the reference; empty if there is none
     problems: list[Problem]
-    provenance: dict[str, Any]  # where the values over all cells come from
+    provenance: dict[str, Any]  # long-table rows behind values over all cells
     metrics: dict[str, list[str]]  # label and description of all metrics
     decision: Decision
 
@@ -132,7 +132,7 @@ class BenchmarkPart:
 
     @property
     def conventions(self) -> dict[str, str]:
-        """Notes that explain how to read the tables, by the title of the first such table."""
+        """Notes on how to read tables, each by the title of the first table that has the note."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
         notes: dict[str, str] = {}
         for table in _tables(sections):
@@ -225,7 +225,7 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
 
 
 def pack(html: str) -> str:
-    """Compress the content of a folded cell; the page's script unpacks it when it is opened."""
+    """Compress a folded cell's content; the page's script unpacks it when the cell is opened."""
     return base64.b64encode(zlib.compress(html.encode(), 9)).decode()
 
 

@@ -37,7 +37,7 @@ class Place:
 
 
 def index_rows(folder: Path) -> Lines:
-    """Return the rows of both long tables, by cell and source link, then by seed."""
+    """Return rows of both long tables (metrics, costs) by cell and source link, then by seed."""
     found: Lines = defaultdict(dict)
     for name in (layout.METRICS, layout.COSTS):
         with (folder / name).open(newline="", encoding="utf-8") as rows:
@@ -92,7 +92,7 @@ def _find_rows(
 
 
 def _encode(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
-    """Group values by file and seeds; each value has the line and the number of every seed.
+    """Group source links by file and seeds; list line number and value of every seed.
 
     Lines are relative to the previous seed's line, because small numbers make the page smaller.
     """
@@ -161,7 +161,7 @@ def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:
-    own = record.get("weights") or {}  # description of the user's own weights
+    own = record.get("weights") or {}  # record of the user's weight file, if any
     values = {"weights": own["name"]} if own else record.get("params", {})
     params = ", ".join(f"{key}={value}" for key, value in values.items())
     return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

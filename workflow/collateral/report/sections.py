@@ -30,7 +30,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 FULL_WIDTH = 1350  # width in pixels of a figure as wide as the text of a paper
 SCREEN_WIDTH = 832  # width in pixels of the same figure on the page
-# Titles of the tabs of a cell, by name; the constant PLACE of each finding is one of the names.
+# Titles of a cell's tabs by name; a finding's constant PLACE is the name of its tab.
 TABS = {
     "summary": "Summary",
     "neighbours": "Neighbours",
@@ -93,7 +93,7 @@ class Findings:
         return self._sections(cell, "plots", "tables", cell.name)
 
     def _pictures(self, given: Any, function: str, cell: str = "") -> dict[str, list[Illustration]]:
-        """Return the figures of a cell, or over all cells, that have printed files, by finding."""
+        """Return the printed figures of a cell, or over all cells, as charts by finding."""
         folder = self.root / layout.FIGURES / cell
         drawn = _drawn(folder)
         found: dict[str, list[Illustration]] = {}
@@ -114,7 +114,7 @@ class Findings:
         return [] if is_alone else self._sections(table, "plots_across", "tables_across")
 
     def _sections(self, given: Any, plots: str, tables: str, cell: str = "") -> list[Section]:
-        """Return the sections that have any content; `plots` and `tables` are function names."""
+        """Return all sections with content; `plots` and `tables` name functions of the findings."""
         pictures = self._pictures(given, plots, cell)
         names = in_page_order(VIEWS, reference=self.reference)
         sections = (self._section(n, given, tables, cell, pictures.get(n, [])) for n in names)
@@ -149,7 +149,7 @@ class Findings:
 
         found, problem = run_safely(answer, name, part, cell)
         known = {(one.finding, one.cell, one.error) for one in self.problems}
-        # The same import error occurs for every part of a finding; it is listed once.
+        # An import error occurs again for each part of the same finding, but is listed only once.
         if problem and (name, cell, problem.error) not in known:
             self.problems.append(problem)
         return found or []

@@ -24,7 +24,7 @@ from collateral.data._readers.file_list import SUFFIXES_OF
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # seconds between two lines that report progress
 MOST_NAMED = 3  # maximum number of broken files in a message
-DARK = 16  # if all high bytes of 16-bit images are smaller, they are probably 12-bit images
+DARK = 16  # If the high bytes of all 16-bit pixels are below 16, the images probably have 12 bits.
 CHUNK = 1024  # number of images that are read at a time
 NUM_HEADERS = 32  # number of image headers that decide whether a data set is grey
 

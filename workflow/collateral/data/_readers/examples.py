@@ -27,11 +27,11 @@ class Examples:
     labels: Sequence[int]
     is_test: Sequence[bool]
     names: Sequence[str]  # names of the examples for error messages
-    # Function that returns the metadata columns of given rows, all of the train or the test set.
+    # Function that returns the metadata columns of given rows: only train rows, or only test rows.
     read_columns: Callable[[list[int]], Columns]
 
     def rows(self, *, test: bool) -> list[int]:
-        """Return the rows of the test set, or of the train set."""
+        """Return the row numbers of the test set if `test` is true, else of the train set."""
         return [row for row, is_test in enumerate(self.is_test) if is_test == test]
 
     def size(self, shape: tuple[int, int, int]) -> DatasetSize:
@@ -39,7 +39,7 @@ class Examples:
         return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
 
     def count(self, *, test: bool) -> tuple[int, ...]:
-        """Return the number of examples per class in the test set, or in the train set."""
+        """Return the number of test examples per class if `test` is true, else of train ones."""
         counts = Counter(self.labels[row] for row in self.rows(test=test))
         return tuple(counts[label] for label in range(len(self.class_names)))
 

@@ -56,7 +56,7 @@ class Listing:
     """The files below a folder, sorted by path."""
 
     images: list[ListedFile]
-    # Files that are not images by their suffix, or that are outside a class folder.
+    # Paths of ignored files: their suffix is not of an image, or they are in no class folder.
     left_out: list[str]
     hidden: list[str]  # hidden files, and hidden folders with / at the end
 
@@ -85,7 +85,7 @@ def list_class_folders(top: Path) -> list[str]:
 def _files(
     top: Path, below: PurePosixPath, hidden: list[str], *, is_top: bool
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield all files below a folder; follow a link to a folder only if it is a class.
+    """Yield all files below a folder; follow links to folders only for the folders of classes.
 
     Hidden files and folders are appended to `hidden`.
     """
@@ -133,7 +133,7 @@ def read_file_list(path: Path) -> dict[int, str]:
 def find_listed(
     path: Path, files: Sequence[str], tested: Sequence[str] = (), what: str = "train images"
 ) -> list[int]:
-    """Return the sorted indices of the listed files in `files`; raise if `files` lacks one."""
+    """Return the sorted indices, in `files`, of the paths in a list; raise if one is not there."""
     known = index_paths(files)
     listed = read_file_list(path)
     found = {number: find_path(line, known) for number, line in listed.items()}
@@ -152,12 +152,12 @@ def index_paths(files: Sequence[str]) -> dict[str, int]:
 
 
 def find_path(line: str, known: Mapping[str, int]) -> int | None:
-    """Return the index of the file that a line of the list names, in any of its spellings."""
+    """Return the index of the file that a line names; None if no spelling of the path is known."""
     return next((known[name] for name in list_spellings(line) if name in known), None)
 
 
 def list_spellings(line: str) -> tuple[str, ...]:
-    """Return the possible paths of a line: without spaces, without ./, with composed accents."""
+    """Return spellings of a path: without outer spaces, without ./, with composed accents (NFC)."""
     names = [spelled.removeprefix("./") for spelled in (line, line.strip())]
     return (*names, *(unicodedata.normalize("NFC", name) for name in names))
 
@@ -170,7 +170,7 @@ def _explain_missing(line: str, files: Sequence[str], tested: Sequence[str], wha
 
 
 def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
-    """Return candidates for a misspelled path: same name, same folder, or the first files."""
+    """Return files to suggest for a wrong path: same name, else same folder, else the first."""
     folder, _, name = line.strip().rpartition("/")
     same_name = [file for file in files if file.rpartition("/")[2] == name]
     same_folder = [file for file in files if file.rpartition("/")[0] == folder]
@@ -189,7 +189,7 @@ def read_table(path: Path, files: Sequence[str]) -> tuple[tuple[str, ...], list[
     (_, columns), *rows = _lines(path) or [(1, [])]
     _check_columns(path, columns)
     column, known = columns.index(FILE), index_paths(files)
-    lines: dict[int, int] = {}  # line number of each file, by the index of the file
+    lines: dict[int, int] = {}  # line of the table that names a file, by the index of the file
     values: dict[int, tuple[str, ...]] = {}
     unknown = []
     for line, row in rows:
@@ -217,7 +217,7 @@ def read_table(path: Path, files: Sequence[str]) -> tuple[tuple[str, ...], list[
 
 
 def find_tables(folder: Path, column: str) -> list[Path]:
-    """Return the CSV files in a folder and beside it with the columns `file` and `column`.
+    """Return CSV files, in a folder or its parent, that have the columns `file` and `column`.
 
     If none has `column`, return the files with a column `file`.
     """

@@ -34,12 +34,13 @@ class FolderIndex:
     class_names: tuple[str, ...]
     train: tuple[ListedFile, ...]
     test: tuple[ListedFile, ...]
-    # Ignored files: not an image by their suffix, or outside a class folder.
+    # Paths of ignored files: their suffix is not of an image, or they are in no class folder.
     left_out: tuple[str, ...]
     unused: tuple[str, ...] = ()  # ignored folders, such as val/ if there is a test/
     hidden: tuple[str, ...] = ()  # ignored hidden files and folders
     column_names: tuple[str, ...] = ()  # columns of the table other than `file`
-    test_folder: Path | None = None  # folder of the test images; None if it is `folder`
+    # Folder that the paths of test images are relative to; None for `folder`.
+    test_folder: Path | None = None
 
     @property
     def state(self) -> str:
@@ -174,7 +175,7 @@ def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[s
 
 
 def _test_folder(source: FolderOptions, folder: Path) -> Path | None:
-    """Return the folder that `test_path` names; None if it is a list or a fraction."""
+    """Return the folder that `test_path` names; None if `test_path` is missing or is a list."""
     path = source.test_path.expanduser() if source.test_path else None
     if path is None or path.is_file():
         return None

@@ -17,7 +17,7 @@ from collateral.data._readers.examples import Examples, to_uint8
 from collateral.results.dataset import Labels
 
 IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
-# Names of the arrays of images and labels: in a file of both sets, and in a file of one set.
+# Names of the arrays of images and labels; OWN_FILE_KEYS if train and test set have a file each.
 TRAIN_KEYS = [("train_images", "train_labels")]
 TEST_KEYS = [("test_images", "test_labels")]
 OWN_FILE_KEYS = [("images", "labels"), ("X", "y")]
@@ -92,7 +92,7 @@ def _find_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
 
 
 def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
-    """Return the train or test set in a file, by the first of the `pairs` of array names in it."""
+    """Return the images and labels in a file, under the first pair of names that the file has."""
     with _open(key, path) as file:
         names = file.files
     found = next((pair for pair in pairs if {*pair} <= {*names}), None)

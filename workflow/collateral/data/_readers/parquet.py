@@ -271,7 +271,7 @@ def _read_column(files: Sequence[Path], column: str) -> list[Any]:
 
 
 def _read_image_paths(files: Sequence[Path], column: str, rows: Sequence[int]) -> list[str]:
-    """Return the original paths of the images; an empty result unless all paths are different."""
+    """Return the original paths of the images; an empty list if a path is missing or repeated."""
     kind = _read_schema(files[0]).field(column).type
     if not hasattr(kind, "names") or "path" not in kind.names:
         return []

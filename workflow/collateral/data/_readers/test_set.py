@@ -49,7 +49,7 @@ class ImageFileOptions(DataOptions):
 
 
 class FolderOptions(ImageFileOptions):
-    """The folder, its test set, and the size of the images."""
+    """Options of a folder of images: its path, its table, its test set, and the image size."""
 
     path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
     table: UserPath | None = Field(
@@ -69,7 +69,7 @@ class FolderOptions(ImageFileOptions):
     )
 
     def __hash__(self) -> int:
-        """Return a hash of all values; `train_where` is a dictionary, which has none."""
+        """Return a hash of all values as JSON, because the dictionary `train_where` has no hash."""
         return hash(self.model_dump_json())
 
 
@@ -105,7 +105,7 @@ def draw_test_set(
     source: ImageFileOptions,
     stay: Container[int],
 ) -> set[int]:
-    """Return the rows of the test set: single examples, or all examples of a value of `test_by`."""
+    """Draw the test set and return its rows: examples, or whole groups of the column `test_by`."""
     assert source.test_share is not None
     if source.test_by is None:
         return draw_examples(labels, keys, source.test_share, source.test_seed, stay)
@@ -120,7 +120,7 @@ class GroupDraw:
     """Draw whole groups of examples, so that no group is in both the train and the test set."""
 
     def __init__(self, labels: Sequence[int], groups: Sequence[str], share: float) -> None:
-        """Count the examples of every group and class, and the wanted numbers of test examples."""
+        """Count each group's examples by class, and the wanted test examples of each class."""
         self.totals = Counter(labels)
         self.wanted = {label: count_test_examples(n, share) for label, n in self.totals.items()}
         self.tested = Counter[int]()
@@ -131,7 +131,7 @@ class GroupDraw:
             self.counts.setdefault(group, Counter())[label] += 1
 
     def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
-        """Return the rows of the drawn groups, about the wanted number of every class.
+        """Draw groups and return their rows; each class gets about its wanted number of examples.
 
         Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
         test examples per class are then nearer to the wanted numbers. If a class has no test
@@ -155,7 +155,7 @@ class GroupDraw:
         return chosen
 
     def _is_nearer(self, group: str) -> bool:
-        """Return whether the test set with this group is nearer to the wanted numbers per class."""
+        """Return whether adding this group brings the test set nearer to its wanted class sizes."""
         missing = {label: self.wanted[label] - self.tested[label] for label in self.counts[group]}
         after = sum(abs(n - self.counts[group][label]) for label, n in missing.items())
         return after < sum(map(abs, missing.values()))

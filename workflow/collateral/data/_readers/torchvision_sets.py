@@ -1,4 +1,4 @@
-"""Data sets of torchvision: their metadata, so that a plan need not import it, and their reader.
+"""Data sets of torchvision: their metadata, known without importing torchvision, and a reader.
 
 An error of the reader lists the missing files and where to get them.
 """
@@ -179,7 +179,7 @@ def open_parts(kind: str, parts: Sequence[Mapping[str, Any]], options: RootOptio
 
 
 def read_parts(kind: str, facts: SetFacts, options: RootOptions) -> list[Any]:
-    """Open a data set that has no file of its own; an error tells where its files belong."""
+    """Open the parts of a torchvision data set; an error names the folder of the data set."""
     try:
         return open_parts(kind, facts.parts if facts.test else ({},), options)
     except Exception as error:

@@ -32,7 +32,7 @@ class Params(Strict):
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
-    """Return the index of the class in a list; raise if the data set has no such class."""
+    """Return a list of one class index; raise if the data set has no such class."""
     try:
         return [class_index(params.class_, class_names)]
     except ValueError as error:
@@ -71,7 +71,7 @@ def _count(members: int, name: str, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters for the record: the class by name, and the seed if it was used."""
+    """Return the parameters to record: the class by name, and the seed if the choice is random."""
     content = params.model_dump(by_alias=True)
     content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]
     if params.order == "first":

@@ -52,7 +52,7 @@ def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending: those that `class_part` selects per class."""
+    """Return the sorted indices of the train examples that `class_part` selects in each class."""
     import numpy as np
 
     parts = _parts(params, labels.class_names)
@@ -71,7 +71,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters for the record: the classes by name, and the seed if it was used."""
+    """Return the parameters to record: classes by name, and the seed if the choice is random."""
     parts = _parts(params, labels.class_names)
     content = params.model_dump() | {"classes": {part.class_: part.fraction for part in parts}}
     if params.order == "first":
@@ -80,7 +80,7 @@ def chosen(labels: Labels, params: Params) -> dict[str, Any]:
 
 
 def _parts(params: Params, names: Sequence[str]) -> list[class_part.Params]:
-    """Return the parameters of `class_part` for each class, by name."""
+    """Return one `class_part.Params` per class, with the name of the class."""
     shared = params.model_dump(exclude={"classes"})
     found = [names[index] for index in find_classes(params, names)]
     parts = [

@@ -1,4 +1,4 @@
-"""A fraction of the train set or of a class: smallest losses under the first seed's base model."""
+"""Easiest examples of the train set or a class: smallest loss under the first seed's base model."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ find_classes, count, chosen = hardest.find_classes, hardest.count, hardest.chose
 
 
 def select(labels: Labels, params: Params, loss: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the train examples with the smallest losses, ascending."""
+    """Return the sorted indices of the train examples with the smallest losses."""
     return hardest.take_largest(labels, params, -loss)

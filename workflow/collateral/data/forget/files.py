@@ -48,7 +48,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the path of the list and a hash of its content for the record."""
+    """Return the parameters to record: the path of the list, and a hash of its content."""
     return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 

@@ -1,4 +1,4 @@
-"""A fraction of the train set or of a class: largest losses under the first seed's base model."""
+"""Hardest examples of the train set or a class: largest loss under the first seed's base model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Params(Strict):
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
-    """Return the index of the class, or of all classes; raise if there is no such class."""
+    """Return a list: the index of the given class, or all class indices if no class is given."""
     try:
         whole = range(len(class_names))
         return [*whole] if params.class_ is None else [class_index(params.class_, class_names)]
@@ -41,12 +41,12 @@ def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
 
 
 def select(labels: Labels, params: Params, loss: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the train examples with the largest losses, ascending."""
+    """Return the sorted indices of the train examples with the largest losses."""
     return take_largest(labels, params, loss)
 
 
 def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the indices, ascending, of the examples with the largest values.
+    """Return the sorted indices of the train examples with the largest values.
 
     `params` has the fraction and the class. Examples with equal values are chosen in random order,
     and examples whose value is NaN only if there are no others.
@@ -72,7 +72,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters for the record: the class by name, if one is given."""
+    """Return the parameters to record; the class, if one is given, by name."""
     content = params.model_dump(by_alias=True, exclude_none=True)
     if params.class_ is not None:
         content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]

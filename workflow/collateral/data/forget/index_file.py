@@ -40,7 +40,7 @@ class Params(Strict):
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the listed train examples, ascending; raise for an index twice or out of range."""
+    """Return the sorted indices in the file; raise if an index is repeated or out of range."""
     return _check_indices(params, len(labels.train))
 
 
@@ -68,7 +68,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the path of the file and a hash of its content for the record."""
+    """Return the parameters to record: the path of the file, and a hash of its content."""
     return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 

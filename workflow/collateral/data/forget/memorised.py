@@ -1,4 +1,4 @@
-"""A fraction of the train set or of one class, which shadow models memorise most or least.
+"""The examples of the train set or of a class that shadow models memorise most, or least.
 
 Memorisation of an example (Feldman and Zhang, 2020) is the mean over models that were trained on it
 minus the mean over models that were not; here of the probability of its true class, not of correct
@@ -25,7 +25,7 @@ NEEDS = "shadows"  # `select` gets the memorisation of every train example
 
 
 class Params(hardest.Params):
-    """Parameters: the fraction to forget, and whether its memorisation is high or low."""
+    """Parameters: the fraction to forget, and whether to forget the most or least memorised."""
 
     level: Literal["high", "low"] = Field(
         description="The most memorised examples, or those whose memorisation is nearest to 0."
@@ -37,6 +37,6 @@ find_classes, count, chosen = hardest.find_classes, hardest.count, hardest.chose
 
 def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the sorted indices of the train examples that are memorised most or least."""
-    # The least memorised have a value near zero; one far below zero is noise of the estimate.
+    # The least memorised examples have values near 0; values far below 0 are estimation noise.
     values = memorised if params.level == "high" else -abs(memorised)
     return hardest.take_largest(labels, params, values)

@@ -31,7 +31,7 @@ count, chosen = random_part.count, random_part.chosen
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending.
+    """Return the sorted indices of the train examples to forget.
 
     A smaller fraction is a subset of a larger one with the same split seed and exponent.
     """

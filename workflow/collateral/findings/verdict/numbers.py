@@ -126,7 +126,8 @@ class AgainstRetrain:
         )
         num_forgotten = len(self.cell.split.forget)
         counts = [num_forgotten, num_forgotten, near, far, far_test, near]
-        return 1 / np.array(counts, dtype=np.float64)
+        with np.errstate(divide="ignore"):  # infinite where a set has no examples
+            return 1 / np.array(counts, dtype=np.float64)
 
     @cached_property
     def stated(self) -> Floats:

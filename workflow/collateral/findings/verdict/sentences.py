@@ -173,11 +173,11 @@ def _hurt_far(cell: CellTable, run: str) -> str:
 
 
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
-    """Return a text with the base model's loss; empty if it has no loss, or the loss is unknown."""
-    base = cell.number(ORIGINAL, DIFFERENCE, at=at)
+    """Return a text with the base model's loss; empty if it is within the margin or unknown."""
+    base, margin = cell.number(ORIGINAL, DIFFERENCE, at=at), cell.number(run, "margin", at=at)
     if _is_loss_of_base(cell, run, at):
         return f"; the base model loses {_signed(base)} too, so unlearning did not cause it"
-    return f"; the base model loses {_signed(base)} of it too" if base > 0 else ""
+    return f"; the base model loses {_signed(base)} of it too" if is_beyond(base, margin) else ""
 
 
 def _like(cell: CellTable, run: str) -> str:

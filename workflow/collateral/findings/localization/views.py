@@ -150,7 +150,7 @@ def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) ->
 
 
 def _fields_across(table: BenchmarkTable, run: str, control: str | None) -> list[Field]:
-    """Return table entries: a run's means, and the number of cells with slope above Retrain's."""
+    """Return a run's means, and in how many cells its slope is significantly above Retrain's."""
     fields = [_mean_field(table, run, column) for column in _make_columns(control)]
     return [*fields, *(_rising_field(table, run, name, control) for name in SETS)]
 

@@ -4,9 +4,9 @@ from collateral.findings.inputs import CellResults
 from collateral.metrics.similarity import Mask, most_similar_mask
 
 NEAR, FAR = "near", "far"
-# Parts of each subset, as in column `at` of the long table; None is the whole subset.
+# For each subset: which examples a metric is averaged over; None means all examples.
 PARTS = {"forget": (None,), "retain": (None, NEAR, FAR), "test": (None, NEAR, FAR)}
-# Heading of a table column, by subset and part of the subset.
+# Heading of the table column of each subset, and of its near, far or (None) all examples.
 PART_HEADINGS = {
     ("forget", None): "Forgotten",
     ("retain", NEAR): "Near, retained",

@@ -24,7 +24,7 @@ def near_by_seed(cell: CellResults, name: str) -> Mask:
 
 
 def near_in_the_mean(cell: CellResults, name: str) -> Mask:
-    """Return the mask of a subset's examples that are near by their mean similarity over seeds.
+    """Return the mask of the examples nearest to the forget set in the mean over seeds.
 
     The number of near examples is the rounded mean of the numbers in single seeds.
     """

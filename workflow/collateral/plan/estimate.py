@@ -83,8 +83,8 @@ class Rates:
     def anchor(self, model: str, shape: Shape) -> Rate:
         """Return the measured training speed of this model, else of the most similar model.
 
-        The most similar model is of the same family, if one was measured, and among these it has the
-        most similar number of multiply-adds.
+        The most similar model is of the same family, if one was measured; among several, it is the
+        one with the most similar number of multiply-adds.
         """
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:

@@ -54,7 +54,7 @@ class Example:
     origin: str  # subset of the example: retained, test or forgotten
     nearest: int | None = None  # index of the nearest forgotten example in the sheet
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
-    # Class that most seeds predict after unlearning, and how many do; empty if it is the true class.
+    # Class that most seeds predict after unlearning, and how many; empty if it is the true class.
     predicted: str = ""
     file: str = ""  # path of the image, if examples are files
     # Most likely classes: one text for Retrain and one for the unlearned model.
@@ -120,8 +120,8 @@ class RunOutputs:
     """Outputs of a run's models (one per seed) for the examples in the gallery."""
 
     run: str
-    confidence: NDArray[np.float64]  # (K,), mean over seeds
-    predictions: NDArray[np.int64]  # (seeds, K)
+    confidence: NDArray[np.float64]  # one value per example, mean over seeds
+    predictions: NDArray[np.int64]  # (seeds, examples)
     probability: NDArray[np.float64]  # (examples, classes), of the first seed
 
 

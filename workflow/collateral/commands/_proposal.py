@@ -86,12 +86,12 @@ class InitRequest:
 
     @property
     def rates(self) -> Rates:
-        """Assumed images per second on this machine; the rates of a GPU if it has one."""
+        """Assumed training speed of models on this machine; that of an A100 if it has a GPU."""
         return SHIPPED[default_device()]
 
     @property
     def cores(self) -> int:
-        """Number of processor cores that work in parallel; 1 for a GPU."""
+        """Number of processor cores that run jobs in parallel; 1 for a GPU."""
         return 1 if self.rates.is_gpu else count_cores()
 
     @property
@@ -212,7 +212,7 @@ def propose(request: InitRequest) -> Proposal:
 
 @cache
 def read_headers(tree: FolderIndex) -> dict[str, ImageHeader | str]:
-    """Return the headers of some image files by path; an error text if a file is unreadable."""
+    """Return a dict from path to header of some train images; to an error text if unreadable."""
     files = take_evenly(tree.train, NUM_HEADERS)
     return {file.path: read_image_header(tree.folder / file.path) for file in files}
 

@@ -84,7 +84,7 @@ def select_rates(
 
 
 def default_device() -> str:
-    """Return the device whose rates are the default: a100 if this machine has a GPU, else cpu."""
+    """Return the device whose training speeds are assumed: a100 if there is a GPU, else cpu."""
     return "a100" if shutil.which("nvidia-smi") else "cpu"
 
 

@@ -134,7 +134,7 @@ class SupportSizeConfig(Strict):
 
 
 # Each example needs this number of shadow models trained on it, and as many not trained on it.
-# If one of three models is attacked, the other two suffice to fit a distribution.
+# The minimum is 3: one model is attacked, and a distribution is fitted to the other two.
 LEAST_SHADOWS = 3
 
 

@@ -199,7 +199,7 @@ Reader = Callable[[Any], Mapping[str, Any]]
 
 
 def reread(config: Any, workflow: Any, their_reader: Reader) -> Any:
-    """Return `config` with each value that Snakemake has read replaced by its YAML 1.2 value."""
+    """Parse the config files again as YAML 1.2, and put these values into `config`."""
     settings = workflow.config_settings
     count = len(settings.configfiles)  # config files of the command line, which are merged last
     files = [*workflow.configfiles[count:], *workflow.configfiles[:count]]

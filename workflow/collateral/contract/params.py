@@ -151,7 +151,10 @@ class MethodParams(Strict):
         return schedule not in (None, "constant") or bool(warmup)
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return the work of `prepare`; default: one epoch on all examples the method reads."""
+        """Return the estimated amount of computation of `prepare`.
+
+        By default, it is one epoch on all examples that the method reads.
+        """
         return training_work(self._count_touched(sizes))
 
     def prepared_numbers(self, sizes: Sizes) -> int:
@@ -159,9 +162,10 @@ class MethodParams(Strict):
         return sizes.weights
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Return the work of `unlearn`; default: all epochs on all examples that the method reads.
+        """Return the estimated amount of computation of `unlearn`.
 
-        Time limits and `collateral estimate` follow from this, to within about 50 %.
+        By default, it is all epochs on all examples that the method reads. Time limits and
+        `collateral estimate` follow from this, to within about 50 %.
         """
         touched = self._count_touched(sizes)
         if (steps := self._count_steps()) is not None:

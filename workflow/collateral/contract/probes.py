@@ -16,8 +16,8 @@ class Relearn(Strict):
     """Fine-tune on one half of the forget set; measure accuracy on the other half at every step.
 
     ERASURE counts the epochs until the base model's accuracy is reached again. Nobody published
-    steps, rate or batch size for a comparison with Retrain. With these defaults, the accuracy of
-    every model on digits changes over several steps.
+    steps, learning rate or batch size for a comparison with Retrain. With these defaults, the
+    accuracy of every model on digits changes over several steps.
     """
 
     steps: Whole = Field(20, ge=1, description="Steps of SGD; nobody published a number.")
@@ -26,7 +26,7 @@ class Relearn(Strict):
     momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; nobody published one.")
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the computation that the probe needs for one model."""
+        """Return the estimated amount of computation of this probe on one model."""
         learnt = sizes.forget - sizes.forget // 2
         stepped = training_work(self.steps * min(self.batch_size, learnt))
         return stepped + inference_work((self.steps + 1) * (sizes.forget // 2))
@@ -41,7 +41,7 @@ class Residual(Strict):
     )
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the computation that the probe needs for one model."""
+        """Return the estimated amount of computation of this probe on one model."""
         return inference_work(self.count * sizes.forget)
 
 
@@ -60,7 +60,7 @@ class Linear(Strict):
     )
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the computation that the probe needs for one model."""
+        """Return the estimated amount of computation of this probe on one model."""
         return inference_work(min(self.examples, sizes.retain) + 2 * sizes.forget)
 
 
@@ -72,7 +72,7 @@ class Cka(Strict):
     )
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the computation that the probe needs for one model."""
+        """Return the estimated amount of computation of this probe on one model."""
         return inference_work(3 * self.examples + min(self.examples, sizes.forget))
 
 
@@ -104,7 +104,7 @@ class Resurface(Strict):
         return steps
 
     def work(self, sizes: Sizes) -> Work:
-        """Return the computation that the probe needs for one model."""
+        """Return the estimated amount of computation of this probe on one model."""
         measured = sizes.forget + 2 * self.examples
         stepped = training_work(self.steps[-1] * min(self.batch_size, sizes.retain))
         return stepped + inference_work((len(self.steps) + 1) * measured)
@@ -151,7 +151,7 @@ class Probes(Strict):
         return self.cka is not None or self.resurface is not None
 
     def work(self, sizes: Sizes, models: int) -> Work:
-        """Return the computation that all requested probes need for this number of models."""
+        """Return the estimated amount of computation of all requested probes on `models` models."""
         probes = (self.relearn, self.residual, self.linear, self.cka, self.resurface)
         of_each = sum((one.work(sizes) for one in probes if one is not None), NO_WORK)
         return of_each * models + (inference_work(sizes.forget) if self.zrf else NO_WORK)

@@ -1,4 +1,4 @@
-"""Work of a job: numbers of images that each model is trained on and evaluated on."""
+"""Estimated amount of computation: numbers of images for training and inference, by model."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-OWN = "own"  # placeholder for the name of the benchmark's model
+OWN = "own"  # stands for the name of the benchmark's model until `for_model` replaces it
 # Cost of a per-example gradient divided by the cost per example of a batch gradient (bench_iu.py).
 PER_SAMPLE = 2
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the data and the model that determine the work of a method."""
+    """Sizes of the data and the model that determine the amount of computation of a method."""
 
     retain: int  # number of retained examples
     forget: int  # number of examples to forget
@@ -29,22 +29,22 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Work:
-    """Numbers of images by model: for training (forward and backward), or inference (forward)."""
+    """Estimated amount of computation: each model's number of images for training and inference."""
 
-    trained: Mapping[str, float]  # number of images for training, by model name
-    seen: Mapping[str, float]  # number of images for inference, by model name
+    trained: Mapping[str, float]  # dict from model name to number of images for training
+    seen: Mapping[str, float]  # dict from model name to number of images for inference
 
     def __add__(self, other: Work) -> Work:
-        """Return the sum of two amounts of work."""
+        """Return the sum of two amounts of computation."""
         return Work(_sum(self.trained, other.trained), _sum(self.seen, other.seen))
 
     def __mul__(self, times: float) -> Work:
-        """Return the work multiplied by a number."""
+        """Return the amount of computation multiplied by a number."""
         trained = {model: times * images for model, images in self.trained.items()}
         return Work(trained, {model: times * images for model, images in self.seen.items()})
 
     def for_model(self, own: str) -> Work:
-        """Return the work, with `own` replaced by the name of the benchmark's model."""
+        """Return the same amounts, with the placeholder OWN replaced by the model name `own`."""
         trained, seen = (
             _sum(*({own if model == OWN else model: n} for model, n in part.items()))
             for part in (self.trained, self.seen)
@@ -53,7 +53,7 @@ class Work:
 
     @property
     def models(self) -> set[str]:
-        """Names of the models that have work to do."""
+        """Names of the models that are trained or evaluated."""
         return {*self.trained, *self.seen}
 
 
@@ -61,12 +61,12 @@ NO_WORK = Work({}, {})
 
 
 def training_work(images: float, model: str = OWN) -> Work:
-    """Return the work of training on this number of images."""
+    """Return the amount of computation of training on this number of images."""
     return Work({model: images}, {})
 
 
 def inference_work(images: float, model: str = OWN) -> Work:
-    """Return the work of a forward pass over this number of images."""
+    """Return the amount of computation of a forward pass over this number of images."""
     return Work({}, {model: images})
 
 

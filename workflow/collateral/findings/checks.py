@@ -182,7 +182,7 @@ def check_test_set(cell: CellTable) -> Outcome | None:
 
 
 def check_shadows(cell: CellTable) -> Outcome | None:
-    """Check that shadow models are accurate on their own, smaller training sets."""
+    """Check that each shadow model is accurate on its training set, a part of the train set."""
     least, metric = cell.number(cell.reference, "shadow_sure"), find_metric("shadow_sure")
     if math.isnan(least):
         return None  # there are no shadow models

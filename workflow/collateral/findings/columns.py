@@ -59,9 +59,9 @@ class Column:
     at: At = None  # column `at` of the numbers; if None, `at` of the row
     heading: str = ""  # heading of the column; if empty, the heading of the metric
     run: str = ""  # name of the run of all numbers; if empty, the run of the row
-    # Name of the metric in the row of the reference; None: the same metric; empty: a dash.
+    # Name of the metric in the row of the reference: None for the same metric, empty for a dash.
     reference_metric: str | None = None
-    # Text before `low` and `high` in the names of the interval's metrics; None: no interval.
+    # Text before `low` and `high` in names of the interval's metrics; None if there is no interval.
     ends: str | None = None
     sign: bool = False  # whether positive numbers have a plus sign
     chance: Bound | None = None  # function that returns the noise floor; smaller values get a †

@@ -23,7 +23,7 @@ def is_known(name: str) -> bool:
 
 @cache
 def _index_metrics(findings: tuple[str, ...]) -> tuple[Mapping[str, Metric], Metric]:
-    """Return all declared metrics by name, and the declaration used for other names."""
+    """Return a dict from name to declared metric, and the declaration used for other names."""
     known: dict[str, Metric] = {}
     other = Metric("", "", "")
     for finding in findings:

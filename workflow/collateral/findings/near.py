@@ -4,9 +4,9 @@ from collateral.findings.inputs import CellResults
 from collateral.metrics.similarity import Mask, most_similar_mask
 
 NEAR, FAR = "near", "far"
-# Parts of each subset, as in column `at` of the long table; None is the whole subset.
+# For each subset: which examples a metric is averaged over; None means all examples.
 PARTS = {"forget": (None,), "retain": (None, NEAR, FAR), "test": (None, NEAR, FAR)}
-# Heading of a table column, by subset and part of the subset.
+# Heading of the table column of each subset, and of its near, far or (None) all examples.
 PART_HEADINGS = {
     ("forget", None): "Forgotten",
     ("retain", NEAR): "Near, retained",
@@ -24,7 +24,7 @@ def near_by_seed(cell: CellResults, name: str) -> Mask:
 
 
 def near_in_the_mean(cell: CellResults, name: str) -> Mask:
-    """Return the mask of a subset's examples that are near by their mean similarity over seeds.
+    """Return the mask of the examples nearest to the forget set in the mean over seeds.
 
     The number of near examples is the rounded mean of the numbers in single seeds.
     """

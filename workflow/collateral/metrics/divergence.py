@@ -83,7 +83,7 @@ def rf_js(p: Floats, q: Floats) -> float:
 
 
 def keep_largest(probability: AnyFloats, top: int) -> Floats:
-    """Return the `top` largest entries of each row (N, C), and 0 for all others."""
+    """Return the array with all but the `top` largest entries of each row set to 0."""
     rows = probability.astype(np.float64)
     top = min(top, rows.shape[1])
     columns = np.argpartition(rows, -top, axis=1)[:, -top:]
@@ -135,7 +135,7 @@ def squared_bandwidth(retrained: Floats, base: Floats) -> float:
 
 
 def relative_mmd(own: Floats, retrained: Floats, base: Floats, squared_bandwidth: float) -> float:
-    """Return MMD²(own, base) - MMD²(own, Retrain); above zero, `own` is nearer to Retrain."""
+    """Return the MMD² of a model from the base model minus its MMD² from Retrain."""
     to_base, to_retrain = (
         _cross_terms(own, other, squared_bandwidth) for other in (base, retrained)
     )

@@ -60,7 +60,7 @@ class Examples:
 
     @cached_property
     def probability(self) -> Floats:
-        """Class probabilities of each example (N, C)."""
+        """Class probabilities of each example, one row per example."""
         return softmax(self.logits.astype(np.float64), axis=1)
 
 

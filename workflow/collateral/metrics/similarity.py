@@ -5,8 +5,8 @@ import numpy as np
 from collateral.metrics.arrays import AnyFloats, Floats, Ints, Mask, Singles
 
 NUM_BINS = 10
-NEAR_SHARE = 0.01  # minimum fraction of the examples of a subset that count as near
-NEAR_COUNT = 20  # minimum number of examples of a subset that count as near
+NEAR_SHARE = 0.01  # minimum fraction of a subset that counts as near the forget set
+NEAR_COUNT = 20  # minimum number of examples that count as near the forget set
 
 
 def similarity(features: AnyFloats, forget: AnyFloats) -> Singles:
@@ -26,7 +26,7 @@ def similarity_by_class(features: AnyFloats, forget: AnyFloats, label: Ints) -> 
 
 
 def class_means(features: AnyFloats, label: Ints, num_classes: int) -> Floats:
-    """Return the mean features of every class (C, D); NaN for a class without examples."""
+    """Return the mean features of each class, one row per class; NaN if it has no examples."""
     means = np.full((num_classes, features.shape[1]), np.nan)
     for c in np.unique(label):
         means[c] = features[label == c].mean(axis=0, dtype=np.float64)
@@ -34,7 +34,7 @@ def class_means(features: AnyFloats, label: Ints, num_classes: int) -> Floats:
 
 
 def cosines(rows: AnyFloats, others: AnyFloats) -> Floats:
-    """Return the cosine of each row with each of `others`, (N, M)."""
+    """Return the cosine of each row of `rows` with each row of `others`."""
     found = [_cosine(rows.astype(np.float64), other) for other in others.astype(np.float64)]
     return np.stack(found, axis=1)
 
@@ -97,7 +97,7 @@ def first_near_bin(counts: AnyFloats) -> int:
 
 
 def near_masks(similarity: AnyFloats) -> Mask:
-    """Return the mask of near examples in each seed, from similarities (seeds, examples)."""
+    """Return the mask of the examples near the forget set, from similarities; one row per seed."""
     edges = bin_edges(similarity)
     bins = np.stack([assign_bins(values, edges) for values in similarity])
     return bins >= first_near_bin(np.mean([bin_count(of_seed) for of_seed in bins], axis=0))

@@ -32,7 +32,7 @@ class Body(nn.Module):
         self.embed = embed
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the features, (B, D)."""
+        """Return the features, one row per image."""
         return self.embed(self.inner, x)
 
 

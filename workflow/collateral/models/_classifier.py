@@ -17,7 +17,7 @@ def keep_name(name: str) -> str:
 
 
 class Classifier(nn.Module):
-    """Classify float images in [0, 1], (B, C, H, W), by `head(features(x))`."""
+    """Classify float images in [0, 1], with channels in axis 1, by `head(features(x))`."""
 
     mean: Tensor
     std: Tensor
@@ -48,7 +48,7 @@ class Classifier(nn.Module):
         self.head = head
 
     def features(self, x: Tensor) -> Tensor:
-        """Return the float32 penultimate features, (B, D)."""
+        """Return the float32 penultimate features, one row per image."""
         if not (self.training and self.precision):
             features: Tensor = self.body((x - self.mean) / self.std)
             return features
@@ -57,7 +57,7 @@ class Classifier(nn.Module):
         return features.float()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the logits, (B, number of classes)."""
+        """Return the logits, one row per image."""
         logits: Tensor = self.head(self.features(x))
         return logits
 

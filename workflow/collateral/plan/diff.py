@@ -52,7 +52,7 @@ def list_records(benchmark: Benchmark) -> dict[str, Job]:
 
 
 def _is_job(record: str) -> bool:
-    """Return False for records of tables, figures and prepared files, which no plan lists."""
+    """Return False for records of tables, figures and files of `prepare`, which no plan lists."""
     return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
 
 
@@ -104,7 +104,7 @@ def summarize(lines: Sequence[str], kinds: Iterable[str]) -> Iterator[str]:
 
 
 def _is_prepared(path: str) -> bool:
-    """Tell whether a file is in a folder of prepared files; the plan does not list these."""
+    """Tell whether `prepare` wrote this file; the plan does not list such files."""
     return layout.PREPARED in Path(path).parts
 
 

@@ -1,7 +1,7 @@
 """Estimate the cost of a config before anything runs: jobs, hours (± 50 %) and disk space.
 
 Hours are images divided by images per second. Images are epochs times the examples that a job
-touches (contract/work.py); rates of models that were not measured are scaled by multiply-adds.
+touches (contract/work.py); speeds of models that were not measured are scaled by multiply-adds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collateral.plan.jobs._job import Job
 from collateral.plan.work import Workload, find_workload
 from collateral.plugins.find import MODEL
 
-MEASURED_SHAPE = (32, 32, 3)  # shape of the images on which the shipped rates were measured
+MEASURED_SHAPE = (32, 32, 3)  # image shape with which the shipped training speeds were measured
 FORWARD = 3.0  # speed of evaluation divided by speed of training, if not measured
 # Maximum number of training images per second, even for a very small network.
 MOST_ON_A_GPU, MOST_ON_A_CPU = 50_000.0, 250_000.0
@@ -47,7 +47,7 @@ START_SECONDS, WARM_START_SECONDS = 10.0, 0.2
 
 @dataclass(frozen=True)
 class Rate:
-    """Images per second of one model, for images of one shape."""
+    """Training and evaluation speed of one model in images per second, for one image shape."""
 
     model: str
     shape: Shape
@@ -57,21 +57,21 @@ class Rate:
 
 @dataclass(frozen=True)
 class Rates:
-    """Images per second of all measured models on one device."""
+    """Training and evaluation speed of all measured models on one device."""
 
     device: str
     is_gpu: bool
-    source: str  # how the rates were measured
+    source: str  # how the speeds were measured
     measured: Annotated[tuple[Rate, ...], Field(min_length=1)]
 
     def seconds(self, work: Work, shape: Shape) -> float:
-        """Return the seconds that this work takes on the device, for images of this shape."""
+        """Return the seconds that this computation takes on the device, with this image shape."""
         rates = {model: self.find_rate(model, shape) for model in work.models}
         trained = sum(images / rates[model].training for model, images in work.trained.items())
         return trained + sum(images / rates[model].looking for model, images in work.seen.items())
 
     def find_rate(self, model: str, shape: Shape) -> Rate:
-        """Return the rate of a model: measured, or scaled by its number of multiply-adds."""
+        """Return the speed of a model: measured, or estimated from its number of multiply-adds."""
         anchor = self.anchor(model, shape)
         if (anchor.model, anchor.shape) == (model, shape):
             return anchor
@@ -81,7 +81,11 @@ class Rates:
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
 
     def anchor(self, model: str, shape: Shape) -> Rate:
-        """Return the rate of the most similar measured model: by name, family, multiply-adds."""
+        """Return the measured training speed of this model, else of the most similar model.
+
+        The most similar model is of the same family, if one was measured; among several, it is the
+        one with the most similar number of multiply-adds.
+        """
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:
             ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
@@ -91,7 +95,7 @@ class Rates:
         return min(self.measured, key=difference)
 
     def is_capped(self, rate: Rate) -> bool:
-        """Tell whether the training rate is the maximum that is assumed for the device."""
+        """Tell whether the training speed is the maximum that is assumed for the device."""
         return rate.training == self._most
 
     @property
@@ -99,12 +103,12 @@ class Rates:
         return MOST_ON_A_GPU if self.is_gpu else MOST_ON_A_CPU
 
     def to_json(self) -> bytes:
-        """Return the rates as JSON in the format of `read_rates`."""
+        """Return the training speeds as JSON, in the format that `read_rates` reads."""
         return TypeAdapter(Rates).dump_json(self, indent=2)
 
 
 def read_rates(path: Path) -> Rates:
-    """Read rates that `--calibrate` has saved."""
+    """Read the training speeds of models from a file that `--calibrate --save` wrote."""
     try:
         rates = TypeAdapter(Rates).validate_json(path.read_bytes())
     except ValidationError:
@@ -171,7 +175,7 @@ class Sum:
 
 @dataclass
 class Estimate:
-    """Estimated costs by rule, with the rates and sizes they are based on."""
+    """Estimated costs of each rule, with the training speeds and sizes they are based on."""
 
     rates: Rates
     workloads: list[Workload]

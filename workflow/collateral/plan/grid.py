@@ -70,7 +70,7 @@ class RunSpec:
         return self.prepared(self.choices)
 
     def prepared(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
-        """Return parameters of each call of `prepare`, by folder name; empty without `prepare`."""
+        """Return a dict from folder name to parameters, for each call of `prepare`."""
         if prepare_class(self.method.uses) is None:
             return {}
         return {prepared_name(self.method.uses, params): params for params in choices}
@@ -233,7 +233,7 @@ def _tuned_by(spec: MethodSpec) -> str | None:
 
 
 def _sweep(name: str, spec: MethodSpec, config: SweepConfig) -> tuple[Sweep, list[RunSpec]]:
-    """Return a sweep and its runs, without the method's own run, which exists already."""
+    """Return a sweep and its new runs; the run with the parameters of `methods` exists already."""
     key, own = next(iter(config.vary)), spec.values()
     is_tuned = any(varied in spec.grid for varied in (key, *config.along))
     runs = []

@@ -76,12 +76,12 @@ NEVER = "(?!)"  # regular expression that matches nothing
 
 
 def run_files(folder: str) -> dict[str, str]:
-    """Return the files of a base, retrained or unlearned model by name."""
+    """Return a dict from name to path of the files of a base, retrained or unlearned model."""
     return {option: f"{folder}/{name}" for option, name in layout.RUN_FILES.items()}
 
 
 def shadow_files(folder: str) -> dict[str, str]:
-    """Return the files of a shadow model by name."""
+    """Return a dict from name to path of the files of a shadow model."""
     names = {**layout.RUN_FILES, "margins": layout.MARGINS}
     return {option: f"{folder}/{name}" for option, name in names.items() if option != "outputs"}
 
@@ -132,7 +132,7 @@ def cost(folder: str) -> str:
 
 
 def prepared(folder: str) -> str:
-    """Return the path of the folder with a job's prepared files."""
+    """Return the path of the folder with the files that `prepare` writes in a job."""
     return f"{folder}/{layout.PREPARED}"
 
 

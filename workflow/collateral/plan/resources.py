@@ -1,4 +1,4 @@
-"""Memory and time limits of jobs for a scheduler, from the sizes of data, model and work.
+"""Memory and time limits of jobs for a scheduler, from data, model and amount of computation.
 
 Limits are rough: enough for a GPU a quarter as fast as an A100. Each further attempt doubles them,
 and resumes from the checkpoint of the one before. A workstation does not use them.

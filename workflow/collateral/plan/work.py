@@ -1,4 +1,4 @@
-"""Sizes of a benchmark's data and model, and the work and disk space of its jobs."""
+"""Sizes of a benchmark's data and model; amount of computation and disk space of its jobs."""
 
 from collections.abc import Iterable
 from functools import cache, cached_property
@@ -34,7 +34,7 @@ class WorkError(ValueError):
 
 
 class Workload:
-    """Sizes of a benchmark's data, forget sets and model; work is counted in images."""
+    """Sizes of a benchmark's data, forget sets and model, and the cost of its jobs in images."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Store the benchmark; files are read only when a size is needed."""
@@ -85,7 +85,7 @@ class Workload:
             raise SizeUnknownError(str(error)) from None
 
     def fit(self, examples: int) -> Work:
-        """Return the work of training from scratch, including evaluations after each epoch."""
+        """Return the amount of computation of training from scratch, and of evaluation by epoch."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
             return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs
@@ -96,15 +96,15 @@ class Workload:
 
     @property
     def evaluation(self) -> Work:
-        """Work of a forward pass over all examples, at the end of every run."""
+        """Amount of computation of a forward pass over all examples, at the end of every run."""
         return inference_work(self.size.num_examples)
 
     def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        """Return the work of a method's `prepare`, summed over these parameters."""
+        """Return the amount of computation of `prepare`, summed over these sets of parameters."""
         return self.sum_work("prepare_work", choices, self.sizes(cell))
 
     def unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        """Return the work of a method's `unlearn`, summed over these parameters."""
+        """Return the amount of computation of `unlearn`, summed over these sets of parameters."""
         return self.sum_work("unlearn_work", choices, self.sizes(cell))
 
     def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
@@ -112,7 +112,7 @@ class Workload:
         return sum((_method_work(params, function, sizes) for params in choices), NO_WORK)
 
     def num_tracked(self, cell: Cell, run: RunSpec) -> int:
-        """Return how many models of a tracked run are evaluated: the base, and one per epoch."""
+        """Return how many models of a tracked run are evaluated: base model, and one per epoch."""
         sizes = self.sizes(cell)
         return 1 + max(params.count_epochs(sizes) for params in run.choices)
 
@@ -144,7 +144,7 @@ def find_workload(benchmark: Benchmark) -> Workload:
 
 
 def _method_work(params: MethodParams, function: str, sizes: Sizes) -> Work:
-    """Return the work of a method, and name the plug-in if its own code fails."""
+    """Return a method's amount of computation; if its code fails, raise an error with its name."""
     where = f"{type(params).__module__}: {function}"
     try:
         work = getattr(params, function)(sizes)

@@ -62,7 +62,7 @@ class Series:
     areas: Sequence[float] = ()  # areas of the marks, in square points
     names: Sequence[str] = ()  # label beside each mark; an empty text is not drawn
     is_faint: Sequence[bool] = ()
-    # x of the method's own parameter value in a sweep, marked by a ring; NaN for no ring.
+    # x of the value that the method has outside the sweep, marked by a ring; NaN for no ring.
     ring_at: float = math.nan
     is_hollow: bool = False
     is_across: bool = False  # whether intervals are horizontal

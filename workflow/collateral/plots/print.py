@@ -47,7 +47,7 @@ POINTS = 72.0  # points per inch
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
 LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
 THIN = 0.6  # width of axes, ticks and grid lines, in points
-OWN_VALUE = "own value"  # legend of the ring that marks a method's own value in a sweep
+OWN_VALUE = "own value"  # legend of the ring at the value that the method has outside the sweep
 # Widths in a legend (symbol, gap, space after a label), as multiples of its font size.
 SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches

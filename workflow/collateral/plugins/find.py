@@ -246,6 +246,6 @@ def prepare_values(name: str, params: MethodParams) -> dict[str, Any]:
 
 
 def prepared_name(name: str, params: MethodParams) -> str:
-    """Return the folder name of prepared files; equal parameters give equal names."""
+    """Return the name of the folder that `prepare` writes: method and hash of the parameters."""
     values = json.dumps(prepare_values(name, params), sort_keys=True)
     return f"{name}-{hashlib.sha256(values.encode()).hexdigest()[:10]}"

@@ -56,7 +56,7 @@ ATTACKS = (
     *("rmia_auc", "rmia_tpr", "residual_accuracy", "linear_accuracy"),
     *("relearn_gap", "resurface_gap"),
 )
-# Labels of the losses, by part (near or far) and subset (retained or test examples).
+# Label of each loss of accuracy: near or far from the forget set, on retained or test examples.
 PLACES = {
     ("near", "retain"): "Nearest retained images",
     ("far", "retain"): "All other retained images",
@@ -318,7 +318,7 @@ def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
 
 
 def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iterator[Content]:
-    """Yield near and far losses: the accuracy that each run lost against the reference."""
+    """Yield the accuracy that each run lost near the forget set and far from it."""
     runs = [run for run in columns if run != cell.reference]
     for (part, subset), label in PLACES.items():
         numbers = _numbers(found, cell, {run: Source(run, f"{part}_loss", subset) for run in runs})

@@ -54,7 +54,7 @@ class Example:
     origin: str  # subset of the example: retained, test or forgotten
     nearest: int | None = None  # index of the nearest forgotten example in the sheet
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
-    # Class that most seeds predict after unlearning, with their number; empty if it is correct.
+    # Class that most seeds predict after unlearning, and how many; empty if it is the true class.
     predicted: str = ""
     file: str = ""  # path of the image, if examples are files
     # Most likely classes: one text for Retrain and one for the unlearned model.
@@ -120,9 +120,9 @@ class RunOutputs:
     """Outputs of a run's models (one per seed) for the examples in the gallery."""
 
     run: str
-    confidence: NDArray[np.float64]  # (K,), mean over seeds
-    predictions: NDArray[np.int64]  # (seeds, K)
-    probability: NDArray[np.float64]  # (K, C), class probabilities of the first seed
+    confidence: NDArray[np.float64]  # one value per example, mean over seeds
+    predictions: NDArray[np.int64]  # (seeds, examples)
+    probability: NDArray[np.float64]  # (examples, classes), of the first seed
 
 
 def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
@@ -207,7 +207,7 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
 
 
 def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Put all images of these strips side by side in one sheet; return the gallery."""
+    """Return a gallery of these rows of images; all images are joined into one large image."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
@@ -282,7 +282,7 @@ def _hurt(
 
 
 def _most_predicted(predictions: NDArray[np.int64], labels: Labels, true: str) -> str:
-    """Return the class that most seeds predict, with their number; empty if it is correct."""
+    """Return the class that most seeds predict, and how many do; empty if the class is correct."""
     counts = np.bincount(predictions)
     name, num_seeds = labels.class_names[counts.argmax()], len(predictions)
     seeds = f" in {counts.max()} of {num_seeds} seeds" if num_seeds > 1 else ""
@@ -306,7 +306,7 @@ def _example(shown: Neighbours, k: int, labels: Labels) -> Example:
 
 
 def _sheet(images: NDArray[np.uint8]) -> str:
-    """Return images (K, H, W, C) side by side, each in the middle of a black square."""
+    """Return the images side by side in one large image, each in the middle of a black square."""
     count, height, width, channels = images.shape
     side = max(height, width)
     sheet = np.zeros((side, count, side, channels), np.uint8)
@@ -316,7 +316,7 @@ def _sheet(images: NDArray[np.uint8]) -> str:
 
 
 def png(pixels: NDArray[np.uint8]) -> str:
-    """Return an image (H, W, C) as a data URI."""
+    """Return an image, an array of (height, width, channels), as a data URI."""
     return as_png(Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))
 
 

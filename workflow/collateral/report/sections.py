@@ -162,7 +162,7 @@ def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
 
 
 def _drawn(folder: Path) -> dict[str, str]:
-    """Return the finding of each figure that was drawn, by the figure's name."""
+    """Return a dict from the name of each figure in captions.json to the finding that made it."""
     captions = folder / layout.CAPTIONS
     return {one["name"]: one["finding"] for one in read_json(captions)} if captions.exists() else {}
 

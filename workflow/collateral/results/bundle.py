@@ -32,7 +32,7 @@ KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of two subfolders of .snak
 TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into each output folder
 # Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
-# Files and folders with images: the data set, and prepared files (AMUN prepares similar images).
+# Files and folders with images: the data set, and what `prepare` writes (AMUN: similar images).
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
 
 
@@ -125,7 +125,7 @@ def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
 def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
     """Return whether Snakemake would notice a change in the code or parameters that made a file."""
     path = PurePosixPath(RESULTS, name)
-    # Prepared files and timestamp files need no metadata: they are not outputs of a rule.
+    # Files of `prepare` and timestamps need no metadata, because they are not outputs of a rule.
     if layout.PREPARED in path.parts or path.name == TIMESTAMP:
         return True
     return any(str(above) in metadata for above in (path, *path.parents))
@@ -167,7 +167,7 @@ def _write(
 
 
 def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
-    """Return Snakemake's metadata of outputs by path; outputs without metadata are omitted."""
+    """Return a dict from path to Snakemake's metadata, for outputs that have metadata."""
     found = {}
     for output in outputs:
         path = _metadata_path(project, KNOWN, output)

@@ -35,7 +35,7 @@ class Epochs(ArrayFile):
 
     is_compressed: ClassVar[bool] = True
 
-    confidence: Mapping[str, NDArray[np.float32]]  # arrays (epochs, N) by set: train, test
+    confidence: Mapping[str, NDArray[np.float32]]  # for train and test: (epochs, examples)
     prediction: Mapping[str, NDArray[np.int16]]
 
     @classmethod
@@ -45,7 +45,7 @@ class Epochs(ArrayFile):
         return cls(*({s: np.stack(arrays[f"{s}_{name}"]) for s in SETS} for name in names))
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays of the file by name."""
+        """Return a dict from name to array, as in the file."""
         parts = {"confidence": self.confidence, "prediction": self.prediction}
         return {f"{s}_{name}": part[s] for s in SETS for name, part in parts.items()}
 

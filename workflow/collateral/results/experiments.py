@@ -17,7 +17,7 @@ class SupportSizes(ArrayFile):
     """
 
     sizes: NDArray[np.int64]  # (K,), number of examples in each of the K supports, increasing
-    # (K, F, C), each teacher's probabilities on the F forget examples.
+    # (teachers, forget examples, classes), probabilities that each teacher predicts.
     soft_labels: NDArray[np.float32]
     top: NDArray[np.int64]  # (), number of classes that each soft label keeps
     epochs: NDArray[np.int64]  # (K,), training epochs of each teacher
@@ -37,22 +37,22 @@ class Probe(ArrayFile):
     """Results of probes for all runs and Retrain; arrays of probes that were not run are None."""
 
     runs: NDArray[np.str_]  # (R,), names of the R runs
-    # (R, steps + 1), accuracy on half of the forget set after 0, 1, ... steps on the other half.
+    # (runs, steps + 1), accuracy on half of the forget set after steps on the other half.
     relearn_accuracy: NDArray[np.float64] | None = None
-    # (R, F), fraction of noisy copies of each forget example that are classified correctly.
+    # (runs, forget examples), fraction of noisy copies that are classified correctly.
     residual_share: NDArray[np.float32] | None = None
-    zrf_logits: NDArray[np.float32] | None = None  # (F, C), logits of an untrained network
+    zrf_logits: NDArray[np.float32] | None = None  # logits of an untrained network
     # (R, 2), accuracy of a new head: on the forget set, on test examples of the affected classes.
     linear_accuracy: NDArray[np.float64] | None = None
     # CKA is computed on four sets of examples, `contract.probes.PARTS`: forget, near, far, test.
-    cka_retrain: NDArray[np.float64] | None = None  # (R, 4), CKA with Retrain, by set
-    cka_base: NDArray[np.float64] | None = None  # (R, 4), CKA with the base model, by set
-    cka_features: NDArray[np.float32] | None = None  # (E, D), Retrain's features of E examples
+    cka_retrain: NDArray[np.float64] | None = None  # (runs, 4 sets), CKA with Retrain
+    cka_base: NDArray[np.float64] | None = None  # (runs, 4 sets), CKA with base model
+    cka_features: NDArray[np.float32] | None = None  # Retrain's features, by example
     cka_part: NDArray[np.int64] | None = None  # (E,), index (0 to 3) of each example's set
     resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), measured steps; the first is 0
-    # The next three: accuracy after each measured step of fine-tuning, (R, S + 1).
+    # The next three: accuracy of each run (row) after each measured step of fine-tuning (column).
     resurface_accuracy: NDArray[np.float64] | None = None  # on the forget set
-    resurface_near_accuracy: NDArray[np.float64] | None = None  # on near retained examples
+    resurface_near_accuracy: NDArray[np.float64] | None = None  # near the forget set
     resurface_test_accuracy: NDArray[np.float64] | None = None  # on test examples
 
     def row(self, run: str) -> int:
@@ -76,6 +76,6 @@ class Exposure(ArrayFile):
 
     is_compressed: ClassVar[bool] = True
 
-    is_in: NDArray[np.bool_]  # (K, N), whether shadow model k was trained on example n
-    before: NDArray[np.float32]  # (K, N), margins before unlearning
-    after: NDArray[np.float32]  # (K, N), margins after unlearning
+    is_in: NDArray[np.bool_]  # (models, examples), whether the model was trained on it
+    before: NDArray[np.float32]  # (models, examples), margins before unlearning
+    after: NDArray[np.float32]  # (models, examples), margins after unlearning

@@ -115,7 +115,7 @@ def record_path(path: Path) -> Path:
 def paths_to_delete(path: Path) -> list[Path]:
     """Return the files and folders to delete so that a run makes this file again."""
     for above in path.parents:
-        # Folders of prepared files, tables and figures are deleted as a whole.
+        # Folders of tables, of figures, and of one call of `prepare` are deleted as a whole.
         if above.parent.name == PREPARED or above.name in (TABLES, FIGURES):
             return [above]
     return [path]

@@ -12,17 +12,17 @@ from collateral.results.arrays import ArrayFile
 class Neighbours(ArrayFile):
     """Similarity of each example to the forget set, per seed, and a list of nearest examples."""
 
-    seeds: NDArray[np.int64]  # (S,), seed of each row in the similarity arrays
-    train_similarity: NDArray[np.float32]  # (S, N), similarity of N train examples
-    test_similarity: NDArray[np.float32]  # (S, M), similarity of M test examples
-    class_similarity: NDArray[np.float32]  # (S, C), similarity of the mean features of each class
-    shown_set: NDArray[np.str_]  # (K,), set of each listed example: train (retained), test, forget
-    shown_index: NDArray[np.int64]  # (K,), index in the test set for "test", else in the train set
+    seeds: NDArray[np.int64]  # seed of each row of the next three arrays
+    train_similarity: NDArray[np.float32]  # (seeds, train examples), to the forget set
+    test_similarity: NDArray[np.float32]  # (seeds, test examples), to the forget set
+    class_similarity: NDArray[np.float32]  # (seeds, classes), of classes' mean features
+    shown_set: NDArray[np.str_]  # set of each listed example: train (retained), test, forget
+    shown_index: NDArray[np.int64]  # index of each listed example in the test or the train set
     # The next three arrays are None in files of older versions.
 
-    # (K,), position in this list of the forget example that is nearest to each listed example.
+    # For each listed example: position in the list of the nearest forget example.
     shown_nearest: NDArray[np.int64] | None = None
-    # (P, 3), copies: train index of forgotten and of retained image, differing hash bits or -1.
+    # One row per copy: train index of forgotten and of retained image, differing hash bits or -1.
     copies: NDArray[np.int64] | None = None
-    # (2,), height and width of the listed images in pixels.
+    # Height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None

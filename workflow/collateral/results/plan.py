@@ -21,7 +21,7 @@ class Sweep:
     name: str
     method: str  # display name of the method
     key: str  # name of the varied parameter
-    own: str  # name of the run with the method's own value of the parameter
+    own: str  # name of the run with the parameter value of `methods`
     # Value of the varied parameter by run, in the order of the config; None if it is tuned.
     values: Mapping[str, Any]
     labels: Mapping[str, str]  # display text of each value, by run

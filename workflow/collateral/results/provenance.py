@@ -20,8 +20,8 @@ from collateral.results.files import MISSING, InvalidResultError, read_json, wri
 # Keys of JSON files that contain their own hash.
 SEAL = "sha256"  # hash of the values of all other keys
 PLACE = "place"  # path of the file below the benchmark's folder
-FILES = "files"  # hashes of the job's output files, by name
-INPUTS = "inputs"  # hashes of the job's input files, by path below the benchmark's folder
+FILES = "files"  # dict from name to hash of each output file
+INPUTS = "inputs"  # dict from path below the benchmark's folder to hash of each input file
 OTHER_CONTENT = "its content is not the one that {} names"
 OTHER_INPUT = "its job used another version of {}"
 NO_RECORD = "no {} lists it"
@@ -95,7 +95,7 @@ def check_folder(folder: Path) -> None:
 
 
 def hash_files(paths: Iterable[Path], root: Path) -> dict[str, str]:
-    """Return the hashes of files by their paths below `root`."""
+    """Return a dict from path below `root` to hash of each file."""
     return {_relative(path, root): file_hash(path) for path in paths}
 
 

@@ -37,7 +37,7 @@ class Source:
 
     label: str  # name of the source in messages
     benchmarks: Sequence[str]
-    files: Mapping[str, Path]  # files by path below the folder of results
+    files: Mapping[str, Path]  # dict from path below the folder of results to file
     metadata: Mapping[str, Any]  # Snakemake's metadata by output path
 
 

@@ -18,7 +18,7 @@ class OpenedJob:
     """A method with its data and forget set, and all results of its `prepare` in this job."""
 
     def __init__(self, job: MethodJob) -> None:
-        """Load the data, and delete files that an earlier run of this job has prepared."""
+        """Load the data, and delete files that `prepare` wrote in an earlier run of this job."""
         self._job = job
         self.session = open_session(job.data, job.threads)
         self.split = Split.load(job.split, self.session.folder)
@@ -26,7 +26,7 @@ class OpenedJob:
             job.method, job.model, job.base, job.seed, self.session, self.split
         )
         self.made: dict[str, Prepared] = {}  # results of `prepare` in this job, by folder name
-        self.read: list[Path] = []  # prepared files of other jobs that this job read
+        self.read: list[Path] = []  # files of other jobs' `prepare` that this job read
         shutil.rmtree(job.out / layout.PREPARED, ignore_errors=True)
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints) -> Prepared | None:

@@ -1,4 +1,4 @@
-"""Evaluate the user's own unlearned model; its cost is stated by the user."""
+"""Evaluate an unlearned model that the user gives; its cost is stated by the user."""
 
 from pathlib import Path
 from typing import Annotated

@@ -125,7 +125,7 @@ class Prober:
 
     @cached_property
     def parts(self) -> dict[str, Examples]:
-        """Forgotten, near, far and test examples by name."""
+        """Dict of the forget set, retained examples near it and far from it, and the test set."""
         assert self.near is not None, "embeddings tell which examples are near"
         masks = {"near": self.near, "far": ~self.near}
         retain = {

@@ -42,7 +42,10 @@ def write_all(source: Source, out: Path) -> list[Problem]:
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[str, str]) -> None:
-    """Write a finding's tables of a cell or over all cells; `owners` maps tables to findings."""
+    """Write the tables of one finding; raise if another finding has a table of the same name.
+
+    `owners` is a dict from the name of each table to the name of its finding; it is updated.
+    """
     cell = registry.cell_name(source)
     for table in registry.make_tables(finding, source):
         if (owner := owners.setdefault(table.name, finding)) != finding:

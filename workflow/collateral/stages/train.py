@@ -103,6 +103,6 @@ def _check_accuracy(found: float, num_classes: int) -> None:
 
 
 def _log_limits(model: str) -> None:
-    """Log that a user's model gets another model's time limits, if it does not declare its work."""
+    """Log that a plug-in model without declared multiply-adds gets another model's time limits."""
     if MODEL.is_plugged_in(model) and declared_work(model) is None:
         LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

@@ -19,7 +19,7 @@ from collateral.contract.conventions import batch_sizes
 from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
 
-Batch = tuple[Tensor, Tensor]  # images (B, C, H, W) and their labels
+Batch = tuple[Tensor, Tensor]  # images (batch, channels, height, width) and their labels
 VIEWED_AT_ONCE = 1024  # number of images that are augmented at a time
 
 
@@ -27,22 +27,22 @@ VIEWED_AT_ONCE = 1024  # number of images that are augmented at a time
 class Images:
     """Images of a data set and their augmentation; each batch is padded when it is made."""
 
-    pixels: Tensor  # uint8 (N, H, W, C), on the device, or on the host if they do not fit
+    pixels: Tensor  # uint8 (images, height, width, channels), on the GPU if they fit
     padding: int  # number of black pixels that are added at each side before a random crop
     flip: bool  # whether augmentation mirrors half of the images
 
     def fetch(self, rows: Tensor) -> Tensor:
-        """Return some images as uint8, on the device of `rows`."""
+        """Return the images whose indices are in `rows`, as uint8, on the device of `rows`."""
         if self.pixels.device == rows.device:
             return self.pixels[rows]
         return move_to(self.pixels[rows.cpu()], rows.device)
 
     def clean(self, rows: Tensor) -> Tensor:
-        """Return images without augmentation in [0, 1], as (B, C, H, W) in channels_last order."""
+        """Return images without augmentation, with values in [0, 1], in channels_last order."""
         return _to_float(self.fetch(rows))
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Return augmented images in [0, 1], as (B, C, H, W) in channels_last order."""
+        """Return augmented images, with values in [0, 1], in channels_last order."""
         return _to_float(self.views(rows, generator))
 
     def views(self, rows: Tensor, generator: torch.Generator) -> Tensor:
@@ -77,7 +77,7 @@ class Examples:
 
     images: Images
     rows: Tensor  # (n,), indices into the images
-    labels: Tensor  # (n,) int64 class indices, or (n, C) float distributions
+    labels: Tensor  # int64 class of each example, or float (examples, classes)
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -98,11 +98,11 @@ class Examples:
         return replace(self, rows=rows, labels=labels)
 
     def pixels(self) -> Tensor:
-        """Return all images without augmentation, in [0, 1], (n, C, H, W)."""
+        """Return all images without augmentation, with values in [0, 1]; channels are axis 1."""
         return self.images.clean(self.rows)
 
     def augmented(self, generator: torch.Generator) -> Tensor:
-        """Return all images augmented, in [0, 1], (n, C, H, W)."""
+        """Return all images augmented, with values in [0, 1]; channels are axis 1."""
         return self.images.augmented(self.rows, generator)
 
     def viewed(self, generator: torch.Generator) -> Examples:

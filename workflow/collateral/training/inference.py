@@ -14,7 +14,7 @@ BATCH_SIZE = 256  # on a CPU, batch sizes from 64 to 256 are equally fast, and 5
 
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
-    """Return float32 features (n, D) and logits (n, C) in the examples' order, on the CPU."""
+    """Return features and logits in float32 on the CPU, one row per example, in their order."""
     classifier = cast(Classifier, model)
     features, logits = [], []
     with eval_mode(model):

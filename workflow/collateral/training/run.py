@@ -120,7 +120,7 @@ class Run:
         self.reported |= {name: value for name, value in numbers.items() if math.isfinite(value)}
 
     def phase(self, name: str | None) -> AbstractContextManager[None]:
-        """Measure the seconds within this context as phase `name`; None: they are not counted."""
+        """Add the seconds within this context to phase `name`; count none if `name` is None."""
         return self.clock.phase(name)
 
     def random_seed(self) -> int:
@@ -199,7 +199,7 @@ class Clock:
 
     @contextmanager
     def phase(self, name: str | None) -> Iterator[None]:
-        """Measure the seconds within this context as phase `name`; None: they are not counted."""
+        """Add the seconds within this context to phase `name`; count none if `name` is None."""
         outer = self._switch(name)
         try:
             yield

@@ -100,7 +100,7 @@ class Server:
     """Imports stages, forks a job for each client, and sends the client the job's exit code."""
 
     def __init__(self, stages: dict[int, str]) -> None:
-        """Serve these stages; the keys are the file descriptors of their listening sockets."""
+        """Serve stages; `stages` is a dict from file descriptor of a socket to name of a stage."""
         self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
         self._selector = selectors.DefaultSelector()
         # Connection of each client, by process id of its job.

@@ -158,7 +158,7 @@ class Scope:
 
     missing: str  # text of the answer if no results have such cells
     fractions: tuple[float, ...] = (0.5,)  # fractions of a class that may be forgotten in a cell
-    of_svhn: bool | None = False  # True: only SVHN; False: only other data sets; None: any
+    of_svhn: bool | None = False  # whether only SVHN (True) or only others (False); None for any
     classes: tuple[str, ...] = ()  # forgotten classes; if empty, any class
     is_one_case: bool = False  # whether all cells together are one case
     is_each: bool = False  # whether tests run on each cell of a case separately

@@ -1,4 +1,4 @@
-"""Checks of Propositions 1 to 4 (P1 to P4): the errors of identities and limits (checks.csv).
+"""Checks of Propositions 1 to 4: the errors of identities and limits, for checks.csv.
 
 Both sides of an identity are compared; a rate of convergence is the slope in a log-log plot; limits
 of means are tested by Student's t.

@@ -1,4 +1,4 @@
-"""Both sides of every identity of Propositions 1 to 4 (P1 to P4): computed, and predicted.
+"""Both sides of every identity of Propositions 1 to 4: computed, and predicted.
 
 docs/paper.md states the propositions. An inequality u <= b is written as the identity
 max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.
@@ -29,7 +29,10 @@ QUERIES = 20
 
 
 class Size(NamedTuple):
-    """Sizes of the random data: n = long, d = short for P1; n = short, d = long for P2 to P4."""
+    """Sizes of the random data of a check of one of the propositions.
+
+    Proposition 1 has n = long points in d = short dimensions; 2 to 4 have n = short and d = long.
+    """
 
     runs: int
     short: int
@@ -54,7 +57,7 @@ def error(sides: Sides) -> float:
 
 
 def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P1: for single trajectories, and for means over the noise."""
+    """Return the identities of Proposition 1: of single trajectories, of means over the noise."""
     X = rng.standard_normal((size.runs, size.long, size.short))
     y = linear.draw_responses(rng, X, SIGMA2)
     eta, T = 10 ** rng.uniform(-4, -2), size.steps
@@ -115,7 +118,10 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
 
 
 def random_labels(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P2, at every step and for random interpolants."""
+    """Return both sides of each identity of Proposition 2, at every step of gradient descent.
+
+    The full and the retrained model are random solutions that fit their training logits exactly.
+    """
     data = draw_points(rng, size.runs, size.short, size.long, size.forget)
     theta_full = draw_interpolant(rng, data.theta_full, data.X)
     theta_retrain = draw_interpolant(rng, data.theta_retrain, data.X_R)
@@ -126,7 +132,7 @@ def random_labels(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     labels = logistic.draw_labels(rng, (size.steps, size.runs, size.forget))
     theta = logistic.descend(theta_full, data.X_F, labels, eta, lam)
     Gamma, z_F = logistic.decay(eta, lam), np.matvec(data.X_F, theta)
-    # The two terms of P2 at each step and query, (T, runs, queries).
+    # The two terms of Proposition 2 at each step and query, (steps, runs, queries).
     shrunk = logistic.shrinkage(np.matvec(x_q, theta_full), Gamma)[1:]
     perturbed = logistic.perturbation(coordinates(data.X_F, x_q), z_F, Gamma)[1:]
     change = np.matvec(x_q, theta[1:] - theta_full)
@@ -205,7 +211,7 @@ def _largest_logit(x_q: Array, theta: Array) -> Array:
 
 
 def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P3 in the limit lam -> 0+."""
+    """Return the identities of Proposition 3 in the limit lam -> 0+."""
     data = draw_points(rng, size.runs, size.short, size.long, size.forget)
     theta_retrain = draw_interpolant(rng, data.theta_retrain, data.X_R)
     theta = logistic.minimise(data.X, sigma(data.z_limit), TINY)
@@ -225,7 +231,7 @@ def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
 
 
 def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P4, with every retained point once as the support point."""
+    """Return the identities of Proposition 4; each retained point is once the support point."""
     data = draw_points(rng, size.runs, size.short, size.long, 1)
     X_F, X_R, theta_retrain = data.X_F, data.X_R, data.theta_retrain
     x_s = X_R.swapaxes(0, 1)[:, :, None]  # (s, runs, 1, d)

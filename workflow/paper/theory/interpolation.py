@@ -76,7 +76,7 @@ class Points:
 
     @property
     def z_limit(self) -> Array:
-        """Logits in the limit of P3: 0 for the forgotten points F, unchanged for the retained R."""
+        """Logits in the limit of Proposition 3: 0 on forgotten points, unchanged on retained."""
         return np.concatenate([np.zeros_like(self.z_F), self.z_R], axis=-1)
 
     @property

@@ -1,4 +1,4 @@
-"""P1 (proposition 3.1): gradient ascent on one deleted point in linear regression.
+"""Proposition 1 (3.1 in the paper): gradient ascent on one deleted point in linear regression.
 
 y = X theta_true + xi, xi ~ N(0, sigma2), x_i ~ N(0, Sigma), n > d; theta_full and theta_retrain are
 the least-squares solutions with and without (x_f, y_f). After T ascent steps from theta_full, the
@@ -52,7 +52,7 @@ def alpha(x_q: Array, x_f: Array, eta: float, T: int) -> Array:
 
 
 def c(x_f: Array, eta: float, T: int) -> Array:
-    """Return c(T, eta, x_f), the factor in the leading term of P1."""
+    """Return c(T, eta, x_f), the factor in the leading term of Proposition 1."""
     return gain(x_f, eta, T) ** 2
 
 
@@ -87,5 +87,5 @@ def excess_loss(alpha_T: Array, h_qf: Array, h_ff: Array, sigma2: float) -> Arra
 
 
 def leading_term(x_q: Array, x_f: Array, eta: float, T: int, sigma2: float) -> Array:
-    """Return <x_q, x_f>^2 c(T, eta, x_f) sigma2, the leading term of P1."""
+    """Return <x_q, x_f>^2 c(T, eta, x_f) sigma2, the leading term of Proposition 1."""
     return np.matvec(x_q, x_f) ** 2 * c(x_f, eta, T)[..., None] * sigma2

@@ -1,7 +1,9 @@
-"""P2 to P4: unlearning in interpolating logistic regression, in closed form and step by step.
+"""Propositions 2 to 4: unlearning in logistic regression, in closed form and step by step.
 
-**P2 (proposition 3.2): random labels on the forget set F.** theta_0 = theta_full, and with labels
-ytilde_t iid Bernoulli(1/2),
+All models interpolate: they fit the logits of their training points exactly.
+
+**Proposition 2 (3.2 in the paper): random labels on the forget set F.** theta_0 = theta_full, and
+with labels ytilde_t iid Bernoulli(1/2),
 
     theta_{t+1} = (1 - eta_t lam) theta_t - eta_t X_F'(sigma(X_F theta_t) - ytilde_t).
 
@@ -13,17 +15,17 @@ Gamma_{0:T} = prod_t (1 - eta_t lam), every retained x_q satisfies
 
 exactly, for every draw of the labels, and also with F replaced by A = F u R (appendix A.3).
 
-**P3 (proposition 3.3): random labels on F and fine-tuning on all retained points R.** The mean of
-the trajectory (`descend` on [X_F; X_R] with `draw_targets`) tends to
+**Proposition 3 (3.3 in the paper): random labels on F and fine-tuning on all retained points R.**
+The mean of the trajectory (`descend` on [X_F; X_R] with `draw_targets`) tends to
 theta^(lam) = argmin sum_R l(theta; x, sigma(z)) + sum_F l(theta; x, 1/2) + lam/2 |theta|^2.
 As lam -> 0+, <theta^(lam), x_q> -> <theta_retrain, x_q> on every retained x_q, but on
 x_q = X_R'v_R + X_F'v_F a residual remains:
 
     <theta^(lam), x_q> - <theta_retrain, x_q> -> -<theta_retrain, X_F'v_F>.
 
-**P4 (proposition A.2, corollary A.3): labels from support points.** A helper model is fitted to the
-logits of a support S within R. Its logits on X_F and the true logits on R are interpolated:
-theta_unlearn = pinv(X)[X_F theta_S; z_R]. For any query,
+**Proposition 4 (A.2 and corollary A.3 in the paper): labels from support points.** A helper model
+is fitted to the logits of a support S within R. Its logits on X_F and the true logits on R are
+interpolated: theta_unlearn = pinv(X)[X_F theta_S; z_R]. For any query,
 
     Delta = |<theta_unlearn - theta_retrain, x_q>| = |alpha_{q,F}' R_S theta_retrain|
           <= |alpha_{q,F}| |R_S| |theta_retrain|,        R_S = X_F (I - P_S).
@@ -70,12 +72,12 @@ def decay(eta: Array, lam: float) -> Array:
 
 
 def shrinkage(z_0_q: Array, Gamma: Array) -> Array:
-    """Return the first term of P2's equation, (Gamma_{0:T} - 1) z_0^(q), by T."""
+    """Return Proposition 2's first term, (Gamma_{0:T} - 1) z_0^(q), for each T."""
     return at_step(Gamma - 1, z_0_q[None]) * z_0_q
 
 
 def perturbation(alpha_q: Array, z_A: Array, Gamma: Array) -> Array:
-    """Return the second term of P2's equation, alpha_q'(z_T^(A) - Gamma_{0:T} z_0^(A)), by T."""
+    """Return Proposition 2's second term, alpha_q'(z_T^(A) - Gamma_{0:T} z_0^(A)), for each T."""
     return np.matvec(alpha_q, z_A - at_step(Gamma, z_A) * z_A[0])
 
 
@@ -100,7 +102,7 @@ def minimise(X_A: Array, y_A: Array, lam: float) -> Array:
 
 
 def rate(X_A: Array, z_A: Array) -> Array:
-    """Return the derivative of P3's logits X_A theta^(lam) with respect to lam, at lam = 0.
+    """Return the derivative by lam of Proposition 3's logits X_A theta^(lam), at lam = 0.
 
     There the logits are z_A. The derivative is not in the paper; it follows from
     lam G^-1 w + sigma(w) = sigma(z_A), where w are the logits at lam and G = X_A X_A'.
@@ -110,7 +112,7 @@ def rate(X_A: Array, z_A: Array) -> Array:
 
 
 def residual(theta_retrain: Array, X_F: Array, v_F: Array) -> Array:
-    """Return P3's residual -<theta_retrain, X_F'v_F> for the v_F of every query, (..., q, |F|)."""
+    """Return Proposition 3's residual -<theta_retrain, X_F'v_F> for the row v_F of every query."""
     return -np.matvec(v_F, np.matvec(X_F, theta_retrain))
 
 
@@ -130,7 +132,7 @@ def helper(X_S: Array, theta_full: Array) -> Array:
 
 
 def transferred_logits(X_F: Array, theta_S: Array, z_R: Array) -> Array:
-    """Return the target logits of P4: the helper's logits on F, the true logits on R."""
+    """Return the target logits of Proposition 4: the helper's logits on F, the true ones on R."""
     return join(np.matvec(X_F, theta_S), z_R)
 
 
@@ -154,12 +156,12 @@ def support_residual(X_F: Array, X_S: Array) -> Array:
 
 
 def deviation(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
-    """Return P4's Delta, the absolute difference from Retrain's logit, for every query."""
+    """Return Proposition 4's Delta of every query: the absolute difference from Retrain's logit."""
     return np.abs(np.matvec(alpha_F, np.matvec(R_S, theta_retrain)))
 
 
 def bound(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
-    """Return the bound of P4, |alpha_{q,F}| |R_S| |theta_retrain|, for every query."""
+    """Return the bound of Proposition 4, |alpha_{q,F}| |R_S| |theta_retrain|, for every query."""
     spectral = np.linalg.norm(R_S, ord=2, axis=(-2, -1))
     scale = spectral * np.linalg.norm(theta_retrain, axis=-1)
     return np.linalg.norm(alpha_F, axis=-1) * scale[..., None]

@@ -164,7 +164,7 @@ class GroupDraw:
         return after < sum(map(abs, missing.values()))
 
     def _leaves_some(self, group: str) -> bool:
-        """Return whether every class keeps a train example if this group is drawn."""
+        """Return whether every class keeps a train example if this group moves to the test set."""
         own = self.counts[group]
         return all(self.tested[label] + own[label] < self.totals[label] for label in own)
 

@@ -18,7 +18,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             yield Row(result.run, "rte", 0.0, result.seed)
             continue
         rows = _run_rows(result.run, result.seed, result.cost())
-        # Memory is left out for the user's own weights: it was measured during evaluation.
+        # Memory is left out for weights that the user gives: it was measured during evaluation.
         is_given = "weights" in result.record
         yield from (row for row in rows if not is_given or row.metric in ("rte", "seconds"))
         if device := name_device(result.cost(), result.record):

@@ -18,7 +18,7 @@ from collateral.metrics.arrays import Mask, Singles
 from collateral.metrics.divergence import divergences
 from collateral.results.outputs import ModelOutputs, Outputs
 
-Key = tuple[str, str, str | None]  # metric, subset, and part of the subset (near or far)
+Key = tuple[str, str, str | None]  # metric, subset, and "near", "far" or None for all examples
 
 KEYS: list[Key] = [(m, name, at) for m in METRICS for name, parts in PARTS.items() for at in parts]
 
@@ -70,7 +70,7 @@ def _compare(
 def average_parts(
     values: Mapping[str, Mapping[str, Singles]], is_near: Mapping[str, Mask]
 ) -> dict[Key, float]:
-    """Return the mean of each metric over all, near and far examples of every subset."""
+    """Return each metric's mean over a subset: all, near the forget set, and far from it."""
     found = {}
     for metric, name, at in KEYS:
         own = values[metric][name]

@@ -31,7 +31,7 @@ def _describe_retrain(cell: CellResults) -> Iterator[Row]:
     for retrained in cell.retrained():
         run, seed, base = retrained.run, retrained.seed, bases.get(retrained.seed)
         yield Row(run, "trained_on_split", is_trained_on_split(cell, retrained), seed)
-        # The user's own weights have no record of a training set.
+        # Weights that the user gives have no record of a training set.
         if retrained.record.get("params", {}).get("batch_size"):
             yield Row(run, "smallest_batch", float(smallest_batch(cell, retrained)), seed)
         yield Row(run, "base_distance", confidence_distance(base, retrained), seed)

@@ -30,7 +30,7 @@ class GroupPart:
 
     measure: str
     set: str
-    at: str  # group and part, such as "sex=f near"
+    at: str  # name of the group, and near or far from the forget set: "sex=f near"
     members: Ints  # indices in the subset
 
 
@@ -58,7 +58,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _find_parts(cell: CellResults) -> Iterator[GroupPart]:
-    """Yield the near and far examples of each group and, if defined, positives and negatives."""
+    """Yield each group's examples near the forget set, and those far from it.
+
+    If the config has a positive class, also yield the group's positives and its negatives.
+    """
     labels, retain = cell.labels, cell.split.retain
     columns = {
         "retain": {name: column[retain] for name, column in labels.columns.items()},
@@ -129,7 +132,10 @@ def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, 
 
 
 def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats]) -> Iterator[Row]:
-    """Yield ECE and squared ECE of a group, if it has enough examples for bins."""
+    """Yield the expected calibration error of a group (ECE), and the debiased squared error.
+
+    Both need bins of confidence; nothing is yielded if the group has too few examples for bins.
+    """
     if part.measure != "group_confidence" or len(part.members) < calibration.LEAST_EXAMPLES:
         return
     is_correct = by_example["group_error"][part.members] == 0

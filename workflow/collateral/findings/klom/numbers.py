@@ -1,4 +1,4 @@
-"""KLOM of every run on each subset: on all examples, on near and on far examples."""
+"""KLOM of every run on each subset: on all examples, near the forget set, and far from it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
@@ -30,7 +30,7 @@ def _measure(
     results: Sequence[Result],
     read_retrained: Callable[[], tuple[BySet, BySet]],
 ) -> Iterator[Row]:
-    """Yield a run's mean KLOM on each subset, and on its near and far examples.
+    """Yield a run's mean KLOM on each subset: on all examples, near the forget set, and far.
 
     For a run other than Retrain, the KLOM of Retrain is subtracted.
     """
@@ -50,7 +50,10 @@ def _measure_retrain(cell: CellResults) -> tuple[BySet, BySet]:
 
 
 def _split_sets(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
-    """Yield the mask of each part of each subset; near and far by mean similarity over seeds."""
+    """Yield masks of each subset: all examples, those near the forget set, and those far from it.
+
+    Near and far are decided by the mean similarity over seeds.
+    """
     for name, parts in PARTS.items():
         yield name, None, np.ones(cell.similarity[name].shape[-1], dtype=bool)
         if NEAR in parts:

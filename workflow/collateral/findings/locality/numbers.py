@@ -1,4 +1,4 @@
-"""Differences of every run from the reference: by similarity bin, on near and on far examples."""
+"""Differences of every run from the reference, by similarity of examples to the forget set."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Binned:
-    """One subset of a cell with the bins of its examples and the mask of near ones."""
+    """One subset of a cell: its examples' similarity bins, and which are near the forget set."""
 
     cell: CellResults
     name: str
@@ -61,7 +61,7 @@ class Binned:
 
     @cached_property
     def is_near(self) -> list[Ints]:
-        """1 for near examples and 0 for far ones, one array per seed."""
+        """1 for examples near the forget set, 0 for all others; one array per seed."""
         return [is_near.astype(np.int64) for is_near in self.cell.near[self.name]]
 
     def correctness(self, model: Result | Epoch) -> Floats:
@@ -72,7 +72,7 @@ class Binned:
         return is_right
 
     def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
-        """Return each model's loss of accuracy against the reference: (near loss, far loss)."""
+        """Return the accuracy that each model lost near the forget set, and far from it."""
         is_near = self.is_near[self.cell.seeds.index(seed)]
         before = bin_mean(self.correctness(self.cell.reference_result(seed)), is_near, 2)
         lost = (before - bin_mean(self.correctness(model), is_near, 2) for model in models)
@@ -85,7 +85,7 @@ class Binned:
 
 
 def _describe_bins(binned: Binned) -> Iterator[Row]:
-    """Yield the edges of bins, and the numbers of examples: in each bin, near, and far."""
+    """Yield the edges of bins, and numbers of examples: per bin, near the forget set, and far."""
     reference, name = binned.cell.reference, binned.name
     for b, (low, high) in enumerate(zip(binned.edges[:-1], binned.edges[1:], strict=True)):
         yield Row(reference, "bin_low", float(low), set=name, at=b)
@@ -134,7 +134,7 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
 
 
 def _compare(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield a run's differences from the reference in each bin, and its near and far losses."""
+    """Yield a run's differences from the reference: per bin, near the forget set, and far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
     before = binned.measures(binned.cell.reference_result(result.seed))
@@ -149,7 +149,7 @@ def _compare(binned: Binned, result: Result) -> Iterator[Row]:
 
 
 def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield the losses near and far after each epoch; undefined if a model diverged."""
+    """Yield accuracy lost near the forget set and far from it by epoch; NaN if a model diverged."""
     is_lost = binned.cell.reference_result(result.seed).is_diverged
     models = result.epochs()
     for epoch, losses in enumerate(binned.losses(result.seed, models)):

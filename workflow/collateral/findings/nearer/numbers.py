@@ -52,7 +52,7 @@ def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
 
 
 def _read_probabilities(cell: CellResults, result: Result) -> Floats:
-    """Return class probabilities on the compared examples, (n, C); NaN if the run diverged."""
+    """Return class probabilities on the compared examples (rows); NaN if the run diverged."""
     rows = _compared_examples(cell)
     if result.is_diverged:
         return np.full((len(rows), len(cell.labels.class_names)), np.nan)

@@ -52,7 +52,7 @@ class Stream:
         return [one.result(run, seed) for one in self.cell.by_round]
 
     def near_first(self, seed: int) -> Indices:
-        """Return the near retained examples of request 1 that no later request deletes."""
+        """Return the retained examples near the first forget set that no later request deletes."""
         first = self.cell.by_round[0]
         near = first.split.retain[first.near["retain"][first.row(seed)]]
         return np.intersect1d(near, self.cell.split.retain)

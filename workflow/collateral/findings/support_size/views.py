@@ -115,7 +115,7 @@ class Supports:
 
     @property
     def own(self) -> Array:
-        """Support size of the LTD run, by seed."""
+        """Support size of the LTD run, one value per seed."""
         return self.cell.values(self.run, "support_size")
 
     @property

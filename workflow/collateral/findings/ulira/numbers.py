@@ -20,7 +20,7 @@ from collateral.metrics.likelihood_attacks import (
 )
 from collateral.metrics.statistics import tpr_at_one_percent
 
-Part = tuple[str, At]  # name of a subset, and which of its examples: near, far, a bin; None: all
+Part = tuple[str, At]  # name of a subset; "near", "far", index of a bin, or None for all
 
 
 class Attack(NamedTuple):
@@ -116,9 +116,10 @@ def _mean_rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[
 def compare_rows(
     metric: str, part: Part, by_run: Mapping[str, Floats], null: float
 ) -> Iterator[Row]:
-    """Yield each run's mean over shadow models, and the interval of its test against `null`.
+    """Yield the mean of each run's values over shadow models, and a confidence interval.
 
-    Intervals of several runs are adjusted by Holm, except in a bin.
+    The values are AUCs or changes of AUC. The test compares their mean with `null`, the value that
+    means no effect. Intervals of several runs are adjusted by Holm, except in a bin.
     """
     differences = {run: values - null for run, values in by_run.items()}
     is_bin = isinstance(part[1], int)

@@ -28,7 +28,7 @@ from collateral.results.layout import ORIGINAL, RETRAIN
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
-# Examples on which losses of accuracy are tested: near or far, and the name of their subset.
+# Examples on which losses of accuracy are tested: near or far from the forget set, and subset.
 PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))
 MOST = {"damage": 2.0}  # largest possible difference of a measure, where it is not 1, by measure
 

@@ -174,7 +174,10 @@ def _p_values(contrast: Contrast) -> Floats:
 
 
 def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
-    """Return the slope of rate against arcsin √rate, between the means of both samples."""
+    """Return the factor that converts a difference of arcsin √rate into a difference of rates.
+
+    It is the slope of the line between the means of the method and of Retrain; 1 for damage.
+    """
     first, second = moments(_scaled(runs))[0], moments(_scaled(reference))[0]
     secant = np.sinc((first - second) / np.pi) * np.sin(first + second)
     steps = np.append(samples.steps, samples.steps[UA])
@@ -261,10 +264,11 @@ def find_far_loss(samples: Samples, tested: Tested) -> Flags:
 
 
 def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
-    """Return the number of seeds with which tests would decide on each method in 80 % of cases.
+    """Return how many seeds each method needs to be found different from or equivalent to Retrain.
 
-    It is NaN if more than 100 seeds are needed. Means and standard deviations are assumed to stay
-    as they are with the seeds so far.
+    With this number of seeds, the tests find one or the other with a probability of 80 %. It is NaN
+    if more than 100 seeds are needed. Means and standard deviations are assumed to stay as they are
+    with the seeds so far.
     """
     num_seeds = samples.runs.shape[-1]
     contrast = scaled_contrast(*with_midpoint(samples), samples.steps)

@@ -1,4 +1,9 @@
-"""RF-JS of every run, and the estimate of Retrain's UA by a local teacher."""
+"""Two numbers that need no Retrain: RF-JS of every run, and an estimate of Retrain's UA.
+
+RF-JS is the Jensen-Shannon divergence between the mean predictions for forgotten examples and those
+of the reference for test examples of the same class. A local teacher estimates Retrain's accuracy
+on the forget set (UA).
+"""
 
 import math
 from collections.abc import Iterator

@@ -25,12 +25,12 @@ from collateral.training.inference import BATCH_SIZE
 # Number of per-example gradients computed at once, chosen by benchmarks/bench_iu.py.
 CHUNK_SIZE = 32
 
-# A loss maps the logits (b, C) and labels (b,) of b examples to their mean loss.
+# A loss maps the logits and labels of several examples to their mean loss.
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
-    """Return the parameters that have `requires_grad`, by name."""
+    """Return a dict from name to parameter, for parameters that have `requires_grad`."""
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
@@ -81,7 +81,7 @@ def per_sample_gradients(
     chunk_size: int = CHUNK_SIZE,
     criterion: Loss = F.cross_entropy,
 ) -> Tensor:
-    """Return the gradient of every example's loss, (n, P), computed in chunks."""
+    """Return the gradient of every example's loss, one row per example, computed in chunks."""
     # Weights are made contiguous: convolutions under vmap are a tenth slower in channels_last.
     weights = {name: weight.detach().contiguous() for name, weight in trainable(model).items()}
 

@@ -10,7 +10,7 @@ from torch import Tensor
 CHUNK_ENTRIES = 2**24
 CHUNK_KEYS = 2**18  # number of keys that are compared with the queries at a time
 
-# Function of m that yields the indices (q, m) of the m nearest keys of each of q centres.
+# Function of m that yields the indices of the m nearest keys, one row per centre.
 # An index of -1 means that fewer than m keys were found.
 Search = Callable[[int], Iterable[Tensor]]
 
@@ -42,7 +42,7 @@ def select(scores: Tensor, size: int, which: str, generator: torch.Generator) ->
 
 
 def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
-    """Yield the indices (q, k) of the k nearest keys by cosine, for chunks of the queries.
+    """Yield the indices of the k keys nearest to each query by cosine, for chunks of queries.
 
     The search is exact, and the nearest key comes first. Chunks of queries and of keys bound the
     memory.
@@ -66,18 +66,18 @@ def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
 
 
 def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
-    """Return each key's depth: the smallest size of the support with which the support contains it.
+    """Return for each key the smallest size of the support with which the support contains it.
 
     `shares` contains the fraction of the support that each centre adds: the m-th neighbour of a
     centre enters at the support size m / share. A key that is a neighbour of several centres enters
-    at the smallest of these sizes. Its depth is infinite if it is not among the `most` nearest keys
-    of any centre. Depths up to most / max(shares) are exact.
+    at the smallest of these sizes. Its size is infinite if it is not among the `most` nearest keys
+    of any centre. Sizes up to most / max(shares) are exact.
     """
     depth = torch.full((num_keys,), torch.inf, dtype=torch.float64)
     first = 0
     for places in search(min(most, num_keys)):
         ranks = torch.arange(1, places.shape[1] + 1, dtype=torch.float64)
-        # (q, m), smallest size of the support that contains the m-th neighbour of a centre.
+        # Smallest size of the support that contains each neighbour, (centres, neighbours).
         sizes = ranks / shares[first : first + len(places), None]
         is_found = places >= 0
         depth.scatter_reduce_(0, places[is_found], sizes[is_found], "amin")
@@ -86,7 +86,10 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 
 
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
-    """Return the depth of each key (see `depths`); exact for the `size` keys of smallest depth."""
+    """Return for each key the smallest size of a support that contains it.
+
+    At least the `size` smallest of these values are exact; `depths` explains them.
+    """
     largest = shares.max().item()
     # Centres have neighbours in common, so the first search is for twice as many as a centre adds.
     most = math.ceil(2 * size * largest)
@@ -98,7 +101,7 @@ def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Ten
 
 
 def select_shallowest(depth: Tensor, scores: Tensor, size: int) -> Tensor:
-    """Return the sorted indices of the `size` keys of smallest depth; higher scores break ties."""
+    """Return the sorted indices of the `size` keys that enter first; higher scores break ties."""
     found = depth.isfinite().nonzero().squeeze(1)
     order = found[scores[found].argsort(descending=True, stable=True)]
     order = order[depth[order].argsort(stable=True)]

@@ -47,7 +47,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Estimate the work of the attack: `steps` gradients per forget example."""
+        """Return the amount of computation of the attack: `steps` gradients per forget example."""
         return training_work(self.steps * sizes.forget)
 
     def prepared_numbers(self, sizes: Sizes) -> int:

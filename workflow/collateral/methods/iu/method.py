@@ -73,7 +73,7 @@ def forget_share(task: Task) -> float:
 def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
-    """Return `model`, to whose weights a multiple of the prepared direction was added in place."""
+    """Return `model`, to whose weights a multiple of the direction from `prepare` was added."""
     # The direction has the factor n_f / n, like v; `relative` divides by this factor.
     unit = PAPER_SHARE / forget_share(task) if params.relative else 1.0
     for name, weight in trainable(model).items():
@@ -119,7 +119,7 @@ def gram_and_products(
 
 
 def inner_products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor:
-    """Return the inner products (n, K) of every example's gradient with K directions (K, P)."""
+    """Return the inner product of every example's gradient with every row of `directions`."""
     result = directions.new_empty(len(examples), len(directions))
     for start in range(0, len(examples), CHUNK_SIZE):
         chunk = torch.arange(start, min(start + CHUNK_SIZE, len(examples)))

@@ -46,5 +46,8 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Whether the steps of an epoch depend on the number of epochs, as with `plain_epochs`."""
+        """Whether the steps of an epoch depend on the total number of epochs.
+
+        They do with a linear `schedule`, and with `plain_epochs`: the last epochs of the run.
+        """
         return super().is_paced or self.plain_epochs > 0

@@ -31,12 +31,12 @@ def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
 
 
 def search(index: faiss.IndexIVFFlat, queries: Tensor, m: int) -> Iterator[Tensor]:
-    """Yield the indices (q, m) of the nearest keys, nearest first, for chunks of the queries."""
+    """Yield the indices of the nearest keys, nearest first, one row per query, in chunks."""
     for some in normalize(queries, dim=1).split(max(1, CHUNK_ENTRIES // m)):
         yield torch.from_numpy(index.search(some.numpy(), m)[1])
 
 
 def recall(found: Tensor, true: Tensor) -> float:
-    """Return the fraction of the true neighbours (q, m) that were found, averaged over queries."""
+    """Return the fraction of the true neighbours that were found, averaged over queries."""
     is_found = [torch.isin(*rows) for rows in zip(true, found, strict=True)]
     return torch.stack(is_found).double().mean().item()

@@ -19,7 +19,7 @@ from collateral.contract.params import (
 from collateral.contract.work import Sizes, Work, inference_work, training_work
 from collateral.plugins.find import MODEL
 
-# Support size and number of clusters assumed in the estimate of work if the config gives no number.
+# Support size and number of clusters that cost estimates assume if the config gives no number.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
 
 
@@ -147,7 +147,7 @@ class Prepare(MethodParams):
         return {key: count for key, count in required.items() if isinstance(count, int)}
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return the work of embedding all examples and of training every teacher."""
+        """Return the amount of computation of embedding all examples and training every teacher."""
         epochs = self.teacher_ensemble * self.teacher_epochs
         lessons = epochs * min(self._size(sizes), sizes.retain)
         work = inference_work(sizes.examples)

@@ -108,7 +108,7 @@ class Centres:
 
 
 def use_every_example(forget: Tensor) -> Centres:
-    """Return every forget example as a centre of its own."""
+    """Return every forget example as a separate centre."""
     return Centres(forget, torch.arange(len(forget)))
 
 

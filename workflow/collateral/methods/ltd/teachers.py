@@ -44,11 +44,11 @@ class FrozenBody(nn.Module):
         return self
 
     def features(self, x: Tensor) -> Tensor:
-        """Return the hidden layer, (B, HIDDEN_UNITS)."""
+        """Return the output of the hidden layer, one row per image."""
         return F.relu(self.hidden(self.base.features(x)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the logits, (B, number of classes)."""
+        """Return the logits, one row per image."""
         return self.head(self.features(x))
 
 

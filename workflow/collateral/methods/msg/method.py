@@ -46,7 +46,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def convolutions(model: nn.Module) -> dict[str, Tensor]:
-    """Return the weights of all two-dimensional convolutions by their names."""
+    """Return a dict from name to weight tensor of each two-dimensional convolution."""
     modules = model.named_modules()
     found = ((name, module) for name, module in modules if isinstance(module, nn.Conv2d))
     return {f"{name}.weight": module.weight for name, module in found}

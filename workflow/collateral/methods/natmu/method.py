@@ -52,7 +52,7 @@ def unlearn(
 
 
 def wrong_classes(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return all classes except the true one, (n, C - 1), sorted by decreasing logit."""
+    """Return all classes except the true one by decreasing logit, one row per example."""
     others = logits.scatter(1, labels[:, None], -torch.inf)
     return others.argsort(dim=1, descending=True, stable=True)[:, :-1]
 
@@ -65,7 +65,7 @@ def index_by_class(task: Task, generator: torch.Generator) -> list[list[int]]:
 
 
 def partners(ranking: Tensor, unused: Sequence[list[int]], count: int) -> Tensor:
-    """Return the indices of `count` retained images for each forget image, (n, count).
+    """Return the indices of `count` retained images for each forget image (row).
 
     They are one image of each of the first `count` classes in the forget image's ranking that have
     unused images. A chosen image is removed from `unused`. Indices are NONE if too few classes have
@@ -97,7 +97,7 @@ def _highest(side: int) -> float:
 
 
 def blend(forget: Tensor, retain: Tensor, mask: Tensor) -> Tensor:
-    """Blend each forget image with a retained image; return uint8 pixels, (n, C, H, W).
+    """Blend each forget image with a retained image; return uint8 images, channels in axis 1.
 
     Given images have values in [0, 1]. `mask` is the weight of the forget image in each pixel.
     Blended values are truncated to whole numbers, not rounded.

@@ -39,7 +39,7 @@ def unlearn(
 
 
 def histograms(labels: Tensor, num_classes: int) -> Tensor:
-    """Return the frequency of every class in each row of labels, (n, C)."""
+    """Return the frequency of every class (column) in each row of labels."""
     counts = torch.zeros(len(labels), num_classes)
     counts.scatter_add_(1, labels, torch.ones(labels.shape))
     return counts / labels.shape[1]

@@ -65,7 +65,10 @@ class Stages:
         run: Run,
         prepared: Mapping[str, Tensor],
     ) -> None:
-        """Split the retained examples into adjacent and remote ones; set the state to zeros."""
+        """Split the retained examples into those adjacent to the forget set and remote ones.
+
+        The multiplier, the momentum and the stored losses of forget examples start at zero.
+        """
         self._model, self._params, self._run = model, params, run
         adjacent = prepared["adjacent"]
         remote = complement(adjacent, len(task.retain))

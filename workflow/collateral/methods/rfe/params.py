@@ -89,7 +89,7 @@ class Params(Prepare):
     remote_batch: Whole = Field(512, ge=1, description="Their remote examples; public code: 512.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Return the work of both stages; stage 2 computes three gradients in each step."""
+        """Return the amount of computation of both stages; stage 2 has three gradients per step."""
         first = min(self.epochs, self.ascent_epochs)
         plane = min(sizes.forget, self.span_batches * self.forget_batch)
         plane += min(sizes.retain, self.span_batches * self.remote_batch)

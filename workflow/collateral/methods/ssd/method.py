@@ -77,6 +77,6 @@ def output_norm(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def example_gradients(model: nn.Module, examples: Examples, criterion: Loss) -> Iterator[Tensor]:
-    """Yield the gradients of the examples, (b, P), for chunks of b examples."""
+    """Yield the gradients of chunks of examples, one row per example."""
     for places in torch.arange(len(examples)).split(CHUNK_SIZE):
         yield per_sample_gradients(model, examples.select(places), criterion=criterion)

@@ -30,7 +30,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return the work of the gradients of all examples, and of the forget set once more."""
+        """Return the amount of computation of gradients; those of forget examples count twice."""
         seen = sizes.examples + sizes.forget
         return training_work(seen * (PER_SAMPLE if self.gradients == "example" else 1))
 

@@ -21,7 +21,7 @@ NUMBERS = ("seed", "member")  # names of the wildcards that are integers
 
 @cache
 def kinds() -> dict[str, type[Job]]:
-    """Return all job classes by name, sorted so that each comes after those it depends on.
+    """Return a dict from name to job class; each class comes after those it depends on.
 
     The name of a kind is the name of its file, and of its rule.
     """

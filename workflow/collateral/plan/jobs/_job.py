@@ -157,12 +157,12 @@ class Job:
 
     @property
     def workload(self) -> Workload:
-        """Sizes of data and model that determine the work and the disk space."""
+        """Sizes of data and model that determine the amount of computation and the disk space."""
         return find_workload(self.benchmark)
 
     @property
     def work(self) -> Work:
-        """Number of images on which the job trains or evaluates models."""
+        """Estimated amount of computation: numbers of images for training and inference."""
         return NO_WORK
 
     @property

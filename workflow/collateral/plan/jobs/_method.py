@@ -23,11 +23,11 @@ from collateral.results.files import read_json
 
 @dataclass(frozen=True)
 class Preparation:
-    """Which other jobs prepare files for a job, and which files the job prepares itself."""
+    """Which other jobs run `prepare` for a job, and for which parameters the job runs it itself."""
 
-    tunings: tuple[str, ...] = ()  # names of methods whose tuning jobs prepare files
-    runs: tuple[str, ...] = ()  # names of runs of the same seed whose jobs prepare files
-    teacher: bool = False  # whether the job of the cell's teacher prepares files
+    tunings: tuple[str, ...] = ()  # names of methods whose tuning jobs run `prepare`
+    runs: tuple[str, ...] = ()  # names of runs of the same seed whose jobs run `prepare`
+    teacher: bool = False  # whether the job of the cell's teacher runs `prepare`
     made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
 
 
@@ -35,7 +35,7 @@ class Preparations:
     """All calls of `prepare` in a cell, and the jobs that run them."""
 
     def __init__(self, cell: Cell) -> None:
-        """For each call of `prepare`, find the first job that needs the prepared files."""
+        """For each call of `prepare`, find the first job that needs the files that it writes."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
         # Reversed: a dict keeps the last value, so the first job that needs the files makes them.
@@ -85,14 +85,14 @@ def find_preparations(cell: Cell) -> Preparations:
 
 
 def _teacher_folder(teacher: RunSpec | None) -> str:
-    """Return the folder name of the teacher's prepared files; empty without a teacher."""
+    """Return the name of the folder that the teacher's `prepare` writes; empty if no teacher."""
     return next(iter(teacher.preparations)) if teacher else ""
 
 
 def _key(run: RunSpec) -> tuple[str | None, ...]:
-    """Return a key that is equal for runs that read the same prepared files.
+    """Return a key that is equal for runs that read the same files of `prepare`.
 
-    If the tuned parameters change the prepared files, the key includes the name of the tuning.
+    If tuned parameters change these files, the key includes the name of the tuning.
     """
     return (*run.preparations, run.tuned_by if len(run.preparations) > 1 else None)
 
@@ -139,7 +139,7 @@ class MethodJob(CellJob):
 
     @property
     def work(self) -> Work:
-        """Work of the calls of `prepare` in this job."""
+        """Estimated amount of computation of the calls of `prepare` in this job."""
         return self.workload.prepare(self.cell, self.preparation.made).for_model(self.model)
 
     @property
@@ -150,7 +150,7 @@ class MethodJob(CellJob):
 
     @property
     def _preparing(self) -> list[str]:
-        """Folders of the jobs whose prepared files this job reads."""
+        """Folders of the jobs that run `prepare` for this job."""
         found = self.preparation
         folders = [self.path(paths.TUNE, method=name) for name in found.tunings]
         folders += [self.path(paths.TEACHER)] if found.teacher else []
@@ -158,12 +158,12 @@ class MethodJob(CellJob):
 
     @property
     def prepared(self) -> list[str]:
-        """Folders of prepared files that this job may read."""
+        """Folders with files that `prepare` wrote in other jobs, and that this job may read."""
         return [paths.prepared(folder) for folder in self._preparing]
 
     @property
     def prepared_by(self) -> list[str]:
-        """Cost files of the jobs that prepare the files; a job writes its cost file last."""
+        """Cost files of the jobs that run `prepare` for this job; jobs write this file last."""
         # Not `ancient`: Snakemake 9.27 keeps outdated outputs of jobs that wait for ancient inputs.
         return [paths.cost(folder) for folder in self._preparing]
 

@@ -15,14 +15,14 @@ RUN_FILES = tuple(name for option, name in layout.RUN_FILES.items() if option !=
 
 
 class WeightsJob(Job):
-    """A job that trains a model from scratch or from `init`, or reads the user's own weights."""
+    """A job that trains a model from scratch or from `init`, or reads weights given by the user."""
 
     evaluated = layout.OUTPUTS
     stage = "train"
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights of this model, or None if the model is trained."""
+        """Weights that the user gives for this model, or None if the model is trained."""
         return None
 
     def own_file(
@@ -38,7 +38,7 @@ class WeightsJob(Job):
 
     @property
     def training(self) -> str:
-        """Hyper-parameters of training as JSON; an empty object for the user's own weights."""
+        """Hyper-parameters of training as JSON; an empty object if the user gives the weights."""
         if self.own:
             return "{}"
         return self.benchmark.config.base.model_dump_json(include={*TrainingParams.model_fields})
@@ -56,7 +56,7 @@ class WeightsJob(Job):
 
     @property
     def own_files(self) -> list[OwnFile]:
-        """User's weight file: the model's own weights, or its initial weights."""
+        """Files with weights that the user gives: trained, else initial ones; at most one file."""
         own = self.own or self.own_file(INIT, self.benchmark.config.init)
         return [own] if own else []
 
@@ -72,7 +72,10 @@ class WeightsJob(Job):
 
     @property
     def work(self) -> Work:
-        """Work of training and one evaluation; the user's own weights are evaluated twice."""
+        """Estimated amount of computation of training and one evaluation.
+
+        Weights that the user gives are not trained, but evaluated twice.
+        """
         evaluation = self.workload.evaluation
         if self.own:
             return (evaluation * 2).for_model(self.model)

@@ -1,4 +1,4 @@
-"""Job of the base model: trained on all examples, or the user's own weights."""
+"""Job of the base model: trained on all examples, or given by the user."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class BaseJob(WeightsJob):
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights of this model, or None if the model is trained."""
+        """Weights that the user gives for this model, or None if the model is trained."""
         return self.own_file("base.weights", self.benchmark.config.base)
 
     @property

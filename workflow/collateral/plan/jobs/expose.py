@@ -56,7 +56,10 @@ class ExposeJob(FirstSeedJob):
 
     @property
     def work(self) -> Work:
-        """Work of unlearning from all shadow models; the mean over all parameters in the grid."""
+        """Estimated amount of computation of unlearning from all shadow models.
+
+        With a grid of parameters, it is the mean over the grid.
+        """
         whole, pool, workload = self.workload.sizes(self.cell), self.benchmark.pool, self.workload
         shares = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
         sizes, choices = replace(whole, **shares), self.spec.choices

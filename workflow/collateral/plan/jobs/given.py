@@ -41,7 +41,7 @@ class GivenJob(WeightsJob, CellJob):
 
     @property
     def work(self) -> Work:
-        """Work of one evaluation."""
+        """Estimated amount of computation of one evaluation."""
         return self.workload.evaluation.for_model(self.model)
 
     def record(self, found: Record, folder: object) -> Record:

@@ -45,7 +45,10 @@ class ProbeJob(CellJob):
 
     @property
     def embeddings(self) -> list[str]:
-        """File with features of the first base model; empty if no probe uses near examples."""
+        """File with features of the first base model, to find examples near the forget set.
+
+        The list is empty if no probe uses near examples.
+        """
         file = self.base_file(layout.EMBEDDINGS, self.benchmark.seeds[0])
         return [file] if self.probes.needs_near else []
 
@@ -67,7 +70,7 @@ class ProbeJob(CellJob):
 
     @property
     def work(self) -> Work:
-        """Work of all probes on all runs."""
+        """Estimated amount of computation of all probes on all runs."""
         sizes = self.workload.sizes(self.cell)
         return self.probes.work(sizes, len(self.cell.probed)).for_model(self.model)
 

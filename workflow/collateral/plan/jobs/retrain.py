@@ -30,7 +30,7 @@ class RetrainJob(WeightsJob, CellJob):
 
     @property
     def own(self) -> OwnFile | None:
-        """User's own weights of this model, or None if the model is trained."""
+        """Weights that the user gives for this model, or None if the model is trained."""
         return self.own_file("retrain.weights", self.benchmark.config.retrain)
 
     @property

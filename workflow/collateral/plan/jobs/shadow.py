@@ -62,7 +62,10 @@ class ShadowJob(WeightsJob):
 
     @property
     def work(self) -> Work:
-        """Work of training on a fraction of the train set, and computing margins on all of it."""
+        """Estimated amount of computation of training a shadow model and of computing its margins.
+
+        It is trained on a fraction of the train set; margins are computed on all of it.
+        """
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)
         return (self.workload.fit(share) + inference_work(num_train)).for_model(self.model)

@@ -67,15 +67,18 @@ class SupportSizeJob(MethodJob):
 
     @property
     def work(self) -> Work:
-        """Work of training one teacher per support size."""
-        # Without these two parameters, which would override k, the support has k examples.
+        """Estimated amount of computation of training one teacher per support size."""
+        # If k_each and min_similarity are None, only k determines the size of the support.
         by_k = {"k_each": None, "min_similarity": None}
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
         return self.workload.prepare(self.cell, choices).for_model(self.model)
 
     def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now; tuned values are copied from `found`."""
+        """Return the record that the job would write now; it is compared with the record `found`.
+
+        Values that tuning selected are copied from `found`, because the config does not state them.
+        """
         split = read_json(folder / self.below(self.split))
         within = [size for size in self.sizes.k if size <= split["num_train"] - split["num_forget"]]
         skipped = {"search", *self.spec.method.grid}

@@ -61,7 +61,7 @@ class TuneJob(FirstSeedJob):
 
     @property
     def work(self) -> Work:
-        """Work of all trials, each with one evaluation."""
+        """Estimated amount of computation of `prepare` and all trials, with one evaluation each."""
         params, workload = self.spec.trial_params, self.workload
         trials = workload.unlearn(self.cell, params) + workload.evaluation * len(params)
         return trials.for_model(self.model) + super().work

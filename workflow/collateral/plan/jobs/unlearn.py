@@ -75,15 +75,18 @@ class UnlearnJob(MethodJob):
 
     @property
     def work(self) -> Work:
-        """Work of the run; with tuning, the mean over all parameters that it may select."""
-        # All seeds but the first have equal work; files of the first may be prepared by tuning.
+        """Estimated amount of computation of the run.
+
+        With tuning, it is the mean over all parameters that tuning may select.
+        """
+        # For the first seed, tuning may have run `prepare` already; all other seeds are alike.
         first, *others = self.benchmark.seeds
         seed = self.seed if self.seed == first else others[0]
         return run_work(UnlearnJob(self.benchmark, self.cell, seed, self.run))
 
     @property
     def bytes(self) -> float:
-        """Disk space of the run's files, and of the prepared files for one choice of parameters."""
+        """Bytes of the run's files and of those that `prepare` writes for one set of parameters."""
         run = self.spec
         tracked = self.workload.tracked_bytes(self.cell, run) if run.tracked else 0
         return self.workload.run_bytes + tracked + super().bytes / max(1, len(run.preparations))
@@ -97,7 +100,7 @@ class UnlearnJob(MethodJob):
 
 @cache
 def run_work(job: UnlearnJob) -> Work:
-    """Return the work of a run; results are cached."""
+    """Return the estimated amount of computation of a run; results are cached."""
     run, workload = job.spec, job.workload
     work = workload.unlearn(job.cell, run.choices) * (1 / len(run.choices)) + workload.evaluation
     if run.tracked:

@@ -292,6 +292,18 @@ def test_results_of_another_request_are_said_to_be_so_first(here, capsys):
     assert lines[-1].startswith("... and ")
 
 
+def test_a_record_without_its_request_is_named_not_a_crash(here, capsys):
+    folder = write(PART, "ltd")
+    record = read(folder)
+    del record["request"]["indices_sha256"]
+    (folder / "evidence.json").write_text(json.dumps(record))
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(folder / "evidence.json")])
+    assert ended.value.code == 1
+    assert "request.indices_sha256" in capsys.readouterr().out
+
+
 def test_a_changed_file_is_noticed(here, capsys):
     folder = write(PART, "ltd")
     change(folder, "evidence.html", "Record of unlearning", "Proof of unlearning")

@@ -54,11 +54,16 @@ SENTENCES = {
     ),
     "nearest": (
         decide(A=[UNDECIDED, LIKE], B=[score(UNDECIDED, 0.05), LIKE]),
-        f"A comes nearest to retraining in both tests, with no failure found. {NOTHING}",
+        f"Of the methods with no failure found in both tests, A is nearest to Retrain. {NOTHING}",
+    ),
+    "nearest of those without a failure": (
+        decide(A=[UNDECIDED, score(UNDECIDED, 0.06)], B=[score(UNLIKE, 0.01), LIKE]),
+        f"A is the only method with no failure found in both tests. {NOTHING}",
     ),
     "nearest, but perhaps harmful": (
         decide(A=[score(UNDECIDED, damage=0.11)], B=[UNLIKE]),
-        f"A comes nearest to retraining in this test, but may hurt the neighbours. {NOTHING}",
+        "A is the only method with no failure found in this test, but may hurt the neighbours. "
+        f"{NOTHING}",
     ),
     "nobody": (
         decide(A=[UNLIKE, LIKE], B=[UNFORGOTTEN, UNFORGOTTEN]),
@@ -75,8 +80,8 @@ SENTENCES = {
     ),
     "all undecided, one nearest": (
         decide(A=[UNDECIDED], B=[UNDECIDED]),
-        "A comes nearest to retraining in this test, with no failure found. Whether a method "
-        "hurts anyone cannot be told.",
+        "Of the methods with no failure found in this test, A is nearest to Retrain. Whether a "
+        "method hurts anyone cannot be told.",
     ),
     "all undecided, none better than doing nothing": (
         decide(A=[score(UNDECIDED, 0.3)]),
@@ -112,7 +117,8 @@ SENTENCES = {
     ),
     "nothing to forget": (
         decide(A=[LIKE] * 2, cells=[cell(0), replace(cell(1), has_nothing_to_forget=True)]),
-        f"A is like Retrain in both tests. {NOTHING} UA shows nothing to forget in one of two.",
+        f"A is like Retrain in both tests. {NOTHING} By UA, the accuracy on the forgotten images, "
+        "there is nothing to forget in one of two.",
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HURT] for name in "BCDE"}),

@@ -156,7 +156,8 @@ def proposed(a, s, count, labels, listed, *looks):
     runs = [a.run_of(label) for label in labels.split(", ")]
     needed = [a.long.number(s.cell, run, "seeds_needed") for run in runs]
     assert float(count) == max(needed)
-    return [max(needed), *map(float, re.findall(r"\d+", listed)), len(a.long.seeds), max(needed)]
+    seeds, error = map(float, re.findall(r"\d+", listed)), 5.0
+    return [max(needed), *seeds, error, len(a.long.seeds), max(needed)]
 
 
 def verdict_of(a, s):
@@ -495,7 +496,7 @@ CLAUSES = [
     ),
     Clause(
         rf"Probably {N} seeds would decide ([^:]+): `seeds: \[([^\]]*)\]` in the config; finished "
-        rf"runs stay. With `looks: \[{N}, {N}\]` beside it",
+        rf"runs stay. Deciding again raises the error above 5 %. `looks: \[{N}, {N}\]` beside it",
         proposed,
         is_rare=True,
     ),

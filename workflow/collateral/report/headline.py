@@ -29,11 +29,16 @@ def find_best(decision: Decision) -> MethodRow | None:
     Methods that are like Retrain in all cells come first, then the one with the smallest gap.
     """
     num_cells = len(decision.cells)
-    usable = [row for row in decision.methods if row.count(*USABLE) == num_cells]
-    better = [row for row in usable if _beats_nothing(row, decision)]
+    better = [row for row in _find_usable(decision) if _beats_nothing(row, decision)]
     return min(
         better, key=lambda row: (row.count(verdict.LIKE) < num_cells, row.mean_gap), default=None
     )
+
+
+def _find_usable(decision: Decision) -> list[MethodRow]:
+    """Return the methods without a failure in any cell."""
+    num_cells = len(decision.cells)
+    return [row for row in decision.methods if row.count(*USABLE) == num_cells]
 
 
 def _beats_nothing(row: MethodRow, decision: Decision) -> bool:
@@ -53,7 +58,8 @@ def headline(decision: Decision) -> str:
         return _no_verdict(decision)
     count = sum(cell.has_nothing_to_forget for cell in decision.cells)
     where = _in_tests(count, len(decision.cells))
-    warning = f" UA shows nothing to forget {where}." if count else ""
+    text = " By UA, the accuracy on the forgotten images, there is nothing to forget"
+    warning = f"{text} {where}." if count else ""
     return f"{_recommendation(decision)} {_harm(decision)}{warning}"
 
 
@@ -72,7 +78,11 @@ def _recommendation(decision: Decision) -> str:
         return f"No method can be recommended: {_why_none(decision)}."
     if best.count(verdict.LIKE) == len(decision.cells):
         return f"{best.label} is like Retrain {where}."
-    return f"{best.label} comes nearest to retraining {where}, {_caveat(best, decision)}."
+    if len(_find_usable(decision)) == 1:
+        found = f"{best.label} is the only method with no failure found {where}"
+    else:
+        found = f"Of the methods with no failure found {where}, {best.label} is nearest to Retrain"
+    return f"{found}{_caveat(best, decision)}."
 
 
 def _caveat(best: MethodRow, decision: Decision) -> str:
@@ -83,7 +93,7 @@ def _caveat(best: MethodRow, decision: Decision) -> str:
         for score, cell in pairs
         if score and score.damage is not None and cell.margin is not None
     )
-    return "but may hurt the neighbours" if may_hurt else "with no failure found"
+    return ", but may hurt the neighbours" if may_hurt else ""
 
 
 def _why_none(decision: Decision) -> str:
@@ -93,7 +103,7 @@ def _why_none(decision: Decision) -> str:
         seeds = min(cell.seeds for cell in decision.cells)
         count = f"{_number(seeds)} seed{'' if seeds == 1 else 's'}"
         return f"{count} cannot tell any method from Retrain"
-    if any(row.count(*USABLE) == num_cells for row in decision.methods):
+    if _find_usable(decision):
         return "those without a failure are no nearer to Retrain than doing nothing"
     test = "this test" if num_cells == 1 else "at least one test"
     return f"each of them fails in {test}"

@@ -102,9 +102,10 @@ def _find_far_losses(cell: CellTable, run: str) -> list[str]:
 
 
 def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
-    """Tell whether the base model has a loss too, and the run's is larger by at most the margin."""
+    """Tell whether the base model's loss is above the margin, and the run adds at most a margin."""
     own, base = (cell.number(one, DIFFERENCE, at=at) for one in (run, ORIGINAL))
-    return base > 0 and not is_beyond(own - base, cell.number(run, "margin", at=at))
+    margin = cell.number(run, "margin", at=at)
+    return is_beyond(base, margin) and not is_beyond(own - base, margin)
 
 
 def _is_found(cell: CellTable, run: str, at: str) -> bool:
@@ -175,9 +176,11 @@ def _hurt_far(cell: CellTable, run: str) -> str:
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
     """Return a text with the base model's loss; empty if it is within the margin or unknown."""
     base, margin = cell.number(ORIGINAL, DIFFERENCE, at=at), cell.number(run, "margin", at=at)
-    if _is_loss_of_base(cell, run, at):
-        return f"; the base model loses {_signed(base)} too, so unlearning did not cause it"
-    return f"; the base model loses {_signed(base)} of it too" if is_beyond(base, margin) else ""
+    text = f"; the base model loses {_signed(base)}" if is_beyond(base, margin) else ""
+    if text and at != "near":  # near loss is only half of the verdict, which also tests damage
+        cause = ", so unlearning did not cause it" if _is_loss_of_base(cell, run, at) else ""
+        return f"{text} too{cause}"
+    return f"{text} of it too" if text else ""
 
 
 def _like(cell: CellTable, run: str) -> str:

@@ -57,8 +57,8 @@ FORBIDDEN = (
 TOO_FEW = "Verdicts of one seed: only a collapse can be told."
 MORE_SEEDS = (
     "Probably {count} seeds would decide {labels}: `seeds: [{seeds}]` in the config; finished runs "
-    "stay. With `looks: [{now}, {count}]` beside it, both decisions share the error of 5 %; "
-    "without it, deciding again raises the error."
+    "stay. Deciding again raises the error above 5 %. `looks: [{now}, {count}]` beside it decides "
+    "at stricter levels, and keeps 5 % if the numbers of seeds were chosen before the first look."
 )
 NEXT_LOOK = (
     "The next look, with {count} seeds, decides again about {labels}: `seeds: [{seeds}]` in the "

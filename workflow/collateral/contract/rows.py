@@ -19,7 +19,7 @@ class Row:
     seed: int | None = None
     # Subset on which the number is computed (retain, test or forget), if there is one.
     set: str = ""
-    # Index of the number within its metric: a bin, an epoch, a support size or a class.
+    # Which number of the metric: a bin, epoch, support size, class or group, or "near" or "far".
     at: At = None
 
 

@@ -79,7 +79,7 @@ def load(options: Options) -> Dataset:
 
 
 def _prototypes(options: Options, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the prototype image of every class, one image per class."""
+    """Return the prototype images of all classes, one image per class."""
     shape = (options.size, options.size, options.channels)
     family = rng.standard_normal((options.families, 1, *shape))
     own = rng.standard_normal((options.families, options.classes_per_family, *shape))

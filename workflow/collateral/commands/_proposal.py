@@ -102,7 +102,7 @@ class InitRequest:
 
     @property
     def source(self) -> FolderOptions:
-        """Options for reading the image folder; a drawn test set contains no image to forget."""
+        """Options for reading the image folder; a random test set contains no image to forget."""
         named = {"path": self.folder, "table": self.table, "test_path": self.test}
         if self.has_own_test or self.test:
             return FolderOptions(**named, test_share=self.test_share)

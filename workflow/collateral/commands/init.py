@@ -69,7 +69,7 @@ def _model_errors(wish: InitRequest) -> Iterator[str]:
     here, images = Path.cwd(), wish.folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"
-    # Without --test and --test-share, test images could be drawn from the model's train images.
+    # Without --test and --test-share, test images may be among the model's train images.
     if wish.weights and not (wish.has_own_test or wish.test) and wish.test_share is None:
         yield (
             f"--test: missing; your model may have been trained on every image in {wish.folder}, "

@@ -1,4 +1,4 @@
-"""The cells of a benchmark: its forget sets, by name."""
+"""The cells of a benchmark: a dict from name to forget set."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ def round_names(benchmark: BenchmarkConfig, stream: str) -> list[str]:
 def _list_rounds(
     benchmark: BenchmarkConfig, stream: str, others: Mapping[str, ForgetSpec]
 ) -> dict[str, ForgetSpec]:
-    """Return one cell per round, by name; for round 1, an existing cell with the same request."""
+    """Return a dict from name to cell of each round; round 1 may be an existing, equal cell."""
     names, rounds = round_names(benchmark, stream), benchmark.cells[stream].rounds
     places = [("cells", stream, *place) for place in benchmark.cells[stream].places]
     specs = [_forget_spec(one.forget, at) for one, at in zip(rounds, places, strict=True)]
@@ -94,7 +94,7 @@ def _forget_spec(forget: Mapping[str, Any], place: Place) -> ForgetSpec:
 
 
 def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return one cell per class and fraction, by name: class couch and 0.5 give `couch-50`."""
+    """Return a dict from name to cell: class couch and fraction 0.5 give `couch-50`."""
     cells = {}
     for label in benchmark.classes:
         name = class_name(benchmark, label)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from collateral.contract.messages import unknown_name
 
-Columns = Mapping[str, Sequence[Any]]  # metadata columns by name, with one value per train example
+Columns = Mapping[str, Sequence[Any]]  # dict from name to column, with a value per train example
 FILE = "file"  # name of the column that contains the file paths of examples
 
 # Smallest batch: a training step on two examples has poor batch statistics and can ruin a model.

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 ALPHA = 0.05  # probability of any false positive in a cell where no method differs from Retrain
 # Measures that are compared with Retrain, in this order:
 # accuracy on the forget set (ua), and membership score (mia);
-# loss of accuracy on near retained, far retained and far test examples (near, far, far_test);
-# damage, which is the loss on near retained examples minus the loss on far retained examples.
+# loss of accuracy on retained examples near the forget set or far from it, and on far test ones;
+# damage: the loss on retained examples near the forget set minus the loss on far ones.
 MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
 # Names of the tests of each method: one per measure, and one of UA against a midpoint.
 # The midpoint is the mean of the base model's UA and Retrain's UA.

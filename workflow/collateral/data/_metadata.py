@@ -61,7 +61,7 @@ def find_problem(name: str, options: DataOptions) -> str | None:
 
 
 def draws_test(name: str, options: DataOptions) -> bool:
-    """Return whether the test set is drawn from the user's images."""
+    """Return whether the test set is a random sample of the user's images."""
     has_share = getattr(options, "test_share", None) is not None
     return bool(_ask(name, "draws_test", options, has_share))
 

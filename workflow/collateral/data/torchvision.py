@@ -79,7 +79,7 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 
 
 def draws_test(options: Options) -> bool:
-    """Return whether the test set is drawn, because the data set has no test part."""
+    """Return whether the test set is a random sample, because the data set has no test set."""
     return not _facts(options).test
 
 

@@ -57,8 +57,8 @@ class Neighborhood:
     ranks: Floats  # rank of each similarity minus the mean rank of its group
     # `Ranked.mean_above` of the similarities: it sums over examples that are at least as similar.
     mean_above: Mean
-    near: Floats  # weight of each example in the mean over near examples
-    far: Floats  # weight of each example in the mean over far examples
+    near: Floats  # weight of each example in the mean near the forget set
+    far: Floats  # weight of each example in the mean far from the forget set
     groups: Ints  # group of each example; all 0 if there is only one group
 
     @staticmethod
@@ -84,7 +84,7 @@ class Neighborhood:
         )
 
     def summands(self, difference: Ranked) -> Floats:
-        """Return the columns (N, 10) whose sums over examples determine the three statistics."""
+        """Return ten numbers per example, whose sums over examples determine the statistics."""
         x, y = self.similarity, subtract_group_means(difference.values, self.groups)
         ranks = subtract_group_means(difference.ranks, self.groups)
         moments = [np.ones_like(x), x, y, x * x, x * y]

@@ -20,11 +20,11 @@ COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).ast
 
 @dataclass(frozen=True)
 class Resamples:
-    """Bootstrap resamples: random groups of examples, and how often each group is drawn."""
+    """Bootstrap resamples: random groups of examples, and how often a resample has each group."""
 
     order: Ints  # indices of the examples, group by group
     starts: Ints  # start of each group in `order`
-    # (resamples, groups), how often each group is drawn: independent Poisson counts of mean 1.
+    # How often each resample (row) has each group (column): Poisson counts of mean 1.
     counts: Floats
 
     @staticmethod

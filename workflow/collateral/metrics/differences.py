@@ -24,7 +24,7 @@ Test = Literal["t", "flips"]
 
 LAST_BITS = 1e-12  # relative size of rounding errors; a smaller spread counts as zero
 LEAST_SEEDS = 2
-# Maximum number of seeds for which all sign flips are tried; above it, about 2^16 are drawn.
+# Maximum number of seeds for which all sign flips are tried; above it, about 2^16 random ones.
 MOST_FLIPPED = 16
 DECIMALS = 12  # decimals to which means of subsets are rounded, so that equal means compare equal
 

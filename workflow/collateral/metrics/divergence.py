@@ -145,7 +145,7 @@ def relative_mmd(own: Floats, retrained: Floats, base: Floats, squared_bandwidth
 
 
 def _cross_terms(own: Floats, other: Floats, squared_bandwidth: float) -> Floats:
-    """Return the terms of MMD² that depend on the model `other`, for all pairs of examples (n, n).
+    """Return the terms of MMD² that depend on the model `other`, for each pair of examples.
 
     They are k(other, other) - 2 k(own, other). MMD² has k(own, own) too, which cancels in the
     difference of two MMD² with the same `own`.

@@ -48,7 +48,7 @@ class Examples:
     """Model outputs on some examples, and their true labels."""
 
     logits: Halves  # (N, C)
-    confidence: Singles  # (N,), probability of the true class
+    confidence: Singles  # probability of the true class
     prediction: Ints  # (N,)
     label: Ints  # (N,)
 
@@ -78,7 +78,7 @@ def modified_entropy(p: Floats, label: Ints) -> Floats:
     return -terms.sum(axis=1)
 
 
-# The feature of each attack: (N,), or (N, C) for the attack on all class probabilities.
+# Each attack uses one number per example, or all class probabilities of each example.
 FEATURES: dict[str, Callable[[Examples], Floats]] = {
     "confidence": lambda some: some.confidence.astype(np.float64),
     "correctness": lambda some: (some.prediction == some.label).astype(np.float64),

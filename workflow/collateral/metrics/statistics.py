@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from collateral.metrics.arrays import AnyFloats, Floats
 
-BySeed = Mapping[str, Floats]  # values of metrics by name, one value per seed
+BySeed = Mapping[str, Floats]  # dict from name of a metric to its values, one per seed
 # Minimum number of negatives for computing the true positive rate at 1 % false positives.
 LEAST_NEGATIVES = 1000
 ROUNDING = 1e-12  # a correlation is undefined if the product of both norms is not above this

@@ -30,7 +30,7 @@ class TimmMetadata:
 
 @cache
 def read_all() -> dict[str, TimmMetadata | None]:
-    """Return the metadata of all timm models by name; None if the head is not one linear layer."""
+    """Return a dict from timm model to metadata, or to None if its head is not one linear layer."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["name"]: _facts(row) for row in csv.DictReader(file)}
 

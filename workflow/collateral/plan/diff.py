@@ -28,7 +28,7 @@ _MISSING = object()
 class Comparison:
     """The differences between results and plan."""
 
-    different: dict[str, list[str]]  # lines about the fields that differ, by path of the record
+    different: dict[str, list[str]]  # dict from path of a record to lines on its differences
     missing: list[str]  # records of planned jobs that are not in the results
     unplanned: list[str]  # records in the results whose jobs are not planned
 
@@ -219,7 +219,7 @@ class Unwatched:
 
     grid: Mapping[str, Benchmark]
     is_met: bool = False  # whether any job without metadata was found so far
-    # Description of each difference from the plan, by path of the record.
+    # Dict from path of a record to a description of its differences from the plan.
     stale: dict[str, str] = field(default_factory=dict)
 
     def reason(self, outputs: Iterable[str]) -> str:

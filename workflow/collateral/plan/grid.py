@@ -93,7 +93,7 @@ class Cell:
         self.sweeps = tuple(sweep for sweep, _ in sweeps)
         runs = [*_runs(specs, benchmark), *(run for _, own in sweeps for run in own)]
         self.runs = {run.name: run for run in runs}
-        # Runs whose weights the user gives, by name; they are only evaluated.
+        # Dict from name to parameters of runs whose weights the user gives; these are evaluated.
         self.given: dict[str, GivenParams] = benchmark.given
         sizes = benchmark.support_size
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
@@ -111,7 +111,7 @@ class Cell:
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Methods to tune in this cell, by name; empty in later rounds, which do not tune again."""
+        """Dict from name to method, for methods to tune in this cell; empty after round 1."""
         if self.forget.earlier:
             return {}
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}

@@ -108,7 +108,7 @@ def _run_pattern(runs: Iterable[str]) -> str:
 
 
 def theory_files() -> dict[str, str | list[str]]:
-    """Return the output files of the rule `theory`, by name of the output."""
+    """Return a dict from name to path of each output file of the rule `theory`."""
     figures = f"{THEORY}/{layout.FIGURES}"
     drawn = [f"{figures}/{name}" for name in layout.THEORY_FIGURES]
     return {

@@ -182,7 +182,7 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
-    """Return the metadata columns in labels.npz, by name; empty if it is missing or outdated."""
+    """Return a dict from name to metadata column in labels.npz; empty without a current file."""
     job = DataJob(benchmark)
     path = Path(job.path(paths.LABELS))
     if not path.exists() or record_differences(job, path.parent):

@@ -19,7 +19,7 @@ TEMPLATES = Path(collateral.__file__).parent / "report"
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 # Pattern of the first line of a method's docstring: label, full name, citation and purpose.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
-# Which file of each finding a stage imports by name, by stage: numbers.py or views.py.
+# For each stage: the file of every finding that it imports, numbers.py or views.py.
 PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
 PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
@@ -58,7 +58,7 @@ def about_method(name: str) -> About:
 
 
 def _test_drawn(benchmark: Benchmark) -> bool | None:
-    """Tell whether the test set is drawn from the images; None without a user's base model."""
+    """Tell whether the test set is a random sample; None if the user gives no base model."""
     if benchmark.config.base.weights is None:
         return None
     return draws_test(str(benchmark.config.data["name"]), data_options(benchmark))

@@ -424,7 +424,7 @@ def list_records(found: FoundRun) -> list[Path]:
 
 
 def copy_records(found: FoundRun) -> dict[str, bytes]:
-    """Return the contents of the files behind the numbers, by their paths in the benchmark."""
+    """Return a dict from path to content of each file from which the numbers were computed."""
     copies = {path.relative_to(found.benchmark): path.read_bytes() for path in list_records(found)}
     split = Path(layout.SPLIT.format(cell=found.cell))
     copies[split] = _copy_split(found.benchmark / split)

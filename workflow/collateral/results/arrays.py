@@ -35,7 +35,7 @@ class ArrayFile:
     is_compressed: ClassVar[bool] = False
 
     def to_arrays(self) -> Mapping[str, Any]:
-        """Return the arrays to store, by name, in the order of the file."""
+        """Return a dict from name to array, in the order in which the file stores them."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {name: array for name, array in arrays.items() if array is not None}
 

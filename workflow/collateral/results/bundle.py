@@ -67,7 +67,7 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
 
 
 def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return the files of benchmarks, of the theory and the index page, by path below `results`."""
+    """Return a dict from path below `results` to file: benchmarks, theory and index page."""
     folders = [results / name for name in (*sorted(names), THEORY)]
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     shows_all = pages(results) <= {*names}

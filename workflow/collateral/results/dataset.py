@@ -29,7 +29,7 @@ class Labels(ArrayFile):
     test_columns: Columns = field(default_factory=dict)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays of the file, by their names in the file."""
+        """Return a dict from name to array, as in the file."""
         labels = {"train": self.train, "test": self.test, "class_names": self.class_names}
         columns = {f"{COLUMN}{name}": _encode(c) for name, c in self.columns.items()}
         test_columns = {f"{TEST_COLUMN}{name}": _encode(c) for name, c in self.test_columns.items()}
@@ -79,7 +79,7 @@ class Dataset(ArrayFile):
         return ImageInfo(num_classes, (height, width, channels), self.mean, self.std)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return the arrays of the file, by their names in the file."""
+        """Return a dict from name to array, as in the file."""
         return {
             "train_images": self.train_images,
             "test_images": self.test_images,
@@ -113,7 +113,7 @@ class Pictures(ArrayFile):
     """Images that the page may show, of examples that neighbours.npz lists."""
 
     keep: Showing  # images that the config allows to show: "none", "retained" or "all"
-    place: NDArray[np.int64]  # (P,), index in neighbours.npz of each image's example, ascending
+    place: NDArray[np.int64]  # index in neighbours.npz of each image's example, ascending
     images: NDArray[np.uint8]  # (P, H, W, C)
 
     @classmethod

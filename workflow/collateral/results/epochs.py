@@ -17,8 +17,8 @@ SETS = ("train", "test")
 class EpochOutputs:
     """Outputs of a model after an epoch on one set of examples, in data-set order."""
 
-    confidence: NDArray[np.float32]  # (N,), probability of the true class
-    prediction: NDArray[np.int16]  # (N,), class of the largest logit
+    confidence: NDArray[np.float32]  # probability of the true class
+    prediction: NDArray[np.int16]  # class of the largest logit
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Epochs(ArrayFile):
 
 
 def keep_outputs(outputs: ModelOutputs) -> dict[str, NDArray[Any]]:
-    """Return the arrays that are stored for one epoch, by their names in the file."""
+    """Return a dict from name to array of what the file stores for one epoch."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, part in (("train", outputs.train), ("test", outputs.test)):
         arrays[f"{name}_confidence"] = part.confidence

@@ -16,19 +16,19 @@ class SupportSizes(ArrayFile):
     The arrays describe the forget set and the support; they do not use Retrain.
     """
 
-    sizes: NDArray[np.int64]  # (K,), number of examples in each of the K supports, increasing
+    sizes: NDArray[np.int64]  # number of examples in each support, increasing
     # (teachers, forget examples, classes), probabilities that each teacher predicts.
     soft_labels: NDArray[np.float32]
     top: NDArray[np.int64]  # (), number of classes that each soft label keeps
-    epochs: NDArray[np.int64]  # (K,), training epochs of each teacher
-    # (K,), accuracy of each teacher on its support, in its last epoch.
+    epochs: NDArray[np.int64]  # training epochs of each teacher
+    # Accuracy of each teacher on its support, in its last epoch.
     support_accuracy: NDArray[np.float64]
-    least_similarity: NDArray[np.float64]  # (K,), smallest similarity of an example in each support
-    num_classes: NDArray[np.int64]  # (K,), number of classes in each support
+    least_similarity: NDArray[np.float64]  # smallest similarity of an example in each support
+    num_classes: NDArray[np.int64]  # number of classes in each support
     step_rate: NDArray[np.float64]  # (), learning rate of the ascent step of `k: auto`
     step_edges: NDArray[np.float64]  # (B + 1,), edges of the B bins of similarity to the forget set
-    step_counts: NDArray[np.int64]  # (B,), number of retained examples in each bin
-    step_drop: NDArray[np.float64]  # (B,), accuracy that each bin lost by the step; NaN if empty
+    step_counts: NDArray[np.int64]  # number of retained examples in each bin
+    step_drop: NDArray[np.float64]  # accuracy that each bin lost by the step; NaN if empty
     auto_size: NDArray[np.int64]  # (), size of the support that `k: auto` chooses
 
 
@@ -36,7 +36,7 @@ class SupportSizes(ArrayFile):
 class Probe(ArrayFile):
     """Results of probes for all runs and Retrain; arrays of probes that were not run are None."""
 
-    runs: NDArray[np.str_]  # (R,), names of the R runs
+    runs: NDArray[np.str_]  # names of the runs
     # (runs, steps + 1), accuracy on half of the forget set after steps on the other half.
     relearn_accuracy: NDArray[np.float64] | None = None
     # (runs, forget examples), fraction of noisy copies that are classified correctly.
@@ -48,7 +48,7 @@ class Probe(ArrayFile):
     cka_retrain: NDArray[np.float64] | None = None  # (runs, 4 sets), CKA with Retrain
     cka_base: NDArray[np.float64] | None = None  # (runs, 4 sets), CKA with base model
     cka_features: NDArray[np.float32] | None = None  # Retrain's features, by example
-    cka_part: NDArray[np.int64] | None = None  # (E,), index (0 to 3) of each example's set
+    cka_part: NDArray[np.int64] | None = None  # index (0 to 3) of each example's set
     resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), measured steps; the first is 0
     # The next three: accuracy of each run (row) after each measured step of fine-tuning (column).
     resurface_accuracy: NDArray[np.float64] | None = None  # on the forget set
@@ -66,8 +66,8 @@ class ShadowMargins(ArrayFile):
 
     is_compressed: ClassVar[bool] = True
 
-    is_in: NDArray[np.bool_]  # (N,), whether the model was trained on each example
-    margin: NDArray[np.float32]  # (N,), log p - log(1 - p), p: probability of the true class
+    is_in: NDArray[np.bool_]  # whether the model was trained on each example
+    margin: NDArray[np.float32]  # log p - log(1 - p), p: probability of the true class
 
 
 @dataclass(frozen=True)

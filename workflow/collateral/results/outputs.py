@@ -27,9 +27,9 @@ class Outputs:
     """A model's outputs on one set of examples, in data-set order."""
 
     logits: NDArray[np.float16]  # (N, C)
-    confidence: NDArray[np.float32]  # (N,), probability of the true class, computed in float32
-    prediction: NDArray[np.int64]  # (N,), class of the largest float32 logit
-    # (N,), true class; needed only if there are more than MANY_CLASSES classes.
+    confidence: NDArray[np.float32]  # probability of the true class, computed in float32
+    prediction: NDArray[np.int64]  # class of the largest float32 logit
+    # True class; needed only if there are more than MANY_CLASSES classes.
     label: NDArray[np.int64] | None = None
 
     def __getitem__(self, index: NDArray[np.int64]) -> Outputs:
@@ -37,7 +37,7 @@ class Outputs:
         return Outputs(self.logits[index], self.confidence[index], self.prediction[index])
 
     def parts(self) -> Arrays:
-        """Return the arrays to store, by name."""
+        """Return a dict from name to array that the file stores."""
         logits: Arrays = {"logits": self.logits}
         if self.logits.shape[1] > MANY_CLASSES:
             assert self.label is not None, "with many classes, the true class is needed"
@@ -68,7 +68,10 @@ class StoredOutputs:
 
     @property
     def logits(self) -> NDArray[np.float16]:
-        """Read the logits, (N, C), as a read-only array; only arrays read last stay in memory."""
+        """Read the logits, one row per example, as a read-only array.
+
+        Only the arrays that were read last stay in memory.
+        """
         key = self.path, self.set, self.path.stat().st_mtime_ns
         logits = _LAST_READ.pop(key, None)
         _LAST_READ[key] = logits = self._read_logits() if logits is None else logits
@@ -87,12 +90,12 @@ class StoredOutputs:
 
     @cached_property
     def confidence(self) -> NDArray[np.float32]:
-        """Probability of the true class, (N,)."""
+        """Probability of the true class, one value per example."""
         return self._read("confidence")
 
     @cached_property
     def prediction(self) -> NDArray[np.int64]:
-        """Class of the largest float32 logit, (N,)."""
+        """Class of the largest float32 logit, one value per example."""
         return self._read("prediction")
 
     def _read(self, part: str) -> NDArray[Any]:

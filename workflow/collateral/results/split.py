@@ -38,7 +38,7 @@ class Split:
     forget: NDArray[np.int64]
     num_train: int
     affected: tuple[int, ...]  # classes present in the forget set
-    chosen: dict[str, Any]  # kind and parameters of the forget set, with classes by name
+    chosen: dict[str, Any]  # kind and parameters of the forget set, with names of classes
     # Indices of the examples of all earlier requests, ascending.
     earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
 

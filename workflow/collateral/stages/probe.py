@@ -149,7 +149,7 @@ class Prober:
         return np.repeat(np.arange(len(PARTS)), [len(examples) for examples in self.compared])
 
     def ask(self, path: Path) -> dict[str, Any]:
-        """Return the results of all probes of a model, by name of the array, and the seconds."""
+        """Return the arrays that all probes of a model measured, and the seconds of each probe."""
         shown: dict[str, Tensor] = {}
         seconds: dict[str, float] = {}
         for name in (name for name in self.probes.names if name in EXPERIMENTS):
@@ -188,7 +188,10 @@ class Prober:
         return {"features": torch.cat([infer(model, examples)[0] for examples in self.compared])}
 
     def resurface(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return forget, near and test accuracies during fine-tuning on retained examples."""
+        """Return accuracies while a model is fine-tuned on retained examples.
+
+        They are measured on the forget set, on retained examples near it, and on test examples.
+        """
         params = self.probes.resurface
         assert params is not None
         others = [draw(self.parts[name], params.examples, generator) for name in ("near", "test")]

@@ -71,7 +71,7 @@ def make_split(
 
 
 def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:
-    """Return the base model's loss on each example, and the same losses by name of their mean."""
+    """Return the base model's loss on each example, and a dict from `mean_loss` to these losses."""
     # The loss is computed from logits, because many stored probabilities are rounded to 1.
     loss: Floats = np.logaddexp(0, -margins(StoredOutputs(files[0], "train").logits, labels.train))
     return loss, {"mean_loss": loss}

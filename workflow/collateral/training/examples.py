@@ -54,7 +54,7 @@ class Images:
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
         (top, left), mirrored = move_to(offsets, rows.device), move_to(mirrored, rows.device)
         padded = F.pad(self.fetch(rows), (0, 0, p, p, p, p))
-        # All crops of all images as a view without copying: (B, 2p + 1, 2p + 1, H, W, C).
+        # All crops as a view without copying, (images, top, left, height, width, channels).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
         return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
@@ -76,7 +76,7 @@ class Examples:
     """Images with labels, which are class indices or distributions over the classes."""
 
     images: Images
-    rows: Tensor  # (n,), indices into the images
+    rows: Tensor  # indices into the images
     labels: Tensor  # int64 class of each example, or float (examples, classes)
 
     def __len__(self) -> int:

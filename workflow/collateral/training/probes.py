@@ -52,7 +52,7 @@ def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examp
 def residual_share(
     model: nn.Module, forget: Examples, params: Residual, generator: torch.Generator
 ) -> Tensor:
-    """Return, per example, the fraction of its perturbed images classified as its label, (n,).
+    """Return, per example, the fraction of its perturbed images that are classified correctly.
 
     Noise is drawn on the host, so that it is the same on every device; pixels are not clipped.
     """

@@ -48,7 +48,7 @@ DONE = "done"  # name of the checkpoint of a finished shadow model
 class UnlearnedShadow:
     """A shadow model after unlearning."""
 
-    margin: torch.Tensor  # (N,), margins of all train examples
+    margin: torch.Tensor  # margins of all train examples
     seconds: dict[str, float]  # seconds by phase
     skipped: str  # reason why the method could not run; empty if it ran
     devices: list[str]  # names of the devices on which the method ran

@@ -83,7 +83,7 @@ def limit_checks(rng: np.random.Generator, draws: int) -> list[Check]:
 
 
 class End(NamedTuple):
-    """Query logits at the end of trajectories (runs, q), their limit (q,), and Retrain's (q,)."""
+    """Logits of queries: at the end of each run's trajectory, their limit, and Retrain's."""
 
     logits: Array
     limit: Array

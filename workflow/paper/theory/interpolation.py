@@ -36,7 +36,7 @@ def join(a: Array, b: Array) -> Array:
 
 
 def at_step(values: Array, like: Array) -> Array:
-    """Add axes to one value per step, (T,), so that it broadcasts with a trajectory (T, ..., d)."""
+    """Add axes to an array of one value per step, so that it broadcasts with a trajectory."""
     return np.expand_dims(values, tuple(range(1, like.ndim)))
 
 

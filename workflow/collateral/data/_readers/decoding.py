@@ -35,7 +35,7 @@ Source = Path | bytes | Callable[[], Image.Image]
 
 @dataclass(frozen=True)
 class Decoded:
-    """Decoded images (N, H, W, C) and their indices among all images."""
+    """Decoded images, with channels in the last axis, and their indices among all images."""
 
     images: NDArray[np.uint8]
     kept: NDArray[np.int64]  # indices of the images that were decoded

@@ -103,7 +103,7 @@ def to_uint8(images: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 
 def statistics(images: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return mean and standard deviation per channel of images (N, H, W, C), scaled to [0, 1]."""
+    """Return mean and standard deviation of each channel (last axis), scaled to [0, 1]."""
     import numpy as np
 
     count = images[..., 0].size

@@ -47,7 +47,7 @@ class Part:
         return height, width, channels
 
     def read_images(self) -> NDArray[np.uint8]:
-        """Read the images, uint8 (N, H, W, C)."""
+        """Read the images as uint8, with channels in the last axis."""
         with _open(self.key, self.path) as file:
             array = file[self.images_key]
         images = _images(array, self.at(self.images_key))
@@ -153,7 +153,7 @@ def _open(key: str, path: Path) -> Iterator[Any]:
 
 
 def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
-    """Convert `array` to images, uint8 (N, H, W, C); raise if that is impossible."""
+    """Convert `array` to uint8 images, channels in the last axis; raise if that is impossible."""
     images = array[..., None] if array.ndim == 3 else array
     if images.ndim != 4 or images.shape[3] not in (1, 3):
         raise ValueError(f"{at}: shape {array.shape}; expected {IMAGE_SHAPES}")
@@ -181,7 +181,7 @@ def _not_finite(images: NDArray[np.floating]) -> str:
 
 
 def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:
-    """Convert `array` to labels, int64 (N,); raise if that is impossible."""
+    """Convert `array` to one int64 label per image; raise if that is impossible."""
     if array.ndim != 1:
         raise ValueError(f"{at}: shape {array.shape}; expected (N,)")
     if not np.issubdtype(array.dtype, np.integer):

@@ -49,7 +49,7 @@ class ParquetFiles:
 
     folder: Path
     train: tuple[Path, ...]
-    test: tuple[Path, ...]  # test files; empty if the test set is drawn from the train files
+    test: tuple[Path, ...]  # test files; empty if test examples are sampled from `train`
     unused: tuple[Path, ...]  # files of neither set
     options: ParquetOptions
 

@@ -152,7 +152,7 @@ def load_set(
     train, test = (np.asarray(part.data) for part in found)
     if train.ndim == 3:  # MNIST has no axis of channels
         train, test = train[..., None], test[..., None]
-    elif train.shape[-1] != 3:  # SVHN has the shape (N, C, H, W)
+    elif train.shape[-1] != 3:  # SVHN has channels in axis 1
         train, test = (images.transpose(0, 2, 3, 1) for images in (train, test))
     key = "targets" if hasattr(found[0], "targets") else "labels"
     numbers = [np.asarray(getattr(part, key), np.int64) for part in found]

@@ -71,7 +71,7 @@ def _count(members: int, name: str, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record: the class by name, and the seed if the choice is random."""
+    """Return the parameters to record, with the name of the class; the seed only if it is used."""
     content = params.model_dump(by_alias=True)
     content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]
     if params.order == "first":

@@ -71,7 +71,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record: classes by name, and the seed if the choice is random."""
+    """Return the parameters to record, with names of classes; the seed only if it is used."""
     parts = _parts(params, labels.class_names)
     content = params.model_dump() | {"classes": {part.class_: part.fraction for part in parts}}
     if params.order == "first":

@@ -72,7 +72,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record; the class, if one is given, by name."""
+    """Return the parameters to record, with the name of the class if one is given."""
     content = params.model_dump(by_alias=True, exclude_none=True)
     if params.class_ is not None:
         content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]

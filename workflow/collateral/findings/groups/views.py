@@ -12,7 +12,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR, PART_HEADINGS
 from collateral.results.table import CellTable
 
-# Title and measures of each table, by name.
+# For each name of a table: its title and its measures.
 TABLES = {
     "groups": ("Loss by group", ("group_error",)),
     "groups-errors": ("False negatives and positives by group", ("group_missed", "group_alarm")),
@@ -61,7 +61,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
-    """Yield the subsets and parts (near, far) in which at least one group is tested."""
+    """Yield each subset, with "near" or "far", in which at least one group is tested."""
     for subset in SUBSETS:
         tested = _find_groups(cell, measure, subset)
         for part in (NEAR, FAR) if measure in ("group_error", "group_confidence") else ("",):

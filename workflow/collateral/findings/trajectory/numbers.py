@@ -81,7 +81,7 @@ class History:
 
 
 def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return a run's distances from Retrain at one epoch, by name.
+    """Return a dict from name to value of a run's distances from Retrain at one epoch.
 
     They are the average gaps, the forgetting error and the damage. A metric that is undefined in
     any seed is left out of the gaps and of the forgetting error.

@@ -145,7 +145,7 @@ class Paths:
 
     @cached_property
     def far_runs(self) -> list[str]:
-        """The runs drawn at the plot's edge: they end far from Retrain, or failed in a seed."""
+        """Runs that are plotted at the edge: they end far from Retrain, or failed in a seed."""
         found = [run for run in self.by_run if self.cell.failure_summary(run) or self._is_far(run)]
         return found if len(found) < len(self.by_run) else []
 

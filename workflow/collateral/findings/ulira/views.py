@@ -80,7 +80,7 @@ def find_exposed(cell: CellTable) -> list[str]:
 
 
 def find_attacked(cell: CellTable) -> list[str]:
-    """Return the methods that have an AUC on forgotten, near or far examples."""
+    """Return the methods with an AUC on forgotten examples, near them or far from them."""
     return [
         run
         for run in find_exposed(cell)
@@ -140,7 +140,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_neighbours(cell: CellTable, rows: list[TableRow]) -> str:
-    """Return a sentence about methods that expose near retained examples more or less."""
+    """Return a sentence on methods that expose retained examples near the forget set."""
     known = _with_interval(CHANGE_NEAR, rows)
     if not known:
         return ""

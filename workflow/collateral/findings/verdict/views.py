@@ -294,7 +294,7 @@ def _describe_marks(drawn: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _list_missing(cell: CellTable, drawn: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a note on each run that is not drawn, and on failed runs not listed as collapsed."""
+    """Yield a note on each run missing from the plot, and on failed runs that did not collapse."""
     verdicts = {one["run"]: one["verdict"] for one in drawn}
     for run, label in cell.labels.items():
         failure = cell.failure_summary(run)

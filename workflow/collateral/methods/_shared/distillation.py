@@ -12,7 +12,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Function from b augmented images and their indices in the forget set to soft labels (b, C).
+# Function from augmented images and their indices in the forget set to their soft labels.
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 

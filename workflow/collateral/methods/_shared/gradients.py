@@ -46,7 +46,7 @@ def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
 
 
 def flat_gradient(loss: Tensor, weights: Sequence[Tensor]) -> Tensor:
-    """Return the gradient of a loss with respect to all weights, (P,)."""
+    """Return the gradient of a loss as one vector over all weights."""
     parts = torch.autograd.grad(loss, weights, materialize_grads=True)
     return torch.cat([part.flatten() for part in parts])
 
@@ -54,7 +54,7 @@ def flat_gradient(loss: Tensor, weights: Sequence[Tensor]) -> Tensor:
 def batch_gradients(
     model: nn.Module, batches: Iterable[Batch], criterion: Loss = F.cross_entropy
 ) -> Iterator[Tensor]:
-    """Yield, for each batch, the gradient (P,) of the mean loss with respect to all P weights."""
+    """Yield, for each batch, the gradient of the mean loss as one vector over all weights."""
     weights = list(trainable(model).values())
     for x, y in batches:
         with eval_mode(model), torch.enable_grad():

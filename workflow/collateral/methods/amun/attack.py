@@ -25,13 +25,13 @@ from collateral.training.inference import BATCH_SIZE
 class Unflipped:
     """The examples that the model still classifies correctly; one row per example."""
 
-    index: Tensor  # (n,), index in the forget set
+    index: Tensor  # index in the forget set
     clean: Tensor  # (n, C, H, W)
     images: Tensor  # (n, C, H, W), images perturbed so far
-    labels: Tensor  # (n,), true labels
-    epsilon: Tensor  # (n,), radius of the perturbation; 0 before the first step
-    steps_left: Tensor  # (n,), number of remaining steps at this radius
-    margin: Tensor  # (n,), result of `margins` before the last step
+    labels: Tensor  # true labels
+    epsilon: Tensor  # radius of the perturbation; 0 before the first step
+    steps_left: Tensor  # number of remaining steps at this radius
+    margin: Tensor  # result of `margins` before the last step
 
     @classmethod
     def start(cls, examples: Examples) -> Unflipped:
@@ -94,7 +94,7 @@ def _margin_gradients(model: nn.Module, unflipped: Unflipped) -> tuple[Tensor, T
 
 
 def margins(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the log-sum-exp of the wrong classes' logits minus the true class's logit, (n,)."""
+    """Return the log-sum-exp of the wrong classes' logits minus the true class's logit."""
     true = labels[:, None]
     others = logits.scatter(1, true, -torch.inf).logsumexp(1)
     return others - logits.gather(1, true).squeeze(1)

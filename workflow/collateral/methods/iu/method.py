@@ -99,7 +99,7 @@ def solve(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> Te
 def gram_and_products(
     model: nn.Module, examples: Examples, v: Tensor, max_bytes: int = MAX_BYTES
 ) -> tuple[Tensor, Tensor]:
-    """Return G G^T, (N, N), and G v, (N,); the rows of G are the gradients of N examples.
+    """Return G G^T and G v, where the rows of G are the gradients of the examples.
 
     If G has more than `max_bytes`, it is processed in blocks of rows; for each block, all later
     rows are recomputed.

@@ -36,7 +36,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return the amount of computation of the gradient over all examples and single ones."""
+        """Return the amount of computation of the mean gradient and of single gradients."""
         single = min(self.samples, sizes.retain)
         return training_work(sizes.examples + PER_SAMPLE * single)
 

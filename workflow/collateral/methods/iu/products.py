@@ -19,7 +19,7 @@ from collateral.training.examples import Batch, Examples
 
 BATCH_SIZE = 64  # number of examples per batch, chosen by benchmarks/bench_iu.py
 
-Directions = dict[str, Tensor]  # K directions for each parameter, (K, *shape), by parameter name
+Directions = dict[str, Tensor]  # dict from parameter name to directions, one per row
 Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
 
 
@@ -29,7 +29,7 @@ def supports(model: nn.Module) -> bool:
 
 
 def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor:
-    """Return the inner products (n, K) of every example's gradient with `directions` (K, P)."""
+    """Return the inner product of every example's gradient with every row of `directions`."""
     pieces = [by_parameter(model, direction) for direction in directions]
     by_name = {name: torch.stack([piece[name] for piece in pieces]) for name in pieces[0]}
     # Directions have no entries for frozen parameters; zeros take their place.
@@ -45,7 +45,7 @@ def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor
 
 
 def _add_products(model: nn.Module, batch: Batch, directions: Directions, total: Tensor) -> None:
-    """Add the inner products of every layer to `total`, (b, K)."""
+    """Add the inner products of every layer to `total`, (examples, directions)."""
     handles = []
     for name, layer in model.named_modules():
         if own := _own_names(layer):
@@ -89,7 +89,7 @@ def _conv_products(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Direc
     weights = directions["weight"].flatten(0, 1)
     weights = weights.contiguous(memory_format=torch.channels_last)
     output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
-    # Output of the layer for b examples and K directions, (b, pixels, K, C_out).
+    # Output of the layer, (examples, pixels, directions, output channels).
     output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))
     result = output.mul_(_by_pixel(delta)[:, :, None]).sum(1).sum(2)
     if layer.bias is not None:
@@ -107,7 +107,7 @@ def _linear_products(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Dir
 def _batch_norm_products(
     layer: nn.BatchNorm2d, x: Tensor, delta: Tensor, directions: Directions
 ) -> Tensor:
-    """Return the inner products (b, K) of gradients and directions of a batch norm in eval mode."""
+    """Return the inner products of gradients and directions of a batch norm in eval mode."""
     mean, variance = layer.running_mean, layer.running_var
     assert mean is not None and variance is not None, "batch norm without running statistics"
     total = delta.sum((2, 3))

@@ -15,7 +15,7 @@ SAMPLE = 2000  # largest number of examples for which a silhouette score is comp
 
 
 def find_clusters(features: Tensor, number: int | str, seed: int) -> Tensor:
-    """Return the cluster of each row, (n,), numbered in order of appearance.
+    """Return the index of each row's cluster; clusters are numbered in order of appearance.
 
     `auto` takes the number of clusters with the largest mean silhouette, or one cluster if no
     silhouette is above LEAST_SILHOUETTE.

@@ -67,7 +67,7 @@ class Support:
     """The support as sorted indices in the retained set, and each retained example's similarity."""
 
     support: Tensor
-    # (n,), cosine of each of the n retained examples with its nearest centre; NaN if not computed.
+    # Cosine of each retained example with its nearest centre; NaN if not computed.
     similarity: Tensor
     # Function from a centre's index to a mask of its neighbours in the support; None if one centre.
     is_near: Callable[[int], Tensor] | None = None
@@ -77,7 +77,7 @@ class Support:
 class AroundMean:
     """Retained examples, ranked by their similarity to the mean of the forget set."""
 
-    scores: Tensor  # (n,), cosine of each of n retained examples with the forget set's mean
+    scores: Tensor  # cosine of each retained example with the forget set's mean
     which: str  # "closest", "farthest" or "random"
     generator: torch.Generator
 
@@ -98,7 +98,7 @@ class AroundMean:
 class Centres:
     """Centres in feature space, and the centre of each forget example."""
 
-    directions: Tensor  # (c, D), directions of the c centres
+    directions: Tensor  # direction of each centre (row)
     cluster: Tensor  # (n_f,), index of the centre of each of the n_f forget examples
 
     @property
@@ -123,10 +123,10 @@ def sum_clusters(forget: Tensor, cluster: Tensor) -> Centres:
 class Neighbourhood:
     """Retained examples, searchable by their similarity to several centres."""
 
-    retain: Tensor  # (n, D), features of the n retained examples
+    retain: Tensor  # features of each retained example (row)
     centres: Centres
     search: Search
-    # (n,), cosine of each retained example with its nearest centre; None for approximate search.
+    # Cosine of each retained example with its nearest centre; None for approximate search.
     scores: Tensor | None
 
     def with_size(self, size: int) -> Support:

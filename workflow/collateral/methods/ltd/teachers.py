@@ -124,7 +124,7 @@ def assign_teachers(
 
 
 def prefix_weights(teacher: nn.Module, number: int, count: int) -> dict[str, Tensor]:
-    """Return a teacher's weights by name; the prefix of the names identifies the teacher."""
+    """Return a dict from name to weights; the prefix of each name identifies the teacher."""
     return {_prefix(number, count) + name: value for name, value in teacher.state_dict().items()}
 
 

@@ -183,7 +183,7 @@ def distance(losses: Tensor, reference: Tensor) -> Tensor:
 
 
 def project(vector: Tensor, one: Tensor, other: Tensor, ridge: float) -> Tensor:
-    """Return the component of a vector (P,) that is orthogonal to two others."""
+    """Return the component of a vector that is orthogonal to two other vectors."""
     plane = torch.stack([one, other]).double()  # (2, P), two vectors over all P weights
     gram = plane @ plane.T + ridge * torch.eye(2, dtype=plane.dtype, device=plane.device)
     (a, b), (_, c) = gram

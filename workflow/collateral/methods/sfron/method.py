@@ -65,7 +65,7 @@ def unlearn(
 def importance(
     model: nn.Module, examples: Examples, size: int, generator: torch.Generator
 ) -> Tensor:
-    """Return the squared gradient of a batch's mean loss, averaged over batches, (P,)."""
+    """Return each weight's squared gradient of a batch's mean loss, averaged over batches."""
     gradients = batch_gradients(model, examples.batches(size, generator, augment=False))
     total = sum((gradient.square() for gradient in gradients), start=torch.zeros(()))
     return total / count_batches(examples, size)

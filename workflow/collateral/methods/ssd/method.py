@@ -57,7 +57,7 @@ def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
 
 
 def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
-    """Return the mean squared gradient, or the mean absolute gradient for `output_norm`, (P,)."""
+    """Return the mean squared gradient of each weight; the mean absolute one for `output_norm`."""
     criterion = F.cross_entropy if params.loss == "cross_entropy" else output_norm
     if params.gradients == "example":
         rows = example_gradients(model, examples, criterion)

@@ -68,7 +68,7 @@ class Job:
 
     @cached_property
     def wildcards(self) -> dict[str, str | int]:
-        """Values of Snakemake's wildcards, by name."""
+        """Dict from name to value of each Snakemake wildcard."""
         values = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: getattr(value, "name", value) for name, value in values}
 

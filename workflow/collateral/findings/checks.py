@@ -30,8 +30,8 @@ PART = "colours"  # `Problem.part` of a check that raised an error
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
     "whether Retrain was trained as well as the given base cannot be decided: there are no test "
-    "examples of classes that keep all train examples, and none far from the forget set, or a "
-    "model diverged"
+    "examples of classes that keep all train examples, and none far from the forget set (or no "
+    "control `original`), or a model diverged"
 )
 NOT_RECORDED = f"it is weights of your own, or {OLD}"
 

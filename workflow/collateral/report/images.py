@@ -283,10 +283,11 @@ def _hurt(
 
 def _most_predicted(predictions: NDArray[np.int64], labels: Labels, true: str) -> str:
     """Return the class that most seeds predict, and how many do; empty if the class is correct."""
-    counts = np.bincount(predictions)
-    name, num_seeds = labels.class_names[counts.argmax()], len(predictions)
-    seeds = f" in {counts.max()} of {num_seeds} seeds" if num_seeds > 1 else ""
-    return "" if name == true else f"{name}{seeds}"
+    counts = np.bincount(predictions, minlength=len(labels.class_names))
+    if counts[labels.class_names.index(true)] == counts.max():
+        return ""
+    seeds = f" in {counts.max()} of {len(predictions)} seeds" if len(predictions) > 1 else ""
+    return f"{labels.class_names[counts.argmax()]}{seeds}"
 
 
 def _likely(probability: NDArray[np.float64], labels: Labels) -> str:

@@ -40,7 +40,8 @@ FUNCTIONS = {
     name: function
     for module in (values, sweeps, curves)
     for name, function in vars(module).items()
-    if inspect.isfunction(function) and next(iter(inspect.signature(function).parameters)) == "case"
+    if inspect.isfunction(function)
+    and next(iter(inspect.signature(function).parameters), "") == "case"
 }
 # Functions of arrays, and lists of runs, that a test may use.
 ARRAYS = {
@@ -97,7 +98,9 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
     """Return False if the comparison fails for any number, None if one is missing, else True."""
     is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
-    return False if (is_known & ~is_so).any() else (True if is_known.all() else None)
+    return (
+        False if (is_known & ~is_so).any() else (True if is_known.size and is_known.all() else None)
+    )
 
 
 def run_tests(claim: Claim, *results: Any) -> Found:

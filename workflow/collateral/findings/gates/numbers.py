@@ -22,7 +22,9 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield Row(cell.reference, metric, value)
     column = cell.labels.test_columns.get(cell.split.chosen.get("column", ""))
     if column is not None:
-        is_same = np.isin(column.astype(str), [str(value) for value in cell.split.chosen["is"]])
+        is_same = np.isin(
+            column.astype(str), [str(value) for value in cell.split.chosen.get("is", ())]
+        )
         yield Row(cell.reference, "forgotten_in_test", float(is_same.sum()))
 
 

@@ -75,7 +75,7 @@ def run(name: str, arguments: Sequence[str]) -> None:
 
 
 def stages() -> list[str]:
-    """Return the names of the stages, which rules call."""
+    """Return the names of the stages, the commands that Snakemake rules call."""
     return STAGE.names()
 
 

@@ -201,7 +201,7 @@ class Estimate:
 
     @property
     def total(self) -> Sum:
-        """The sum over all rules."""
+        """Sum of the estimates of all Snakemake rules."""
         return sum(self.of_rule.values(), Sum())
 
     @property

@@ -92,7 +92,7 @@ def preemption_problem(partitions: Iterable[str]) -> str | None:
 
 
 def list_partitions(resources: Mapping[str, object]) -> list[str]:
-    """Return the partitions of this cluster that a job's resources name as plain text."""
+    """Return the partition names in a job's resources; empty if they are not plain names."""
     if _is_elsewhere(resources):
         return []
     named = str(resources.get("slurm_partition") or "").strip("'\"")

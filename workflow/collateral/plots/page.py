@@ -39,7 +39,7 @@ DIGITS = 5  # significant digits of numbers in the chart's data
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 TILTED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
 STAR = "M0,-1L.24,-.31L.95,-.31L.38,.12L.59,.81L0,.4L-.59,.81L-.38,.12L-.95,-.31L-.24,-.31Z"
-# Shapes of Vega by matplotlib's markers, and the characters that show them in a legend.
+# Vega's shape for each marker of matplotlib; below, the character for the marker in a legend.
 SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
 SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right", "*": STAR}
 CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
@@ -57,7 +57,7 @@ class Key:
     colour: str
     symbol: str = ""  # character that shows the series in the legend, in its colour
     dash: str = ""  # dash pattern of the line in SVG; empty if the series has no line
-    run: str = ""  # name of the run that the switches of the page can hide
+    run: str = ""  # name of the run; a switch on the page can hide it
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ def find_folder_problems(folders: Sequence[Path]) -> Iterator[str]:
 
 
 def _old_parts(finding: Path) -> list[str]:
-    """Return the files of a finding of an older version, which one file views.py should replace."""
+    """Return the files of a finding in the old layout; one file, views.py, should replace them."""
     if (finding / "views.py").is_file():
         return []
     return [name for name in ("table.py", "words.py") if (finding / name).is_file()]

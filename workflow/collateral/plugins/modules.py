@@ -26,7 +26,7 @@ def shipped_folder() -> Path | None:
 
 
 def is_shipped(file: Path) -> bool:
-    """Tell whether a file belongs to the package or to the shipped plug-in."""
+    """Tell whether a file is shipped: in the package or its plug-in, not in a user's folder."""
     return any(file.is_relative_to(folder) for folder in (FOLDER, shipped_folder()) if folder)
 
 

@@ -39,7 +39,7 @@ TABS = {
     "ablations": "Ablations",
     "runs": "Runs",
 }
-NUM_COLOURS = 64  # number of colours of a figure that the page shows as an image
+NUM_COLOURS = 64  # number of colours to which the page reduces a figure shown as an image
 T = TypeVar("T")
 
 

@@ -25,7 +25,8 @@ class SupportSizes(ArrayFile):
     support_accuracy: NDArray[np.float64]
     least_similarity: NDArray[np.float64]  # smallest similarity of an example in each support
     num_classes: NDArray[np.int64]  # number of classes in each support
-    step_rate: NDArray[np.float64]  # (), learning rate of the ascent step of `k: auto`
+    # Scalar: learning rate of the gradient-ascent step by which LTD's `k: auto` chooses k.
+    step_rate: NDArray[np.float64]
     step_edges: NDArray[np.float64]  # (B + 1,), edges of the B bins of similarity to the forget set
     step_counts: NDArray[np.int64]  # number of retained examples in each bin
     step_drop: NDArray[np.float64]  # accuracy that each bin lost by the step; NaN if empty
@@ -37,7 +38,7 @@ class Probe(ArrayFile):
     """Results of probes for all runs and Retrain; arrays of probes that were not run are None."""
 
     runs: NDArray[np.str_]  # names of the runs
-    # (runs, steps + 1), accuracy on half of the forget set after steps on the other half.
+    # (runs, steps + 1), accuracy on half of the forget set after 0, 1, ... steps on the other half.
     relearn_accuracy: NDArray[np.float64] | None = None
     # (runs, forget examples), fraction of noisy copies that are classified correctly.
     residual_share: NDArray[np.float32] | None = None

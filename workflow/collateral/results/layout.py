@@ -34,7 +34,7 @@ SHADOW = "shadows/member-{member}"  # folder of a model trained on a random part
 EXPOSURE = f"{CELL}/exposure/{{run}}"  # folder of a method's results on all shadow models
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # name of the run retrained without the forget set, the usual reference
-ORIGINAL = "original"  # name of the base model as a control, or as the reference without Retrain
+ORIGINAL = "original"  # name of the base model: a control, or the reference if there is no Retrain
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"

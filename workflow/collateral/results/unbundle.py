@@ -1,4 +1,4 @@
-"""Unpack archives that `collateral bundle` wrote into the folder of results: all files or none.
+"""Unpack archives of `collateral bundle`; either all of their files join the results, or none.
 
 A new file is taken. A file that differs from the one in the folder, or in another archive, is
 refused. Files that are derived from several runs (metrics, tables, figures, pages) are left out if

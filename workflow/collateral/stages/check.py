@@ -7,7 +7,7 @@ from typing import Annotated
 from collateral.findings.registry import read_problems
 from collateral.results.provenance import verify
 
-# Name of the rule that computes each part of a finding; it succeeds even if the finding fails.
+# Rule that computes each part of a finding; if a finding fails, the rule records it and succeeds.
 RULES = {
     "numbers": "metrics",
     "across": "gather",

@@ -188,7 +188,7 @@ class Prober:
         return {"features": torch.cat([infer(model, examples)[0] for examples in self.compared])}
 
     def resurface(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
-        """Return accuracies while a model is fine-tuned on retained examples.
+        """Fine-tune a model on retained examples; return its accuracies during that training.
 
         They are measured on the forget set, on retained examples near it, and on test examples.
         """

@@ -165,7 +165,7 @@ class Scope:
     prefers_couch: bool = False  # whether only cells of the class couch count, if there are any
 
     def cases(self, results: Results) -> Cases:
-        """Return the cases of this scope in the results of a benchmark."""
+        """Return the results that a claim with this scope is tested on, by name of the case."""
         found = [one for fraction in self.fractions for one in cells_at(results, fraction)]
         if self.of_svhn not in (None, is_svhn(results)):
             return {}

@@ -63,7 +63,7 @@ class Comparison:
 
     name: str  # name of the table's files
     subject: str  # title of the table
-    parts: tuple[tuple[str, ...], ...]  # metric names, one tuple for each grid of the table
+    parts: tuple[tuple[str, ...], ...]  # metric names of each block of columns
     corner: str = "Method"  # heading of the first column
     ranked: str = "method"  # word for a ranked row in the caption
     note: str = ""  # additional sentence of the caption

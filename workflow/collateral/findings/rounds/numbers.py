@@ -161,7 +161,7 @@ class Stream:
         if run == ORIGINAL:
             return np.zeros(shape), [set()] * len(self.requests)
         results = [self.results(run, seed) for seed in self.cell.seeds]
-        # Seconds may be None: of a skipped round, a shared GPU, or a given model without its time.
+        # Seconds are None if the round was skipped, the GPU was shared, or the user gave no time.
         seconds = [
             [None if one.status == SKIPPED else one.cost()["total_seconds"] for one in by_round]
             for by_round in results

@@ -24,7 +24,8 @@ from collateral.training.run import Run
 
 Ensemble = Sequence[nn.Module]
 HIDDEN_UNITS = 256  # units of the hidden layer, as in the model `mlp`; the paper does not state it
-STEP_FACTOR = 0.1  # factor of the learning rate from `teacher_step` on, as in the public code
+# From epoch `teacher_step` on, the learning rate is multiplied by this, as in the public code.
+STEP_FACTOR = 0.1
 
 
 class FrozenBody(nn.Module):

@@ -1,8 +1,9 @@
-"""Options that all tests share."""
+"""Options and fixtures that all tests share."""
 
 from pathlib import Path
 
 import pytest
+from opened_page import launch
 
 from collateral.plugins.find import add_plugins
 
@@ -22,3 +23,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     add_plugins(config.getoption("plugin_folders"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Start a browser for the tests of a module."""
+    pytest.importorskip("playwright.sync_api")
+    with launch() as chromium:
+        yield chromium

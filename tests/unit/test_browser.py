@@ -11,7 +11,7 @@ from expected_pictures import Long
 from fake_results import RUNS, full_cell, read_cells, write_models
 from made_benchmark import LABELS, PART, Made, compute
 from made_benchmark import RUNS as MADE_RUNS
-from opened_page import CHROMIUM, OVERLAPS, Opened, launch, marks_by_figure
+from opened_page import CHROMIUM, OVERLAPS, Opened, marks_by_figure
 from page_reading import CHARTS, draw
 from sealing import seal
 
@@ -81,13 +81,6 @@ def many_charts(animals, tmp_path_factory):
     page = folder / layout.REPORT
     page.write_text(render(benchmark_part(seal(folder))), encoding="utf-8")
     return page
-
-
-@pytest.fixture(scope="module")
-def browser():
-    pytest.importorskip("playwright.sync_api")
-    with launch() as chromium:
-        yield chromium
 
 
 @pytest.fixture(scope="module")

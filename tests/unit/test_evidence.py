@@ -206,8 +206,9 @@ def test_a_record_that_was_not_changed_is_confirmed(here, capsys):
     assert "requested (not stated)" in said
 
 
-def test_a_record_with_pictures_is_confirmed(here):
+def test_a_record_with_pictures_is_confirmed(here, capsys):
     main(["verify", str(write(PART, "ga", "--pictures") / "evidence.json")])
+    assert "all numbers are those of results/animals" in capsys.readouterr().out
 
 
 def forge_page(folder, record):

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from opened_page import CHROMIUM, PATIENCE, launch
+from opened_page import CHROMIUM, PATIENCE
 from page_reading import CHARTS, draw
 from sealing import seal
 
@@ -22,13 +22,6 @@ ON_SCREEN = (
     "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style, #print-all, "
     "[role=tablist], #who option, #who .hurt[hidden]"
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    pytest.importorskip("playwright.sync_api")
-    with launch() as chromium:
-        yield chromium
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from opened_page import CHROMIUM, OVERLAPS, Opened, launch, marks_by_figure
+from opened_page import CHROMIUM, OVERLAPS, Opened, marks_by_figure
 
 pytestmark = [
     pytest.mark.workflow,
@@ -16,13 +16,6 @@ pytestmark = [
 ]
 NUMBER = r"([+−-]?\d+\.\d)"
 PHONE = {"width": 390, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    pytest.importorskip("playwright.sync_api")
-    with launch() as chromium:
-        yield chromium
 
 
 @pytest.fixture(scope="module")

@@ -176,11 +176,12 @@ def _hurt_far(cell: CellTable, run: str) -> str:
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
     """Return a text with the base model's loss; empty if it is within the margin or unknown."""
     base, margin = cell.number(ORIGINAL, DIFFERENCE, at=at), cell.number(run, "margin", at=at)
-    text = f"; the base model loses {_signed(base)}" if is_beyond(base, margin) else ""
-    if text and at != "near":  # near loss is only half of the verdict, which also tests damage
-        cause = ", so unlearning did not cause it" if _is_loss_of_base(cell, run, at) else ""
-        return f"{text} too{cause}"
-    return f"{text} of it too" if text else ""
+    if not is_beyond(base, margin):
+        return ""
+    # A near loss is only half of its verdict, which tests damage too, so it acquits no method.
+    is_acquitted = at != "near" and _is_loss_of_base(cell, run, at)
+    rest = ", so unlearning did not cause it" if is_acquitted else ""
+    return f"; the base model loses {_signed(base)} too{rest}"
 
 
 def _like(cell: CellTable, run: str) -> str:

@@ -32,9 +32,11 @@ from collateral.plan.estimate import (
 from collateral.plan.grid import build_grid
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs.base import BaseJob
+from collateral.plan.jobs.expose import ExposeJob
 from collateral.plan.jobs.pictures import NUM_IMAGES
 from collateral.plan.jobs.probe import ProbeJob
 from collateral.plan.jobs.retrain import RetrainJob
+from collateral.plan.jobs.shadow import ShadowJob
 from collateral.plan.jobs.teacher import TeacherJob
 from collateral.plan.jobs.tune import TuneJob
 from collateral.plan.jobs.unlearn import UnlearnJob
@@ -209,6 +211,24 @@ def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
     more = counted(**SHADOWS)
     more.subtract(counted())
     assert {rule: count for rule, count in more.items() if count} == {"shadow": 8, "expose": 3 * 2}
+
+
+def test_a_shadow_model_is_trained_on_its_share_and_its_margins_are_of_all():
+    work = workload(shadows={"count": 8, "share": 0.6})
+    first = ShadowJob(work.benchmark, 0)
+    assert first.work == only(3 * 144, TRAIN)
+    weights = work.facts.bytes(4)
+    assert first.bytes == weights + (1 + 4) * TRAIN + 9 * 4096
+
+
+def test_a_method_unlearns_from_every_shadow_model_with_the_mean_work_of_its_trials():
+    """Of 210 retained and 30 forgotten, a shadow model has 126 and 18."""
+    methods = {"ft": {"lr": [0.1, 0.2], "epochs": 2}, "salun": {"epochs": 1}}
+    work = workload(methods=methods, shadows={"count": 8, "share": 0.6})
+    assert job(work, ExposeJob, "ft").work == only(8 * 2 * 126, 8 * TRAIN)
+    prepared = job(work, ExposeJob, "salun")
+    assert prepared.work == only(8 * (144 + 144), 8 * TRAIN)
+    assert prepared.bytes == 8 * (1 + 4 + 4) * TRAIN + 9 * 4096
 
 
 def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():

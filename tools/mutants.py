@@ -31,7 +31,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -65,8 +65,7 @@ FAILED = "failed.txt"  # file with the test that failed
 SECONDS = (5, 60)  # of tests per mutant, in the first round and in the second
 # Modules that are imported before processes are forked; none of them imports a mutated module.
 LIBRARIES = (
-    *("altair", "matplotlib.pyplot", "pandas", "scipy.special", "scipy.stats", "sklearn.svm"),
-    "torch",
+    *("matplotlib.pyplot", "pandas", "scipy.special", "scipy.stats", "sklearn.svm", "torch"),
     "collateral.config.load",
 )
 OF_EVERY_CLASS = ("__dict__", "__weakref__")
@@ -580,12 +579,14 @@ def apart(name: str, places: Collection[int], tests: Sequence[Test], folder: Pat
     ]
 
 
-def chosen_places(names: Sequence[str], args: Namespace) -> dict[str, Collection[int]]:
+def chosen_places(
+    names: Sequence[str], every: int, sample: int | None, seed: int
+) -> dict[str, Collection[int]]:
     """Return the places of the mutants to try, by module."""
-    every = [(name, place) for name in names for place in range(0, MODULES[name], args.every)]
-    if args.sample is not None:
-        every = sorted(random.Random(args.seed).sample(every, min(args.sample, len(every))))
-    return {n: {place for one, place in every if one == n} for n in dict(every)}
+    pairs = [(name, place) for name in names for place in range(0, MODULES[name], every)]
+    if sample is not None:
+        pairs = sorted(random.Random(seed).sample(pairs, min(sample, len(pairs))))
+    return {one: {place for name, place in pairs if name == one} for one in dict(pairs)}
 
 
 def main() -> None:
@@ -600,7 +601,8 @@ def main() -> None:
     for library in LIBRARIES:
         import_module(library)
     assert not sys.modules.keys() & map(_module, MODULES), "a library imports what is to be broken"
-    tests, places, num_left = traced_tests(), chosen_places(names, args), 0
+    places = chosen_places(names, args.every, args.sample, args.seed)
+    tests, num_left = traced_tests(), 0
     with tempfile.TemporaryDirectory() as folder:
         for name, survivors in fast(places, tests, Path(folder)).items():
             left = apart(name, survivors, tests, Path(folder))

@@ -62,7 +62,7 @@ LEFT_OUT = (
     *("parquet", "plots_page", "plots_print", "shown_in_browser", "theory", "warm"),
 )
 FAILED = "failed.txt"  # file with the test that failed
-SECONDS = (5, 60)  # of tests per mutant, in the first round and in the second
+SECONDS = (4, 25)  # of tests per mutant, in the first round and in the second
 # Modules that are imported before processes are forked; none of them imports a mutated module.
 LIBRARIES = (
     *("matplotlib.pyplot", "pandas", "scipy.special", "scipy.stats", "sklearn.svm", "torch"),

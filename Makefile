@@ -60,8 +60,8 @@ test-all: test test-slow ## every test
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm tests/workflow
 
-mutants: setup ## break the pure modules in every place: which does no test notice? (CONTRIBUTING.md)
-	OMP_NUM_THREADS=1 python tools/mutants.py
+mutants: setup ## break the pure modules in 300 places: which does no test notice? (CONTRIBUTING.md)
+	OMP_NUM_THREADS=1 python tools/mutants.py --sample 300
 
 bugs: setup ## put in fifty bugs, one at a time: do the nearest tests see them? (CONTRIBUTING.md)
 	python tools/bugs.py

@@ -412,6 +412,7 @@ class Fast:
         for place, mutant in zip(places, mutants(name, places), strict=True):
             ids = tests_of(self.tests, name, mutant.line, SECONDS[0])
             if not _is_noticed(run, name, mutant, ids, self.folder / FAILED):
+                print(f"after the first round: {name} {mutant}", file=sys.stderr, flush=True)
                 yield place
 
 

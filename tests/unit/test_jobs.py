@@ -243,6 +243,13 @@ def test_a_run_is_told_its_name_and_what_a_sweep_varies():
     assert "--track" in shlex.split(unlearn("ft", 1, track=["ft"]).options)
 
 
+def test_of_a_tracked_run_tables_need_its_epochs_too():
+    methods = {"ft": {}, "ga": {}}
+    tracked, plain = (unlearn(run, 3, methods=methods, track=["ga"]) for run in ("ga", "ft"))
+    assert {*tracked.files} - {*plain.files} == {"epochs.npz"}
+    assert {*plain.files} == {"outputs.npz", "history.csv", "cost.json", "record.json"}
+
+
 def test_a_run_waits_for_the_choice_of_its_methods_tuning():
     methods = {"ft": {"lr": [0.1, 0.2]}, "ga": {}}
     sweeps = {"s": {"method": "ft", "vary": {"epochs": [9]}}}
@@ -422,6 +429,18 @@ def test_teachers_of_every_size_are_told_no_k_of_the_runs():
     assert not {"k", "k_each", "min_similarity"} & json.loads(option(plain, "--params")[0]).keys()
 
 
+def test_support_sizes_are_recorded_as_far_as_there_are_retained_examples(tmp_path):
+    """Of 90 examples, 30 are forgotten."""
+    sizes = {"support_size": {"method": "ltd", "k": [20, 60, 61]}}
+    benchmark = grid(methods={"ltd": {}}, **sizes)
+    split = tmp_path / "digit_3-50/split.json"
+    split.parent.mkdir()
+    split.write_text(json.dumps({"num_train": 90, "num_forget": 30}))
+    job = SupportSizeJob(benchmark, benchmark.cells["digit_3-50"], 1)
+    record = job.record({"params": {}}, tmp_path)
+    assert (record["params"]["k"], record["seed"], record["model"]) == ([20, 60], 1, "resnet8")
+
+
 def test_they_wait_for_tuning_only_where_it_decides_on_the_teacher():
     assert sizing(lr=[0.1, 0.2]).selected == []
     assert sizing(teacher_lr=[0.1, 0.2]).selected == [f"{CELL}/tune/ltd/selected.json"]
@@ -592,6 +611,25 @@ def test_a_pool_that_only_chooses_is_trained_and_not_attacked(tmp_path, monkeypa
     split.parent.mkdir(parents=True)
     split.touch()
     assert not shadow.will_run
+
+
+def test_a_shadow_model_is_trained_where_a_method_lacks_its_margins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    benchmark = grid(**POOL)
+    cells, first = [*benchmark.cells], ShadowJob(benchmark, 0)
+    files = [
+        f"results/b/{cell}/exposure/{run}/exposure.npz" for cell in cells for run in POOL["methods"]
+    ]
+    for file in files:
+        assert first.will_run
+        (tmp_path / file).parent.mkdir(parents=True)
+        (tmp_path / file).touch()
+    assert not first.will_run
+    (tmp_path / files[-1]).unlink()
+    margins = tmp_path / "results/b/shadows/member-1/margins.npz"
+    margins.parent.mkdir(parents=True)
+    margins.touch()
+    assert (first.will_run, ShadowJob(benchmark, 1).will_run) == (True, False)
 
 
 def test_a_shadow_model_is_trained_as_the_base_is_and_told_its_pool():

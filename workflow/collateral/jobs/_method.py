@@ -104,7 +104,6 @@ class MethodJob(CellJob):
     """A job that runs an unlearning method on the model of one seed."""
 
     needs: ClassVar[tuple[str, ...]] = ("data", "split", "base")
-    remedy = "train it"
 
     @property
     def spec(self) -> RunSpec:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -18,14 +18,12 @@ from collateral.results import layout
 EXPOSED_BYTES = 1 + 4 + 4
 
 
-@dataclass(frozen=True)
 class ExposeJob(FirstSeedJob):
     """Unlearning from all shadow models by one method, with random numbers of the first seed."""
 
     needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
     evaluated = layout.EXPOSURE_MARGINS
-    remedy = "train it, and the shadow models where these are missing too,"
 
     run: str
 

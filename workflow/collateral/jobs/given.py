@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from collateral.contract.work import Work
@@ -12,13 +11,11 @@ from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
 
 
-@dataclass(frozen=True)
 class GivenJob(WeightsJob, CellJob):
     """Evaluation of a file of unlearned weights."""
 
     needs = ("data", "split")
     folder = paths.RUN
-    remedy = "look at its weights"
     stage = "given"
 
     seed: int

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from collateral.contract.probes import Probes
@@ -15,7 +14,6 @@ from collateral.plugins.find import MODEL
 from collateral.results import layout
 
 
-@dataclass(frozen=True)
 class ProbeJob(CellJob):
     """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
@@ -23,7 +21,6 @@ class ProbeJob(CellJob):
     folder = paths.PROBE
     files = (layout.PROBE_RESULT, layout.RECORD, layout.COST)
     evaluated = layout.PROBE_RESULT
-    remedy = "use the models once more, and train those that are gone,"
 
     seed: int
 

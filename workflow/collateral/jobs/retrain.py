@@ -1,7 +1,6 @@
 """Job of the reference Retrain: a model trained without the forget set, or the user's weights."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from collateral.jobs._job import CellJob, OwnFile, Record
@@ -12,13 +11,11 @@ from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
 
-@dataclass(frozen=True)
 class RetrainJob(WeightsJob, CellJob):
     """Training of the retrained model of one seed."""
 
     needs = ("data", "split")
     folder = paths.RETRAIN
-    remedy = "train it"
 
     seed: int
 

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -17,7 +16,6 @@ from collateral.results import layout
 MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the margin
 
 
-@dataclass(frozen=True)
 class ShadowJob(WeightsJob):
     """Training of one shadow model."""
 

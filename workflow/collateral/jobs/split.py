@@ -22,7 +22,6 @@ class SplitJob(CellJob):
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
-    remedy = "choose the forget set again and train all of the cell anew"
     seconds = 0.1
 
     @property

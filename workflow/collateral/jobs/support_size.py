@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +18,6 @@ from collateral.results.files import read_json
 SUPPORT = ("k", "k_each", "min_similarity")  # names of parameters that set the size of the support
 
 
-@dataclass(frozen=True)
 class SupportSizeJob(MethodJob):
     """Training of the teachers of one seed, one per support size."""
 

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from collateral.contract.work import Work
@@ -19,7 +18,6 @@ from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.results import layout
 
 
-@dataclass(frozen=True)
 class TuneJob(FirstSeedJob):
     """Tuning of one method."""
 
@@ -27,7 +25,6 @@ class TuneJob(FirstSeedJob):
     folder = paths.TUNE
     files = (layout.TRIALS, layout.SELECTED, *DONE_FILES)
     evaluated = layout.TRIALS
-    remedy = "train it, and the runs that follow its choice,"
 
     method: str
 

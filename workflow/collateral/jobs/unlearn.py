@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -16,7 +15,6 @@ from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.results import layout
 
 
-@dataclass(frozen=True)
 class UnlearnJob(MethodJob):
     """One run of a method or control, for one seed."""
 

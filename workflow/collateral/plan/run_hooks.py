@@ -96,34 +96,29 @@ def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Pop
     return server if server.stdout.readline() else None
 
 
-def result_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return the finding of each benchmark, its number of warnings, and the address of its page."""
-    lines = []
+def last_lines(benchmarks: Iterable[str]) -> list[str]:
+    """Return the last lines of a run: findings, pages, and sanity checks that failed (red gates).
+
+    A damaged file is named by its error: the run itself was good.
+    """
+    lines, red = [], []
     for name in benchmarks:
+        glance, gates, page = (
+            Path(pattern.format(benchmark=name))
+            for pattern in (paths.GLANCE, paths.GATES, paths.REPORT)
+        )
         try:
-            headline = read_json(Path(paths.GLANCE.format(benchmark=name))).get("headline", "")
-            warnings = count_amber_gates(Path(paths.GATES.format(benchmark=name)))
-        except InvalidResultError:  # `last_lines` reports a damaged gates.json
+            red += describe_red_gates(gates)
+            headline = read_json(glance).get("headline", "") if glance.exists() else None
+        except InvalidResultError as error:
+            lines.append(str(error))
             continue
         lines += [f"{name}: {headline}"] if headline else []
-        page = Path(paths.REPORT.format(benchmark=name)).absolute().as_uri()
-        lines.append(f"{name}: {warnings} warning{'s' * (warnings != 1)}. {page}")
-    return lines
-
-
-def last_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return a line for each sanity check that failed (red gate), and what such a failure means.
-
-    If the file of gates is damaged, its error takes their place: the run itself was good.
-    """
-    found, damaged = [], []
-    for name in benchmarks:
-        try:
-            found += describe_red_gates(Path(paths.GATES.format(benchmark=name)))
-        except InvalidResultError as error:
-            damaged.append(str(error))
-    meaning = ["Numbers of these cells do not mean what they say."] if found else []
-    return [*damaged, *found, *meaning]
+        if headline is not None:
+            warnings = count_amber_gates(gates)
+            lines.append(f"{name}: {warnings} warnings. {page.absolute().as_uri()}")
+    meaning = ["Numbers of these cells do not mean what they say."] if red else []
+    return [*lines, *red, *meaning]
 
 
 class SlurmPluginError(Exception):

@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from collateral.plan import paths
 from collateral.results.files import InvalidResultError, read_json
 from collateral.results.gates import count_amber_gates, describe_red_gates
+from collateral.results.record import GPU_SLOTS, MOST_SLOTS
 from collateral.warm.client import ADDRESS, OFF
 
 FOLDER = Path(".snakemake")
@@ -119,6 +120,21 @@ def last_lines(benchmarks: Iterable[str]) -> list[str]:
             lines.append(f"{name}: {warnings} warnings. {page.absolute().as_uri()}")
     meaning = ["Numbers of these cells do not mean what they say."] if red else []
     return [*lines, *red, *meaning]
+
+
+def share_gpus(workflow: Any) -> int:
+    """Let jobs share GPUs; return the number of jobs per GPU, such as 3 for `gpu_slots=3`.
+
+    Snakemake then counts slots instead of GPUs. A scheduler such as SLURM counts GPUs itself.
+    """
+    given = workflow.resource_settings.resources
+    slots = (given.get("gpu_slots").value or 1) if workflow.local_exec else 1
+    if slots not in range(1, MOST_SLOTS + 1):
+        raise ValueError(f"--resources gpu_slots={slots}: choose 1 to {MOST_SLOTS} jobs per GPU")
+    if gpus := given.get("gpu").value:
+        workflow.register_resource("gpu", slots * gpus)
+    os.environ[GPU_SLOTS] = str(slots)
+    return slots
 
 
 class SlurmPluginError(Exception):

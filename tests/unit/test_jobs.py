@@ -549,7 +549,7 @@ def test_shadow_models_are_those_of_the_benchmark_for_all_cells_and_methods():
     jobs = [
         ExposeJob(benchmark, cell, run.name)
         for cell in benchmark.cells.values()
-        for run in cell.exposed
+        for run in cell.exposed.values()
     ]
     assert len(jobs) == 4 * 2
     models = [f"results/b/shadows/member-{member}/model.safetensors" for member in range(8)]

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
@@ -181,6 +182,10 @@ class Job:
 class CellJob(Job):
     """A job that belongs to one cell."""
 
+    # Attribute of Cell: names of the runs that have such a job, or any value that is true if a cell
+    # has such jobs. If it is empty, every cell has them.
+    listed: ClassVar[str] = ""
+
     cell: Cell
 
     @classmethod
@@ -191,8 +196,11 @@ class CellJob(Job):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield all jobs of this kind in one cell."""
-        yield cls(benchmark, cell)
+        """Yield all jobs of this kind in one cell: one per seed and per name in its list."""
+        listed = getattr(cell, cls.listed) if cls.listed else (cell.name,)
+        values = {"seed": benchmark.seeds, "run": listed, "method": listed}
+        domains = [values[one.name] for one in fields(cls) if one.name in values]
+        return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if listed)
 
     @property
     def split(self) -> str:

@@ -1,16 +1,14 @@
 """Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
 
 import shlex
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
 
 from collateral.contract.work import Work, inference_work
 from collateral.jobs._job import Record
 from collateral.jobs._method import FirstSeedJob, method_options
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.grid import RunSpec
 from collateral.plan.work import BLOCK, RUN_BLOCKS
 from collateral.results import layout
 
@@ -23,14 +21,10 @@ class ExposeJob(FirstSeedJob):
 
     needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
+    listed = "exposed"
     evaluated = layout.EXPOSURE_MARGINS
 
     run: str
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per method, if the benchmark has shadow models."""
-        return (cls(benchmark, cell, run.name) for run in cell.exposed)
 
     @property
     def spec(self) -> RunSpec:

@@ -53,7 +53,7 @@ class ShadowJob(WeightsJob):
         """Tell whether the job will run: its margins and any file made from them are missing."""
         made_from = []
         for name, cell in self.benchmark.cells.items():
-            made_from += [self.path(paths.EXPOSED, cell=name, run=run.name) for run in cell.exposed]
+            made_from += [self.path(paths.EXPOSED, cell=name, run=run) for run in cell.exposed]
             made_from += [self.path(paths.SPLIT, cell=name)] * (cell.forget.needs == "shadows")
         has_margins = Path(f"{self.out}/{layout.MARGINS}").exists()
         return not has_margins and not all(Path(file).exists() for file in made_from)

@@ -241,7 +241,7 @@ def checkpoint_bytes(workload: Workload) -> int:
     """Return the bytes of a checkpoint: four copies of the weights, and tracked epochs' outputs."""
     # Copies of the weights: current ones, those of the best epoch, and two moments of AdamW.
     cells = workload.benchmark.cells.values()
-    runs = ((cell, run) for cell in cells for run in cell.unlearned if run.tracked)
+    runs = ((cell, run) for cell in cells for run in cell.unlearned.values() if run.tracked)
     tracked = (workload.tracked_bytes(*one) for one in runs)
     return 4 * workload.facts.bytes(workload.size.num_classes) + max(tracked, default=0)
 

@@ -55,7 +55,7 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
 
     Packages that are not installed are a problem only if jobs of this benchmark will run here.
     """
-    runs = [run for cell in benchmark.cells.values() for run in cell.unlearned]
+    runs = [run for cell in benchmark.cells.values() for run in cell.unlearned.values()]
     values = {str(v) for run in runs for one in run.choices for v in one.model_dump().values()}
     models = {benchmark.config.model, *values.intersection(MODEL.names())}
     methods = {run.method.uses for run in runs}
@@ -183,7 +183,7 @@ def _size_errors(job: SplitJob) -> Iterator[str]:
     if retained <= 0:
         found = workload.size.num_train
         yield f"{_forget_key(job)}: all {found} train examples, none is retained"
-    for key, count in required_by_runs(benchmark, cell, cell.exposed).items():
+    for key, count in required_by_runs(benchmark, cell, cell.exposed.values()).items():
         if count > (least := workload.least_retained(cell)):
             yield (
                 f"{key}: {count}: a shadow model may retain only {least} examples in "

@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -51,6 +51,15 @@ def format_key(parts: Sequence[str | int]) -> str:
     return text.removeprefix(".")
 
 
+def find_errors(model: type[BaseModel], given: Mapping[str, Any], where: Place) -> list[Problem]:
+    """Return the errors of the values `given` for a model; `where` is its place in the config."""
+    try:
+        model.model_validate(dict(given))
+    except ValidationError as error:
+        return explain(error, model, where)
+    return []
+
+
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[Problem]:
     """Return one error per invalid key; `where` is the position of the model in the config."""
     found: dict[Place, list[dict[str, Any]]] = {}
@@ -62,11 +71,6 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
         # If a list has invalid items, pydantic also reports that the list is too short.
         if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
     ]
-
-
-def error_places(error: ValidationError) -> list[Place]:
-    """Return the positions of all errors in the config."""
-    return [_place(dict(item)) for item in error.errors()]
 
 
 def _place(item: dict[str, Any]) -> Place:

@@ -22,7 +22,6 @@ REASONS = {
 }
 # Names of types that pydantic appends to `loc` for a value that may have several types.
 BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
-LONGEST_LINE = 900  # maximum number of characters of a message
 Place = tuple[str | int, ...]  # position in the config: keys and list indices
 Problem = tuple[Place, str]  # position of an error, and the reason
 
@@ -31,16 +30,14 @@ class ConfigError(ValueError):
     """All errors of a config, one line each."""
 
     def __init__(self, problems: Iterable[str | Problem]) -> None:
-        """Join the errors to one text; escape line breaks in names that the user chose."""
+        """Join the errors to one text."""
         self.problems = list(problems)
-        super().__init__("\n".join(map(_one_line, self.problems)))
-
-
-def _one_line(problem: str | Problem) -> str:
-    if not isinstance(problem, str):
-        problem = f"{format_key(problem[0]) or 'config'}: {problem[1]}"
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in problem)
-    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
+        super().__init__(
+            "\n".join(
+                one if isinstance(one, str) else f"{format_key(one[0]) or 'config'}: {one[1]}"
+                for one in self.problems
+            )
+        )
 
 
 def format_key(parts: Sequence[str | int]) -> str:

@@ -1,6 +1,5 @@
 """The schema of config.yaml; data sets, forget sets and methods define their own options."""
 
-from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -16,7 +15,15 @@ from pydantic import (
 from collateral.config.weights import BaseParams, GivenParams, InitParams, Reference, RetrainParams
 from collateral.contract.conventions import FIGURE_WIDTH, PAPER, Rule, Showing, count_share
 from collateral.contract.messages import printable, quoted
-from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, UserPath
+from collateral.contract.params import (
+    MOST,
+    ClassLabel,
+    Seed,
+    Share,
+    Strict,
+    UserPath,
+    check_increasing,
+)
 from collateral.contract.probes import Probes
 from collateral.contract.rows import Attack
 from collateral.contract.verdicts import MarginKey
@@ -36,13 +43,6 @@ Tracked = Annotated[
     BeforeValidator(_as_list),
     WithJsonSchema({"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]}),
 ]
-
-
-def _check_increasing(values: tuple[int, ...]) -> tuple[int, ...]:
-    for smaller, larger in pairwise(values):
-        if larger <= smaller:
-            raise ValueError(f"should increase, but {larger} follows {smaller}")
-    return values
 
 
 class RoundConfig(Strict):
@@ -124,7 +124,7 @@ class SupportSizeConfig(Strict):
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
     # Strict integers, because pydantic would convert `true` to 1.
     k: Annotated[
-        tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...], AfterValidator(_check_increasing)
+        tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...], AfterValidator(check_increasing)
     ] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
@@ -246,7 +246,7 @@ class BenchmarkConfig(Strict):
         "estimated from the spread of Retrain over seeds.",
     )
     looks: Annotated[
-        tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...], AfterValidator(_check_increasing)
+        tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...], AfterValidator(check_increasing)
     ] = Field(
         (),
         description="Numbers of seeds, increasing, at which verdicts are looked at: declared "

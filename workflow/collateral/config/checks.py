@@ -153,8 +153,8 @@ def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     for index, name in enumerate(benchmark.controls):
         if error := _control_error(benchmark, name):
             yield ("controls", index), error
-    for index, name in enumerate(benchmark.track):
-        if name not in (ALL, *benchmark.methods):
+    for index, name in enumerate(benchmark.track if benchmark.track != ALL else ()):
+        if name not in benchmark.methods:
             yield ("track", index), unknown_name("method", name, benchmark.methods)
 
 

@@ -1,11 +1,11 @@
 """Probes: optional tests of finished models, and their parameters."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from collateral.contract.messages import quoted
-from collateral.contract.params import Count, Strict, Whole, check_increasing
+from collateral.contract.params import Increasing, Strict, Whole
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 
 PARTS = ("forget", "near", "far", "test")  # groups of examples on which CKA is computed
@@ -82,7 +82,7 @@ class Resurface(Strict):
     FT.
     """
 
-    steps: Annotated[tuple[Count, ...], AfterValidator(check_increasing)] = Field(
+    steps: Increasing = Field(
         (10, 20, 50, 100, 200),
         min_length=1,
         description="Steps of SGD after which accuracies are measured, increasing.",

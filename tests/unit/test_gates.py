@@ -10,7 +10,6 @@ from fake_cell import FakeRun
 from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
 from collateral.cli import main
-from collateral.contract.power import in_words
 from collateral.findings.checks import CHECKS, find_edges, run_checks
 from collateral.findings.gates.numbers import numbers
 from collateral.metrics.copies import (
@@ -20,6 +19,7 @@ from collateral.metrics.copies import (
     find_copies,
     perceptual_hashes,
 )
+from collateral.metrics.power import in_words
 from collateral.plan import paths, run_hooks
 from collateral.plan.run_hooks import last_lines
 from collateral.results import layout

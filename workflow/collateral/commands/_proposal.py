@@ -12,9 +12,9 @@ from statistics import median
 from typing import Annotated, Any
 
 from collateral.commands.estimate import default_device
+from collateral.config.cells import slug
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.config.names import slug
 from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
 from collateral.contract.work import count_cores

@@ -14,7 +14,7 @@ from collateral.commands._proposal import (
     propose,
     read_headers,
 )
-from collateral.config.names import slug
+from collateral.config.cells import slug
 from collateral.config.weights import SEED
 from collateral.contract.messages import looked_for
 from collateral.data._readers.file_list import find_tables

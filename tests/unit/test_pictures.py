@@ -18,8 +18,7 @@ from collateral.metrics.copies import are_copies
 from collateral.plan.jobs.pictures import PicturesJob
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
-from collateral.results.dataset import Dataset, Labels, Pictures
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Dataset, Labels, Neighbours, Pictures
 from collateral.results.outputs import Embeddings
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.provenance import read_signed, write_record

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.lib import format as npy
@@ -83,11 +83,10 @@ def map_array(path: Path, name: str) -> NDArray[Any]:
         with archive.open(entry) as member:
             if npy.read_magic(member) != (1, 0):
                 raise ValueError(f"{name} is not of version 1.0")
-            shape, in_columns, dtype = npy.read_array_header_1_0(member)
+            shape, by_columns, dtype = npy.read_array_header_1_0(member)
             start = _content(path, entry) + member.tell()
-        if in_columns:
-            raise ValueError(f"{name} is stored by columns")
-        pages: NDArray[Any] = np.memmap(path, dtype, mode="c", offset=start, shape=shape)
+        order: Literal["C", "F"] = "F" if by_columns else "C"
+        pages: NDArray[Any] = np.memmap(path, dtype, "c", start, shape, order)
         return pages
 
 

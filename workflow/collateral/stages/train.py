@@ -12,16 +12,9 @@ from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
 from collateral.models._metadata import UNKNOWN, WORK, declared_work
 from collateral.plugins.find import MODEL
+from collateral.results.record import STATED
 from collateral.results.split import Split, ids_hash
-from collateral.stages._options import (
-    NO_RENAME,
-    InitialWeights,
-    Job,
-    Rename,
-    Rte,
-    TrainingValues,
-    state_cost,
-)
+from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, Rte, TrainingValues
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.inference import accuracy
@@ -70,7 +63,8 @@ def train(
             _check_accuracy(accuracy(model, examples), session.data.info.num_classes)
     if weights:
         record |= names_in_file(weights, rename)
-        state_cost(rte, this.clock.seconds)
+        if rte is not None:
+            this.clock.seconds[STATED] = rte
     else:
         with this.phase("train"):
             fit(model, examples, session.test, values, this)

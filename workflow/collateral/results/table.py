@@ -16,7 +16,13 @@ from collateral.contract.metrics import format_exact_percent, format_percent
 from collateral.contract.rows import At, Row
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.files import InvalidResultError, atomic, csv_text, write_rows
+from collateral.results.files import (
+    InvalidResultError,
+    atomic,
+    csv_text,
+    name_in_errors,
+    write_rows,
+)
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
@@ -188,7 +194,7 @@ def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 def _frame(path: Path) -> pd.DataFrame:
     """Read metrics.csv or costs.csv; floats are exact, and an empty value becomes NaN."""
-    try:
+    with name_in_errors(path, ValueError):  # The file is not CSV, or not text.
         frame = pd.read_csv(
             path,
             dtype={name: str for name in COLUMNS if name != "value"},
@@ -196,8 +202,6 @@ def _frame(path: Path) -> pd.DataFrame:
             converters={"value": lambda text: float(text) if text else np.nan},
             keep_default_na=False,
         )
-    except ValueError as error:  # the file is not CSV, or not text
-        raise InvalidResultError(path, f"broken: {error}") from None
     if missing := [name for name in COST_COLUMNS if name not in frame]:
         raise InvalidResultError(path, f"broken: it has no column {', '.join(missing)}")
     if (twice := frame.duplicated(ROW)).any():

@@ -25,8 +25,7 @@ from collateral.plugins.find import FINDING, add_plugins
 from collateral.report.headline import describe_setting, headline
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split

@@ -23,10 +23,9 @@ from collateral.metrics.power import in_words
 from collateral.plan import paths, run_hooks
 from collateral.plan.run_hooks import last_lines
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import InvalidResultError, write_json
 from collateral.results.gates import Gate, read_gates, write_gates
-from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split, ids_hash

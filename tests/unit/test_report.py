@@ -39,9 +39,8 @@ from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render
 from collateral.report.sections import TABS
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import read_json
-from collateral.results.neighbours import Neighbours
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import write_signed
 from collateral.results.split import Split

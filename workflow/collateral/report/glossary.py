@@ -1,10 +1,8 @@
-"""Definitions of terms and verdicts, which the page shows on hover and in its last section."""
+"""Definitions of terms, which the page shows on hover."""
 
 from __future__ import annotations
 
 import re
-
-from collateral.findings import verdict
 
 TERMS = {
     "UA": "Unlearning accuracy: accuracy on the forget set; some literature prints 100 − UA",
@@ -18,21 +16,6 @@ TERMS = {
     "near loss": "Accuracy lost against Retrain on the retained examples nearest to the forget set",
     "far loss": "Accuracy lost against Retrain on all other examples",
     "margin": "Largest difference from Retrain that counts as equal",
-}
-# Meaning of each verdict; the first verdict whose condition holds is given.
-VERDICTS = {
-    verdict.COLLAPSED: "A seed diverged or collapsed, or TA is below half of Retrain's.",
-    verdict.UNFORGOTTEN: "UA is above the midpoint of the base model's and Retrain's. Where these "
-    "two are within the margin: MIA is below Retrain's.",
-    verdict.HURT_ALL: "Near loss and damage are above zero; far loss is above zero and above the "
-    "margin.",
-    verdict.HURT: "Near loss and damage are above zero.",
-    verdict.HURT_FAR: "Far loss is above zero and above the margin. “The base model too”: the "
-    "model before unlearning has the same loss within the margin, so unlearning did not cause it.",
-    verdict.LIKE: "Equivalent to Retrain on UA, MIA, near loss, far loss and damage.",
-    verdict.UNLIKE: "UA, MIA, a loss or damage differs from Retrain's.",
-    verdict.UNDECIDED: "Neither a difference from Retrain nor equivalence is found: more seeds may "
-    "decide.",
 }
 _FOUND = re.compile(rf"\b({'|'.join(sorted(TERMS, key=len, reverse=True))})\b", re.IGNORECASE)
 _BY_LOWER = {term.lower(): text for term, text in TERMS.items()}

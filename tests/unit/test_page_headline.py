@@ -16,9 +16,9 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.report import glossary
 from collateral.report.decision import CHIPS, CellColumn, Decision, MethodRow, Score
 from collateral.report.page import template, write
+from collateral.report.sections import TERMS
 from collateral.results.plan import About
 
 NOTHING = "No method was found to hurt anyone."
@@ -203,7 +203,7 @@ def test_terms_are_explained_once_and_nothing_else_changes():
     shown = template("gloss.html.j2").module.gloss(text)
     assert shown.unescape() != text
     assert shown.count("<abbr") == 4
-    assert f'<abbr title="{glossary.TERMS["UA"]}">UA</abbr> &amp; ' in shown
+    assert f'<abbr title="{TERMS["UA"]}">UA</abbr> &amp; ' in shown
     assert (
         re.sub(r"</?abbr[^>]*>", "", shown)
         == "UA &amp; MIA: Retrain&#39;s UA, RMIA, &lt;cell&gt; ta"

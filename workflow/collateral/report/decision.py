@@ -146,10 +146,13 @@ class Decision:
         return [one for one in CHIPS if any(row.count(one) for row in self.methods)]
 
     @property
-    def scale(self) -> Scale:
-        """The common scale of all small plots of damage."""
+    def limits(self) -> tuple[float, float]:
+        """Ends of the axis of all small plots: they contain all means; longer intervals are cut."""
         scores = [score for row in self.methods for score in row.scores if score]
-        return Scale.fit([score.damage for score in scores], [s.low for s in scores])
+        means = [score.damage for score in scores if score.damage is not None]
+        lows = [score.low for score in scores if score.low is not None]
+        high = 1.3 * max([LEAST_RANGE, *means])
+        return max(min([-LEAST_RANGE, *means, *lows]), -high), high
 
     @property
     def worst_cell(self) -> str:
@@ -220,29 +223,11 @@ def _beats_nothing(row: MethodRow, cells: Sequence[CellColumn]) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Converts a damage to a horizontal position in its small plot, in pixels."""
-
-    low: float
-    high: float
-
-    @staticmethod
-    def fit(means: Sequence[float | None], ends: Sequence[float | None]) -> Scale:
-        """Return the scale that contains all means; longer intervals are cut."""
-        known = [value for value in means if value is not None]
-        lows = [value for value in (*known, *(e for e in ends if e is not None))]
-        high = max([LEAST_RANGE, *known]) * 1.3
-        return Scale(max(min([-LEAST_RANGE, *lows]), -high), high)
-
-    def at(self, value: float) -> float:
-        """Return the position of a value, cut at the ends of the axis."""
-        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
-
-    def is_cut(self, value: float) -> bool:
-        """Tell whether a value is outside the range of the axis."""
-        return not self.low <= value <= self.high
+def position(value: float, limits: tuple[float, float]) -> float:
+    """Return where a damage is in its small plot, in pixels, cut at the ends of the axis."""
+    low, high = limits
+    share = (min(max(value, low), high) - low) / (high - low)
+    return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
 
 
 def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:

@@ -32,9 +32,9 @@ from collateral.report.decision import (
     decision_sources,
     format_points,
     format_share,
+    position,
 )
 from collateral.report.forgotten import Forgotten, describe_forget_set
-from collateral.report.glossary import split_terms
 from collateral.report.images import Gallery, HurtPictures, as_uri, build_gallery, collect_hurt
 from collateral.report.provenance import (
     Rows,
@@ -45,7 +45,7 @@ from collateral.report.provenance import (
     list_sources,
     provenance,
 )
-from collateral.report.sections import TABS, Findings, Section
+from collateral.report.sections import TABS, Findings, Section, split_terms
 from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.gates import Gate, read_gates
@@ -278,7 +278,7 @@ def as_order(value: float) -> str:
 
 
 # Functions that the templates call as filters, by their own names.
-FILTERS = (as_order, format_points, format_share, pack, split_terms, to_csv, write)
+FILTERS = (as_order, format_points, format_share, pack, position, split_terms, to_csv, write)
 
 
 def template(name: str) -> Template:

@@ -1,7 +1,8 @@
-"""Sections of the page: sentences, tables and figures of each finding."""
+"""Sections of the page: sentences, tables and figures of each finding; definitions of terms."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,23 @@ TABS = {
     "ablations": "Ablations",
     "runs": "Runs",
 }
+# Definitions of terms, which the page shows on hover.
+TERMS = {
+    "UA": "Unlearning accuracy: accuracy on the forget set; some literature prints 100 − UA",
+    "RA": "Retain accuracy: accuracy on the retained train examples",
+    "TA": "Test accuracy: accuracy on the test set",
+    "MIA": "Membership inference attack: share of the forget set that it calls non-members",
+    "RTE": "Run-time efficiency: seconds from the base model to the unlearned model",
+    "Retrain": "A model trained from the start without the forgotten examples",
+    "cell": "One forget set of the benchmark, with all runs on it",
+    "damage": "Near loss minus far loss: what the neighbours lose beyond all others",
+    "near loss": "Accuracy lost against Retrain on the retained examples nearest to the forget set",
+    "far loss": "Accuracy lost against Retrain on all other examples",
+    "margin": "Largest difference from Retrain that counts as equal",
+}
+_FOUND = re.compile(rf"\b({'|'.join(sorted(TERMS, key=len, reverse=True))})\b", re.IGNORECASE)
+_BY_LOWER = {term.lower(): text for term, text in TERMS.items()}
+_ACRONYMS = {term for term in TERMS if term.isupper()}
 T = TypeVar("T")
 
 
@@ -123,3 +141,21 @@ def _owner(picture: Chart, tables: Sequence[Table]) -> Table | None:
     """Return the table that a figure belongs to: `sweep-k-affected` belongs to `sweep-k`."""
     owners = [table for table in tables if f"{picture.name}-".startswith(f"{table.name}-")]
     return max(owners, key=lambda table: len(table.name), default=None)
+
+
+def split_terms(text: str) -> list[tuple[str, str]]:
+    """Split a text at its terms; each term has its definition at its first occurrence only.
+
+    The templates write the tags (macro `gloss`), so that no text is exempt from escaping.
+    """
+    seen: set[str] = set()
+    parts = []
+    for place, word in enumerate(_FOUND.split(text)):
+        is_term = place % 2 == 1 and word not in seen
+        is_other_word = word.upper() in _ACRONYMS and not word.isupper()
+        if is_term and not is_other_word:
+            seen.add(word)
+            parts.append((word, _BY_LOWER[word.lower()]))
+        else:
+            parts.append((word, ""))
+    return parts

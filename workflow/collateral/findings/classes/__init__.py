@@ -23,10 +23,7 @@ METRICS = {
         digits=3,
     ),
     "class_drop": Metric(
-        "Class drop",
-        "loss of accuracy against Retrain on a class's test set",
-        "points",
-        "retrain",
+        "Class drop", "loss of accuracy against Retrain on a class's test set", "points", "retrain"
     ),
     "class_drop_sd": Metric(
         "Noise of the class drop",

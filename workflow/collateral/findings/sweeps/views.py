@@ -9,7 +9,7 @@ import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, Comparison, compare
+from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, compare
 from collateral.findings._shared.series import (
     average_seeds,
     describe_failures,
@@ -100,8 +100,18 @@ def _read_noise(cell: CellTable, sweep: Sweep) -> TeacherNoise:
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield one table per sweep, and a table of the noise between teachers of different seeds."""
     for sweep in cell.plan.sweeps:
-        swept = cell.with_labels(sweep.rows)
-        yield replace(compare(swept, make_comparison(swept, sweep)), title=sweep.title)
+        reported = {metric for run in sweep.values for metric in cell.metrics(run)}
+        table = compare(
+            cell.with_labels(sweep.rows),
+            f"sweep-{sweep.name}",
+            f"{sweep.method} with other values of {sweep.key}",
+            MAIN,
+            (*AFFECTED, *(name for name in REPORTED if name in reported)),
+            corner=sweep.title,
+            ranked="value",
+            note=OWN,
+        )
+        yield replace(table, title=sweep.title)
     if found := find_teacher_noise(cell):
         yield make_noise_table(cell, found)
 
@@ -116,19 +126,6 @@ def words(cell: CellTable) -> str:
             gap = find_metric("avg_gap").text(known[best])
             parts.append(f"{sweep.title} {best} ({gap} points)")
     return f"Nearest to Retrain, by the average gap: {'; '.join(parts)}." if parts else ""
-
-
-def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
-    """Return the layout of a sweep's table: average gaps, their metrics, and reported metrics."""
-    reported = {metric for run in sweep.values for metric in cell.metrics(run)}
-    return Comparison(
-        f"sweep-{sweep.name}",
-        f"{sweep.method} with other values of {sweep.key}",
-        (MAIN, (*AFFECTED, *(name for name in REPORTED if name in reported))),
-        corner=sweep.title,
-        ranked="value",
-        note=OWN,
-    )
 
 
 def make_noise_table(cell: CellTable, found: Sequence[TeacherNoise]) -> Table:

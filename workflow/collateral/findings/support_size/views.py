@@ -15,10 +15,9 @@ from collateral.findings._shared.captions import describe_metrics, fill_caption,
 from collateral.findings._shared.series import (
     average_seeds,
     count_examples,
-    find_level,
     find_look,
-    mark_level,
     plot_cell,
+    with_level,
 )
 from collateral.findings.columns import Column, TableRow, build_table, number_field, number_source
 from collateral.findings.metric_index import find_metric
@@ -252,11 +251,8 @@ def _retrain_panels(supports: Supports) -> list[Panel]:
     panel = _size_panel(supports, "kl_retrain", title, " nats", [between] * count)
     band = [Band(high=between)] if math.isfinite(between) else []
     divergence = _logarithmic(replace(panel, bands=[*panel.bands, *band]))
-    levels, bands = mark_level(cell, "ua")
-    noise = [find_level(cell, "ua")[1]] * count
-    rates = _size_panel(supports, "teacher_ua", "Accuracy on the forget set (%)", " %", noise)
-    rates = replace(rates, levels=[*rates.levels, *levels], bands=[*rates.bands, *bands])
-    return [divergence, replace(rates, y=replace(rates.y, limits=fit_rates(rates)))]
+    rates = _size_panel(supports, "teacher_ua", "Accuracy on the forget set (%)")
+    return [divergence, with_level(rates, cell, "ua")]
 
 
 def _drop_panels(supports: Supports) -> list[Panel]:

@@ -13,10 +13,9 @@ from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, co
 from collateral.findings._shared.series import (
     average_seeds,
     describe_failures,
-    find_level,
     find_look,
-    mark_level,
     plot_cell,
+    with_level,
 )
 from collateral.findings.columns import number_source
 from collateral.findings.gap import TERMS
@@ -24,7 +23,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std, within_seed_correlation, within_seed_std
-from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_rates, fit_y
+from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_y
 from collateral.plots.style import DARK, Look
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable
@@ -192,9 +191,6 @@ def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
     shown, runs = find_metric(metric), _drawn_runs(cell, sweep)
     x = [sweep.numbers[run] for run in runs]
     is_log = bool(x) and min(x) > 0 and max(x) >= DECADE * min(x)
-    is_rate, counterpart = shown.unit == "%", COUNTERPARTS.get(metric, metric)
-    levels, bands = mark_level(cell, counterpart) if is_rate else ([], [])
-    noise = [find_level(cell, counterpart)[1]] * len(x) if is_rate else []
     series = average_seeds(
         cell,
         sweep.own,
@@ -202,18 +198,15 @@ def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
         [shown.factor * cell.values(run, metric) for run in runs],
         label=sweep.method,
         look=find_look(cell, sweep.own),
-        noise=noise,
         details={"of": [shown.label] * len(x)},
         ring_at=sweep.numbers.get(sweep.own, np.nan),
         sets_scale=True,
     )
-    axis = Axis(sweep.key, "log" if is_log else "linear")
-    panel = Panel([series], shown.heading, axis, levels=levels, bands=bands)
+    panel = Panel([series], shown.heading, Axis(sweep.key, "log" if is_log else "linear"))
     panel = replace(panel, value_name="mean", x_name=sweep.key, unit=f" {shown.unit}".rstrip())
-    if is_rate and math.isnan(levels[0].value):
-        panel = replace(panel, message="undefined")
-    limits = fit_rates(panel) if is_rate else (0.0, fit_y(panel)[1])
-    return replace(panel, y=Axis(limits=limits))
+    if shown.unit == "%":
+        return with_level(panel, cell, COUNTERPARTS.get(metric, metric))
+    return replace(panel, y=Axis(limits=(0.0, fit_y(panel)[1])))
 
 
 def _noise_plot(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Floats]]]) -> Plot:
@@ -222,11 +215,9 @@ def _noise_plot(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Float
     values = [value for one in series for value in (*one.x, *one.y)]
     ends = [min(values), max(values)]
     diagonal = Series("", Look(DARK, dash="dotted"), ends, ends)
-    levels, bands = mark_level(cell, "ua")
     x, y = (Axis(find_metric(name).heading) for name in ("teacher_ua", "ua"))
-    panel = Panel([diagonal, *series], x=x, y=y, levels=levels, bands=bands)
-    panel = replace(panel, value_name="UA", unit=" %")
-    panel = replace(panel, y=replace(y, limits=fit_rates(panel)))
+    panel = Panel([diagonal, *series], x=x, y=y, value_name="UA")
+    panel = with_level(panel, cell, "ua")
     reading = "On the dotted line a student has its teacher's UA. Dashed: Retrain."
     title = f"{cell.title}: the teacher's luck"
     notes = [f"{reading} One point per teacher and seed.", *describe_failures(cell)]
@@ -235,12 +226,11 @@ def _noise_plot(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Float
 
 
 def _noise_series(cell: CellTable, sweep: Sweep, values: Mapping[str, Floats]) -> Series:
-    factor, count = find_metric("ua").factor, values["ua"].size
+    factor, look = find_metric("ua").factor, find_look(cell, sweep.own)
     teacher, student = ((factor * values[name]).ravel().tolist() for name in ("teacher_ua", "ua"))
-    seeds = [str(seed) for _ in values["ua"] for seed in cell.seeds]
-    noise, look = [find_level(cell, "ua")[1]] * count, find_look(cell, sweep.own)
+    details = {"seed": [str(seed) for _ in values["ua"] for seed in cell.seeds]}
     series = Series(sweep.method, look, teacher, student, run=sweep.own, mark="point")
-    return replace(series, noise=noise, details={"seed": seeds})
+    return replace(series, details=details)
 
 
 def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:

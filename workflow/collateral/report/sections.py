@@ -11,7 +11,7 @@ from urllib.parse import quote
 from PIL import Image
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.answers import name_extremes
+from collateral.findings._shared.compare import name_extremes
 from collateral.findings.registry import (
     VIEWS,
     Problem,

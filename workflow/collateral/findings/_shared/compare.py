@@ -1,4 +1,4 @@
-"""Tables that compare every run with Retrain: deviations, nearest methods, noise floors."""
+"""Compare every run with Retrain: deviations, nearest methods, noise floors, extremes in words."""
 
 import math
 from dataclasses import dataclass, replace
@@ -16,7 +16,14 @@ from collateral.findings._shared.captions import (
     different_devices,
     join_sentences,
 )
-from collateral.findings.columns import Column, TableRow, build_grid, build_records, rows_by_kind
+from collateral.findings.columns import (
+    Column,
+    TableRow,
+    build_grid,
+    build_records,
+    rows_by_kind,
+    run_row,
+)
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean, std, t_quantile
@@ -44,6 +51,9 @@ FLOOR_NOTE = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
     f"groups of n retrained models. {CHANCE}"
 )
+UNITS = ("%", "points", "s", "nats")  # units that are written after numbers; others are left out
+# Text that a sentence adds to the name of a metric, by subset of examples.
+SUBSETS = {"": "", "forget": " on the forget set", "retain": " on retained examples"}
 UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap."
 
 
@@ -188,3 +198,30 @@ def _describe_affected(cell: CellTable) -> str:
         return ""
     named = f" ({', '.join(cell.forgotten)})" if len(cell.forgotten) <= MOST_NAMED else ""
     return f"Affected are the {len(cell.forgotten)} classes that have a forgotten example{named}."
+
+
+def name_extremes(cell: CellTable, metric: str, subset: str = "") -> str:
+    """Name the methods with the best and the worst mean over seeds; empty if all are equal."""
+    shown, column = find_metric(metric), Column(metric, subset)
+    means = {
+        run: column.value(run_row(cell, run)) for run in (cell.reference, *cell.runs("method"))
+    }
+    reference = means.pop(cell.reference)
+    known = {cell.labels[run]: value for run, value in means.items() if not math.isnan(value)}
+    unit = f" {shown.unit}" if shown.unit in UNITS else ""
+    texts = {label: shown.text(value) + unit for label, value in known.items()}
+    if len(set(texts.values())) < 2 or (shown.ideal == "retrain" and math.isnan(reference)):
+        return ""
+    first, last, distance = {
+        "retrain": ("nearest", "furthest", lambda label: abs(known[label] - reference)),
+        "high": ("highest", "lowest", lambda label: -known[label]),
+    }.get(str(shown.ideal), ("lowest", "highest", lambda label: known[label]))
+    order = sorted(known, key=distance)
+    best, worst = (
+        f"{', '.join(label for label in order if texts[label] == texts[end])} ({texts[end]})"
+        for end in (order[0], order[-1])
+    )
+    if shown.ideal == "retrain":
+        first += f" to {cell.reference_label}'s ({shown.text(reference)}{unit})"
+    name = f"{shown.label}{SUBSETS[subset]}"
+    return f"{name} is {first} with {best}, and {last} with {worst}."

@@ -147,7 +147,7 @@ def test_the_words_say_when_nobody_is_hurt(tmp_path):
 def test_one_seed_makes_no_claim(tmp_path):
     cell = read_cell(tmp_path, near_cell(num_seeds=1, ga=(0.32, 0.01), ft=(0.0, 0.0)))
     assert words(cell).startswith("One seed, so no noise floor and no claim")
-    assert words(cell).endswith("GA's, 32.0 points.")
+    assert words(cell).endswith("GA's, 32.0 points, and 1.0 points on all others.")
 
 
 def test_the_words_pass_over_diverged_methods(tmp_path):

@@ -551,7 +551,7 @@ CLAUSES = [
         rf"{N} shadow models can show no trace of the forgotten ones \(AUC before: {N}\)", no_trace
     ),
     # Budgets.
-    Clause(rf"within {N} % (?:still )?([A-Z]+(?: and [A-Z]+)*) \({N} points\)", leader),
+    Clause(rf"within {N} % ([A-Z]+(?: and [A-Z]+)*) \({N} points\)", leader),
     Clause(rf"Doing nothing has {N} points", lambda a, s, *_: [points(a.idle_gap(s.cell))]),
     # Support sizes.
     Clause(

@@ -10,7 +10,7 @@ from fake_results import read_cell
 from table_reading import texts_of
 
 from collateral.findings.klom.views import tables
-from collateral.metrics.klom import (
+from collateral.metrics.margins import (
     fit_gaussians,
     gaussian_kl,
     margins,

@@ -10,7 +10,7 @@ from collateral.metrics.similarity import bin_count, bin_mean
 # Subset on which each accuracy is computed, by name of the accuracy.
 SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
 NUM_BINS = 15  # number of bins of confidence for calibration errors
-# Minimum number of examples for these errors; with fewer, even calibrated models seem miscalibrated.
+# Minimum number of examples; with fewer, even calibrated models have an error of several points.
 LEAST_EXAMPLES = 500
 
 

@@ -1,12 +1,10 @@
 """Tables and sentence: which groups lose accuracy against Retrain, near the forget set and far."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 
-from collateral.contract.tables import Field, Grid, Table
+from collateral.contract.tables import Grid, Table
 from collateral.findings._shared.captions import join_sentences
-from collateral.findings.columns import Column, TableRow, build_grid, build_records
+from collateral.findings.columns import Column, TableRow, TestedColumn, build_grid, build_records
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR, PART_HEADINGS
@@ -87,15 +85,14 @@ def _make_grid(
     """Return the grid of a part, with one row per group, and its records for the CSV file."""
     places = [at for at in _find_groups(cell, measure, subset) if at.endswith(part)]
     rows = [TableRow(cell, cell.reference, at.removesuffix(f" {part}"), at) for at in places]
-    gaps = [
-        Column(f"{measure}_gap", subset, heading=label, run=run, ends="")
-        for run, label in cell.labels.items()
-        if run != cell.reference
-    ]
     columns = [
         Column(MEASURES[measure][2], subset, heading="Examples"),
         Column(measure, subset, heading=cell.reference_label),
-        *(replace(column, show=partial(_show_gap, column)) for column in gaps),
+        *(
+            GapColumn(f"{measure}_gap", subset, heading=label, run=run, ends="")
+            for run, label in cell.labels.items()
+            if run != cell.reference
+        ),
     ]
     heading = PART_HEADINGS.get((subset, part)) or f"{MEASURES[measure][0]}, {SUBSETS[subset]}"
     binned = [
@@ -107,16 +104,11 @@ def _make_grid(
     return build_grid(heading, columns, [rows]), build_records(rows, [*columns, *binned])
 
 
-def _show_gap(column: Column, row: TableRow) -> Field:
-    """Return the table entry of a gap; with † if its interval includes zero or is undefined."""
-    value, (low, high) = column.value(row), column.interval(row)
-    return Field(
-        find_metric(column.metric).text(value, sign=True),
-        value,
-        is_chance=not (low > 0 or high < 0),  # true also if the ends are NaN (one seed)
-        source=column.source(row),
-        also=tuple(column.source(row, ending) for ending in ("_low", "_high")),
-    )
+class GapColumn(TestedColumn):
+    """A column of gaps from Retrain; its entries do not show the interval that † is based on."""
+
+    def _text(self, row: TableRow, value: float) -> str:
+        return find_metric(self.metric).text(value, sign=True)
 
 
 def _describe_small(cell: CellTable, measures: tuple[str, ...]) -> str:

@@ -70,7 +70,7 @@ NOTHING = (
     "accuracy on all requests differs from the base's by {lost} points, at most the noise floor of "
     "{floor} points."
 )
-INSTEAD = "Retrain instead: {parts}."
+INSTEAD = "Retrain instead? {parts}."
 REASONS = {
     "retrain_by_cost": "cost",
     "retrain_by_gap": "distance",
@@ -155,12 +155,8 @@ def words(cell: CellTable) -> str:
     else:
         known = [text for run in cell.runs("method") if (text := _find_reversal(cell, run, count))]
         first = KNOWN_AGAIN.replace("{runs}", ", ".join(known)) if known else NOT_KNOWN
-    found = {cell.labels[run]: find_instead(cell, run) for run in cell.runs("method")}
-    parts = [f"{label} from {text}" for label, text in found.items() if text.startswith("round")]
-    for text in (NOT_YET, UNKNOWN):
-        labels = [label for label in found if found[label] == text]
-        parts += [f"{', '.join(labels)} {text}"] if labels else []
-    instead = INSTEAD.format(parts="; ".join(parts))
+    found = [f"{cell.labels[run]}: {find_instead(cell, run)}" for run in cell.runs("method")]
+    instead = INSTEAD.format(parts="; ".join(found))
     return join_sentences(first.format(count=count), _describe_nothing(cell, count), instead)
 
 

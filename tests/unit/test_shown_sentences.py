@@ -545,8 +545,6 @@ CLAUSES = [
     Clause(rf"([a-z]+), {N} % forgotten", class_part),
     # Captions.
     Clause(rf"(?:n =|over) {N} seeds", lambda a, s, *_: [len(a.long.seeds)]),
-    Clause(rf"of which {N} for each distribution", lambda a, s, *_: [len(a.long.seeds) // 2]),
-    Clause(rf"Retrain of the {N} other seeds", lambda a, s, *_: [len(a.long.seeds) - 1]),
     Clause(rf"(?:over the|over) {N} cells", lambda a, s, *_: [len(a.made.cells)]),
     Clause(rf"the {N} classes that have a forgotten example", lambda a, s, *_: [len(CLASSES)]),
     Clause(rf"intervals over {N} shadow models", lambda *_: [NUM_SHADOWS]),
@@ -556,7 +554,8 @@ CLAUSES = [
         lambda a, s, *_: [points(a.long.mean(s.cell, "retrain", "ua"))],
     ),
     Clause(
-        rf"here are {N}", lambda a, s, *_: [a.long.number(s.cell, "retrain", "rmia_non_members")]
+        rf"Non-members: {N}",
+        lambda a, s, *_: [a.long.number(s.cell, "retrain", "rmia_non_members")],
     ),
     Clause(
         rf"{N} examples are compared; the kernel has a bandwidth of {N}",

@@ -2,7 +2,7 @@
 
 All three statistics are functions of weighted sums over examples, so that a bootstrap resample
 costs one matrix product. The bootstrap is over examples with fixed models: it shows how statistics
-vary with the choice of examples.
+vary with the choice of examples. Two more functions test the ranks of methods over cells.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
-from scipy.stats import rankdata
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from collateral.contract.verdicts import ALPHA
 from collateral.metrics.arrays import AnyFloats, Floats, Halves, Ints, Mask
 
 Mean = Callable[[Floats], Floats]
@@ -238,3 +239,20 @@ def percentiles(statistics: AnyFloats, num_examples: int) -> tuple[float, float]
     wider = np.sqrt(num_examples / (num_examples - 1)) * stdtrit(num_examples - 1, 0.975)
     low, high = np.quantile(statistics, [ndtr(-wider), ndtr(wider)])
     return float(low), float(high)
+
+
+def friedman_p(values: Floats) -> float:
+    """Return Friedman's p-value that all methods (columns) rank equally over cells (rows)."""
+    if values.shape[0] < 2 or values.shape[1] < 3:
+        return float("nan")
+    if (values == values[:, :1]).all():  # scipy would divide by zero if all values are tied
+        return 1.0
+    return float(friedmanchisquare(*values.T).pvalue)
+
+
+def critical_difference(num_methods: int, num_cells: int) -> float:
+    """Return the smallest significant difference of two mean ranks (Nemenyi; Demšar, 2006)."""
+    if num_methods < 2 or num_cells < 2:
+        return float("nan")
+    q = studentized_range.ppf(1 - ALPHA, num_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(num_methods * (num_methods + 1) / (6 * num_cells)))

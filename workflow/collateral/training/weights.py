@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from collateral.contract.messages import printable, quoted
+from collateral.contract.messages import listed, quoted
 from collateral.models._build import BODY
 from collateral.models._classifier import Classifier, Names
 from collateral.results.provenance import content_hash
@@ -24,7 +24,6 @@ HEAD = "head."
 # Keys under which a checkpoint may store its state dict.
 WITHIN = ("state_dict", "model_state_dict", "model")
 COUNTER = "num_batches_tracked"  # counters of batch norm, which old files lack and no code uses
-NAMED = 3  # maximum number of wrong parameter names in an error message
 UNREADABLE = (
     "'{path}': cannot be read as tensors alone: it is damaged, or has code in it, which is never "
     "run; save model.state_dict(), at best as .safetensors"
@@ -73,10 +72,9 @@ def _state_dict(content: Any, path: Path) -> Weights:
     found = [one for one in (content, *map(by_key.get, WITHIN)) if _is_state_dict(one)]
     if len(found) == 1:
         return {str(name): value for name, value in found[0].items()}
-    keys = _some([printable(str(key)) for key in by_key]) or "none"
     raise ValueError(
         f"'{path}': should have one state dict, from names to tensors, but has {len(found)} "
-        f"(keys of the file: {keys}); save model.state_dict()"
+        f"({listed('keys of the file', [*map(str, by_key)])}); save model.state_dict()"
     )
 
 
@@ -135,15 +133,14 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
     """Load the weights, or raise an error of one line with the wrong names and shapes."""
     own = model.state_dict()
     missing = [name for name in own if name not in given and not name.endswith(COUNTER)]
-    both = [name for name in given if name in own and given[name].shape != own[name].shape]
+    other = [name for name in given if name in own and given[name].shape != own[name].shape]
+    shapes = {name: f"{_shape(given[name])} for {_shape(own[name])}" for name in other}
     parts = {
-        "missing": [_shown(name) for name in missing],
-        "not in the model": [printable(name) for name in given if name not in own],
-        "of another shape": [
-            f"{_shown(name)} {_shape(given[name])} for {_shape(own[name])}" for name in both
-        ],
+        "missing": [name.removeprefix(BODY) for name in missing],
+        "not in the model": [name for name in given if name not in own],
+        "of another shape": [f"{n.removeprefix(BODY)} {text}" for n, text in shapes.items()],
     }
-    wrong = [f"{what}: {_some(names)}" for what, names in parts.items() if names]
+    wrong = [listed(what, names) for what, names in parts.items() if names]
     if wrong:
         raise ValueError(
             f"'{path}' does not fit the model; {'; '.join(wrong)}{_hint(model, given, missing)}"
@@ -163,16 +160,6 @@ def _hint(model: Classifier, given: Weights, missing: Sequence[str]) -> str:
     _, names = _translate(model, rename_all(given, {prefix: ""}))
     helps = len({*names.values()} & model.state_dict().keys()) > len(given) / 2
     return f"; try rename: {{{prefix}: ''}}" if helps else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _shown(name: str) -> str:
-    """Return the name of a weight in the wrapped model, for a message."""
-    return printable(name.removeprefix(BODY))
 
 
 def _shape(value: Tensor) -> str:

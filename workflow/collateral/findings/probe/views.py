@@ -52,12 +52,11 @@ TABLES = {
         "If the accuracies on near and test examples rise too, the model recovers from damage.",
     ),
 }
-CAPTION = "Probes of the finished models: {title}. {spread}"
+CAPTION = "{table}: {title}. {spread}"
 CKA_HEADINGS = {
     **{part: text for part, text in PART_HEADINGS.items() if part[0] != "test"},
     ("test", None): "Test",
 }
-CKA_CAPTION = "Similarity of features: {title}. {spread}"
 CKA_NOTE = (
     "In Retrain's row, CKA with Retrain is that with Retrain of the next seed: what retraining "
     "again gives. Near and far are by the features of the first seed's base."
@@ -74,30 +73,25 @@ LARGEST_GAP = "{subject}: furthest above Retrain with {most} ({gap} points{floor
 NO_GAP = "{subject}: no method is further above Retrain than retraining again gives."
 FLOOR = "; retraining again differs by {floor}"
 ONE_SEED = "One seed, so no claim."
-RELEARN_CAPTION = (
-    "Every model is fine-tuned on half of the forget set in the same way: accuracy on the other "
-    "half by step, and the same minus Retrain's of that seed. Above zero, a model relearns more "
-    "than Retrain in as many steps. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % "
-    "intervals over seeds; all seeds split the forget set into the same halves."
+CURVE_CAPTION = (
+    "Every model is fine-tuned on {learnt} in the same way: accuracy on {measured} by step, and "
+    "the same minus Retrain's of that seed. {reading} Step 0: before fine-tuning. Dashed: Retrain. "
+    "Bands: 95 % intervals over seeds."
 )
-RESURFACE_CAPTION = (
-    "Every model is fine-tuned on retained examples in the same way: accuracy on the forget set by "
-    "step, and the same minus Retrain's of that seed. A rising difference: forgotten examples come "
-    "back. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % intervals over seeds."
-)
-# Name, title, caption and explanation of the plot of each curve, by name of the curve's metric.
+# Name, title and caption's texts of the plot of each curve, by name of the curve's metric.
 CURVES = {
     "relearn_accuracy": (
-        "relearn",
-        "relearning",
-        RELEARN_CAPTION,
-        "Above zero: it relearns more than Retrain in as many steps. Dashed, dark: Retrain.",
+        *(
+            "relearn",
+            "relearning",
+            "one half of the forget set",
+            "the other half (the same in all seeds)",
+        ),
+        "Above zero: it relearns more than Retrain in as many steps.",
     ),
     "resurface_accuracy": (
-        "resurface",
-        "resurfacing",
-        RESURFACE_CAPTION,
-        "Rising: forgotten examples come back. Dashed, dark: Retrain.",
+        *("resurface", "resurfacing", "retained examples", "the forget set"),
+        "Rising: forgotten examples come back.",
     ),
 }
 
@@ -106,7 +100,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the tables of the probes that the config has, with one column per metric."""
     for name, (title, metrics, reading) in TABLES.items():
         if columns := _find_columns(cell, metrics):
-            caption = fill_caption(CAPTION, cell)
+            caption = fill_caption(CAPTION, cell, table=title)
             conventions = join_sentences(
                 describe_metrics(column.metric for column in columns),
                 reading,
@@ -121,14 +115,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 def _cka_table(cell: CellTable) -> Table:
     """Return the table of CKA with Retrain and with the base model; its columns are subsets."""
-    metrics, caption = ("cka_retrain", "cka_base"), fill_caption(CKA_CAPTION, cell)
+    metrics, title = ("cka_retrain", "cka_base"), "Similarity of features"
     columns = {
         METRICS[metric].heading: [Column(metric, *p, heading=t) for p, t in CKA_HEADINGS.items()]
         for metric in metrics
     }
+    caption = fill_caption(CAPTION, cell, table=title)
     conventions = join_sentences(describe_metrics(metrics), CKA_NOTE)
-    groups = rows_by_kind(cell)
-    return build_table("probe-cka", "Similarity of features", columns, groups, caption, conventions)
+    return build_table("probe-cka", title, columns, rows_by_kind(cell), caption, conventions)
 
 
 def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
@@ -181,7 +175,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def _plot_curves(cell: CellTable, metric: str) -> Plot:
     """Return the plot of a metric by fine-tuning step, and of its difference from Retrain's."""
-    name, subject, caption, reading = CURVES[metric]
+    name, subject, learnt, measured, reading = CURVES[metric]
+    caption = CURVE_CAPTION.format(learnt=learnt, measured=measured, reading=reading)
     retrained = find_curve(cell, cell.reference, metric)
     curves = {run: find_curve(cell, run, metric) for run in find_looks(cell)}
     curves = {run: curve for run, curve in curves.items() if cell.indices(run, metric)}
@@ -197,7 +192,8 @@ def _plot_curves(cell: CellTable, metric: str) -> Plot:
             unit=" points",
         ),
     ]
-    return plot_cell(cell, name, panels, caption, subject, reading, columns=2, row_height=2.5)
+    note = f"{reading} Dashed, dark: Retrain."
+    return plot_cell(cell, name, panels, caption, subject, note, columns=2, row_height=2.5)
 
 
 def find_curve(cell: CellTable, run: str, metric: str) -> list[Floats]:

@@ -32,7 +32,7 @@ COVERAGE = (
 CAPTION = (
     "U-LiRA on shadow models: {title}. AUC of separating seen from unseen examples of a model, "
     "with the AUC before unlearning in the last row; for retained examples also its change. In "
-    "brackets: intervals over {models} shadow models, adjusted by Holm for methods. {coverage}"
+    f"brackets: intervals over {{models}} shadow models, adjusted by Holm for methods. {COVERAGE}"
 )
 CONVENTIONS = (
     "An AUC of 0.5 is guessing; for forgotten examples it should fall to 0.5. A change above zero "
@@ -44,7 +44,7 @@ AUC_FORGET = Column("ulira_auc", "forget", ends="")
 PLOT_CAPTION = (
     "U-LiRA on shadow models. Left: AUC of the attack on retained examples after unlearning minus "
     "before, by similarity to the forget set, in ten bins of equal width; below, examples per bin. "
-    "Right: AUC of the attack on the forgotten examples after unlearning."
+    "Right: AUC on the forgotten examples after unlearning."
 )
 READING = (
     "Left, above zero: more exposed than before. Right, 0.5: no better than guessing; "
@@ -67,7 +67,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "exposure",
         "Exposure to membership attacks",
         [build_grid("Method", list(_make_columns(cell)), [rows, [before]])],
-        fill_caption(CAPTION, cell, models=count_models(cell), coverage=COVERAGE),
+        fill_caption(CAPTION, cell, models=count_models(cell)),
         join_sentences(CONVENTIONS, RATE if _has_rate(cell) else ""),
         records,
     )

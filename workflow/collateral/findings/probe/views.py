@@ -81,13 +81,9 @@ CURVE_CAPTION = (
 # Name, title and caption's texts of the plot of each curve, by name of the curve's metric.
 CURVES = {
     "relearn_accuracy": (
-        *(
-            "relearn",
-            "relearning",
-            "one half of the forget set",
-            "the other half (the same in all seeds)",
-        ),
-        "Above zero: it relearns more than Retrain in as many steps.",
+        *("relearn", "relearning", "half of the forget set", "the other half"),
+        "All seeds have the same halves. Above zero: it relearns more than Retrain in as many "
+        "steps.",
     ),
     "resurface_accuracy": (
         *("resurface", "resurfacing", "retained examples", "the forget set"),

@@ -220,7 +220,7 @@ def test_the_stage_cuts(tmp_path):
         ("digits", '{"clases": ["digit_3"]}', "clases"),
         ("digits", '{"classes": ["digit_3", "digit_x"]}', "no class 'digit_x'"),
         ("digits", '{"per_class": 1000}', "data.per_class: 1000, but class 'digit_0' has 134"),
-        ("arrays", '{"path": "nowhere.npz"}', "data.path: there is no file nowhere.npz"),
+        ("arrays", '{"path": "nowhere.npz"}', "data.path: nowhere.npz: no .npz file"),
         ("arrays", "{}", "path"),
     ],
 )

@@ -14,8 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.messages import unknown_name
 from collateral.contract.params import Seed
-from collateral.data._readers.examples import split
-from collateral.data._readers.test_set import draw_examples
+from collateral.data._readers.examples import draw_groups, split
 from collateral.data._readers.torchvision_sets import (
     EMNIST,
     SETS,
@@ -120,7 +119,8 @@ def load(options: Options) -> Dataset:
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:
-        drawn = draw_examples(labels.tolist(), range(total), options.test_share, options.test_seed)
+        rows = [*map(str, range(total))]
+        drawn = draw_groups(labels.tolist(), rows, options.test_share, options.test_seed, set())
         is_test = np.isin(np.arange(total), [*drawn])
     known = class_names(options) or _own_names(parts[0], facts)
     train, test = split(images, is_test)

@@ -20,7 +20,7 @@ from collateral.data._readers.torchvision_sets import (
     SETS,
     RootOptions,
     SetFacts,
-    read_parts,
+    open_parts,
 )
 
 if TYPE_CHECKING:
@@ -70,10 +70,6 @@ class Options(RootOptions):
 
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the class names; None if only the files contain them."""
-    if options.dataset == "CIFAR100":
-        from collateral.data.cifar100 import CLASS_NAMES
-
-        return CLASS_NAMES
     return _facts(options).names
 
 
@@ -103,7 +99,7 @@ def load(options: Options) -> Dataset:
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)
-    parts = read_parts(options.dataset, facts, options)
+    parts = open_parts(options.dataset, facts, options)
     num_train, total = len(parts[0]), sum(map(len, parts))
     labels = np.full(total, -1, np.int64)
 

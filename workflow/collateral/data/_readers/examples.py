@@ -153,10 +153,11 @@ class Examples:
         from collateral.data._readers.decoding import decode
         from collateral.results.dataset import Dataset
 
-        decoded = decode(sources, self.names, options.size, skip_broken=options.broken == "skip")
-        kept = self.take(decoded.kept.tolist())
+        skip = options.broken == "skip"
+        images, rows = decode(sources, self.names, options.size, skip_broken=skip)
+        kept = self.take(rows)
         kept.check(f"data.broken: {options.broken}")
-        train, test = split(decoded.images, np.array(kept.is_test))
+        train, test = split(images, np.array(kept.is_test))
         labels = kept.split_labels()
         return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
 

@@ -37,10 +37,11 @@ from collateral.plan.estimate import (
     checkpoint_bytes,
     duration,
     estimate,
+    memory_mb,
+    minutes,
     read_rates,
 )
 from collateral.plan.grid import build_grid
-from collateral.plan.resources import memory_mb, minutes
 from collateral.plan.work import SizeUnknownError, WorkError, Workload
 from collateral.plugins.find import MODEL, add_plugins, params_class
 from collateral.stages import neighbours

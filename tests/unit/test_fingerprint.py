@@ -245,6 +245,7 @@ def test_where_a_name_comes_from_counts(package):
         ("from collateral.results.one import {} as p, {} as q\n", ("first", "second")),
         ("import collateral.results.{} as p, collateral.results.{} as q\n", ("one", "two")),
         ("import {}, collateral.results.one as {}\n", ("json", "csv")),
+        ("import {}, collateral.results.one\n", ("json", "csv")),
     ],
 )
 def test_under_which_name_something_is_imported_counts(package, text, swapped):

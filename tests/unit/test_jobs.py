@@ -2,12 +2,14 @@
 
 import json
 import shlex
+from types import SimpleNamespace
 
 import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
+from collateral.jobs import find_job
 from collateral.jobs.base import BaseJob
 from collateral.jobs.data import DataJob
 from collateral.jobs.expose import ExposeJob
@@ -56,6 +58,15 @@ def option(text, name):
     words = shlex.split(text)
     rest = words[words.index(name) + 1 :]
     return rest[: next((i for i, word in enumerate(rest) if word.startswith("--")), len(rest))]
+
+
+def test_a_job_is_found_by_the_texts_of_its_wildcards():
+    benchmark = grid(**POOL)
+    cell = benchmark.cells["digit_3-50"]
+    texts = SimpleNamespace(cell="digit_3-50", seed="1", run="ft", member="7", benchmark="b")
+    assert find_job("unlearn", benchmark, texts) == UnlearnJob(benchmark, cell, 1, "ft")
+    assert find_job("shadow", benchmark, texts) == ShadowJob(benchmark, 7)
+    assert find_job("data", benchmark, texts) == DataJob(benchmark)
 
 
 # Data and forget sets.

@@ -1,13 +1,12 @@
 """Checks of a benchmark beyond the schema: names must exist, and keys must fit together."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from collateral.config import cells
-from collateral.config.errors import ConfigError, Place, Problem, collect_errors, find_errors
-from collateral.config.methods import MethodSpec, resolve
+from collateral.config.errors import ConfigError, Place, Problem, find_errors
+from collateral.config.methods import MethodSpec, method_errors, resolve
 from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, SweepConfig
 from collateral.config.weights import CELL, NONE, SEED
 from collateral.contract.conventions import PAPER, TEACHER, class_index
@@ -130,7 +129,7 @@ def _method_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield ("model",), MODEL.no_such(benchmark.model)
     for name, raw in benchmark.methods.items():
         yield from _name_errors(("methods", name))
-        yield from collect_errors(partial(resolve, name, raw, ("methods", name)))
+        yield from method_errors(name, raw, ("methods", name))
     for name in benchmark.given:
         yield from _name_errors(("given", name))
         if name in (*benchmark.methods, *CONTROL.names()):
@@ -237,8 +236,7 @@ def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             if method not in benchmark.methods:
                 yield where, f"not under `methods:`{did_you_mean(method, benchmark.methods)}"
                 continue
-            merged = {**benchmark.methods[method], **raw}
-            yield from collect_errors(partial(resolve, method, merged, where))
+            yield from method_errors(method, {**benchmark.methods[method], **raw}, where)
 
 
 def _forget_errors(

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.errors import ConfigError, Place, find_errors
+from collateral.config.errors import ConfigError, Place, Problem, find_errors
 from collateral.contract.params import MethodParams
 from collateral.plugins.find import CONTROL, METHOD, method_kind, params_class
 
@@ -86,6 +86,15 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         if any(value in choices[:index] for index, value in enumerate(choices)):
             raise ConfigError([((*where, key), f"{choices}: a value stands there twice")])
     return _spec(name, uses, exact)
+
+
+def method_errors(name: str, raw: Mapping[str, Any], where: Place) -> list[Problem]:
+    """Return the errors of a method entry of the config."""
+    try:
+        resolve(name, raw, where)
+    except ConfigError as error:
+        return error.problems
+    return []
 
 
 def _check_names(name: str, uses: Any, where: Place) -> None:

@@ -144,11 +144,11 @@ def test_without_our_logger_the_snakefile_looks_at_the_files(untouched):
 def test_the_default_config_is_looked_at_before_it_is_read(untouched):
     default = untouched.folder / "config.yaml"
     right = default.read_text()
-    default.write_text(right.replace("  digits:", "  digits: &x {y: *x}\n  digits:", 1))
+    default.write_text(right.replace("  digits:", "  digits: {}\n  digits:", 1))
     for options in ((), ("--workflow-profile", "none")):
         done = untouched.snakemake("--dry-run", *options)
         assert done.returncode == 1
-        assert "benchmarks.digits.y: is an alias of what it stands in" in done.stdout + done.stderr
+        assert 'found duplicate key "digits"' in done.stdout + done.stderr
         assert "Traceback" not in done.stdout + done.stderr
     default.write_text(right)
 

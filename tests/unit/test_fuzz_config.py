@@ -16,10 +16,10 @@ from collateral.config.errors import ConfigError, format_key
 from collateral.config.load import load
 from collateral.config.yaml import parse
 from collateral.jobs import list_jobs
+from collateral.plan.estimate import memory_mb, minutes
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import plan_hash
-from collateral.plan.resources import memory_mb, minutes
 from collateral.plugins.find import DATA, FORGET, METHOD, MODEL
 
 # Every key of the schema stands in one of them.
@@ -215,7 +215,7 @@ def _asked(benchmark: Benchmark) -> Iterator[Any]:
     yield plan_hash(benchmark), benchmark.labels(), memory_mb(benchmark, 3)
     for job in list_jobs(benchmark):
         yield [getattr(job, name) for name in USED_BY_RULES if hasattr(type(job), name)]
-        yield minutes(job, 1), job.rule, job.files, job.sources, job.own_files
+        yield minutes(job, 1), job.rule, job.files, job.own_files
 
 
 def outcome(raw: Any) -> str:

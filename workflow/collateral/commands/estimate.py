@@ -201,10 +201,8 @@ def _rate(rates: Rates, model: str, shape: Shape) -> str:
     rate, anchor = rates.find_rate(model, shape), rates.anchor(model, shape)
     text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
     text += f"{rate.looking:,.0f}"
-    if rate == anchor:
-        return text
-    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + (", and no more than it can start steps" if rates.is_capped(rate) else "")
+    source = f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
+    return text if rate == anchor else text + source
 
 
 def _numbers(part: Sum) -> dict[str, float]:

@@ -112,7 +112,8 @@ class Cell:
         # Methods that unlearn from every shadow model; sweeps are excluded.
         is_attacked = benchmark.shadows is not None and benchmark.shadows.attack
         methods = [run for run in self.runs.values() if run.method.kind == METHOD.what]
-        self.exposed = [run for run in methods if is_attacked and not run.vary]
+        self.exposed = {run.name: run for run in methods if is_attacked and not run.vary}
+        self.has_retrain = benchmark.has_retrain
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
@@ -127,9 +128,9 @@ class Cell:
         return [name for name, run in self.runs.items() if run.tracked]
 
     @property
-    def unlearned(self) -> list[RunSpec]:
+    def unlearned(self) -> dict[str, RunSpec]:
         """Runs that need a job: all but the control `original`, which is the base model."""
-        return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
+        return {name: run for name, run in self.runs.items() if name != layout.ORIGINAL}
 
     def names_by_kind(self, kind: str) -> list[str]:
         """Return the names of all runs of a kind; given weights are of the kind `method`."""

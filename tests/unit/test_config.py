@@ -136,16 +136,6 @@ def test_classes_that_only_the_data_knows_are_left_to_the_split():
 # Methods.
 
 
-def test_lists_that_make_too_many_trials_are_refused():
-    lists = {
-        "lr": list(range(1, 40)),
-        "momentum": [n / 40 for n in range(40)],
-        "epochs": [*range(40)],
-    }
-    said = complaint(methods={"ft": lists})
-    assert said == "methods.ft: its lists make 62400 trials; at most 10000"
-
-
 def test_default_values_that_do_not_go_with_the_fixed_ones_are_not_tried():
     spec = resolve(
         "ltd",
@@ -164,10 +154,6 @@ def test_default_values_are_tried_with_the_fixed_ones():
 def test_a_name_may_not_be_too_long_for_a_folder():
     assert load(config(methods={"m" * 100: {"uses": "ft"}}))
     assert "at most 100" in complaint(methods={"m" * 101: {"uses": "ft"}})
-    data = {"name": "arrays", "path": "mine.npz"}
-    said = complaint(data=data, classes=["c" * 101])
-    assert said.startswith("classes: cell 'ccc")
-    assert said.endswith("more than 100 letters for a folder")
 
 
 # Probes, shadow models, support sizes.

@@ -179,9 +179,12 @@ def test_a_metric_of_two_plug_ins_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"examples")', '"percent")', "unit: 'percent' is not allowed; allowed: '%', 'points', "),
-        ('"examples")', '"exampels")', "did you mean examples?"),
-        ('"examples")', '"%", "higher")', "ideal: 'higher' is not allowed; allowed: 'retrain'"),
+        ('"examples")', '"percent")', "unit: 'percent' is not allowed; allowed: ['%', 'points', "),
+        (
+            '"examples")',
+            '"%", "higher")',
+            "ideal: 'higher' is not allowed; allowed: [None, ",
+        ),
         ("METRICS = {", "METRICS = [1] or {", "METRICS: should be a dictionary of Metric by name"),
     ],
 )

@@ -106,7 +106,6 @@ def test_what_the_loader_takes_fits_the_schema():
         (["data", "root"], "data"),
         (["data", "per_class"], 0),
         (["base"], {"epoch": 3}),
-        (["methods"], {}),
         (["methods", "ftt"], {}),
         (["methods", "ft", "lr"], []),
         (["methods", "ft", "lr"], [0.1, -1]),

@@ -1,24 +1,12 @@
 """Checks of a benchmark beyond the schema: names must exist, and keys must fit together."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from collateral.config.cells import (
-    LONGEST,
-    RESERVED,
-    class_cells,
-    format_value,
-    format_varied,
-    is_slug,
-    known_classes,
-    list_cells,
-    round_names,
-    streams,
-)
-from collateral.config.errors import ConfigError, Place, Problem, collect_errors, find_errors
-from collateral.config.methods import MethodSpec, resolve
+from collateral.config import cells
+from collateral.config.errors import ConfigError, Place, Problem, find_errors
+from collateral.config.methods import MethodSpec, method_errors, resolve
 from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, SweepConfig
 from collateral.config.weights import CELL, NONE, SEED
 from collateral.contract.conventions import PAPER, TEACHER, class_index
@@ -42,9 +30,9 @@ def benchmark_errors(name: str, benchmark: BenchmarkConfig) -> Iterator[Problem]
 def _name_errors(where: Place) -> Iterator[Problem]:
     """Check that the last key of a config path can be the name of a folder."""
     name = str(where[-1])
-    if not is_slug(name) or name in RESERVED:
-        allowed = f"use a-z, 0-9, _, and from the second letter . and -, at most {LONGEST}"
-        taken = f"taken are {', '.join(sorted(RESERVED))}"
+    if not cells.is_slug(name) or name in cells.RESERVED:
+        allowed = f"use a-z, 0-9, _, and from the second letter . and -, at most {cells.LONGEST}"
+        taken = f"taken are {', '.join(sorted(cells.RESERVED))}"
         yield where, f"not usable as a folder's name; {allowed}; {taken}"
 
 
@@ -97,7 +85,7 @@ def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     if benchmark.retrain is not None and benchmark.retrain.weights is not None:
         by_cell["retrain", "weights"] = by_seed["retrain", "weights"] = benchmark.retrain.weights
     for wildcard, what, files, count in (
-        (CELL, "forget sets", by_cell, len(list_cells(benchmark))),
+        (CELL, "forget sets", by_cell, len(cells.list_cells(benchmark))),
         (SEED, "seeds", by_seed, len(benchmark.seeds)),
     ):
         for place, file in files.items():
@@ -120,7 +108,7 @@ def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield ("data", "classes"), text
     labels: dict[Place, Any] = {("classes", i): one for i, one in enumerate(benchmark.classes)}
     labels |= {("positive",): benchmark.positive} if benchmark.positive is not None else {}
-    classes = known_classes(benchmark)
+    classes = cells.known_classes(benchmark)
     for place, label in labels.items():
         if classes is not None and (text := _error(class_index, label, classes)):
             yield place, text
@@ -141,7 +129,7 @@ def _method_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield ("model",), MODEL.no_such(benchmark.model)
     for name, raw in benchmark.methods.items():
         yield from _name_errors(("methods", name))
-        yield from collect_errors(partial(resolve, name, raw, ("methods", name)))
+        yield from method_errors(name, raw, ("methods", name))
     for name in benchmark.given:
         yield from _name_errors(("given", name))
         if name in (*benchmark.methods, *CONTROL.names()):
@@ -188,7 +176,7 @@ def _retrain_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield where, unknown_name("printed numbers", name, sources)
         return
     source = FINDING.load(name, RETRAIN_PART)
-    for cell, forget in list_cells(benchmark).items():
+    for cell, forget in cells.list_cells(benchmark).items():
         if not source.has_retrain(benchmark.data, benchmark.model, forget.params):
             has = f"it has them for {source.SETTINGS}; or say `retrain: {NONE}`"
             yield where, f"{quoted(name)}: no numbers of Retrain for {cell}; {has}"
@@ -198,7 +186,7 @@ def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that shadow models can be trained like the base model, and that they are used."""
     if benchmark.shadows is None:
         return
-    base, kinds = benchmark.base, [forget.kind for forget in list_cells(benchmark).values()]
+    base, kinds = benchmark.base, [forget.kind for forget in cells.list_cells(benchmark).values()]
     is_used = benchmark.shadows.attack or any(map(_needs_shadows, kinds))
     rows = [
         (
@@ -211,7 +199,7 @@ def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             "trained as the base is, and beside `base.weights` is no recipe; give `base.epochs` at "
             "least",
         ),
-        (bool(streams(benchmark)), "not with `rounds` under `cells`; leave one of them out"),
+        (bool(cells.streams(benchmark)), "not with `rounds` under `cells`; leave one of them out"),
         (not benchmark.methods, "no method would unlearn from them; list `methods`"),
         (not is_used, "`attack` is false, and no forget set is of kind `memorised`; leave it out"),
     ]
@@ -225,19 +213,16 @@ def _needs_shadows(kind: Any) -> bool:
 
 def _cell_name_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that all cells have distinct names that can be names of folders."""
-    of_classes = class_cells(benchmark)
+    of_classes = cells.class_cells(benchmark)
     if len(of_classes) < len(benchmark.classes) * len(benchmark.fractions):
         yield ("classes",), "two of them, or two fractions, make one cell's name"
-    for name in of_classes:
-        if not is_slug(name):
-            yield ("classes",), f"cell {quoted(name)}: more than {LONGEST} letters for a folder"
     for name in benchmark.cells:
         yield from _name_errors(("cells", name))
         if name in of_classes:
             yield ("cells", name), "`classes` and `fractions` make a cell of this name already"
-        for one in round_names(benchmark, name):
-            if one in (*benchmark.cells, *of_classes) or not is_slug(one):
-                why = f"which is a name of another cell, or has more than {LONGEST} letters"
+        for one in cells.round_names(benchmark, name):
+            if one in (*benchmark.cells, *of_classes) or not cells.is_slug(one):
+                why = f"which is a name of another cell, or has more than {cells.LONGEST} letters"
                 yield ("cells", name), f"its rounds make a cell {quoted(one)}, {why}"
 
 
@@ -251,8 +236,7 @@ def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             if method not in benchmark.methods:
                 yield where, f"not under `methods:`{did_you_mean(method, benchmark.methods)}"
                 continue
-            merged = {**benchmark.methods[method], **raw}
-            yield from collect_errors(partial(resolve, method, merged, where))
+            yield from method_errors(method, {**benchmark.methods[method], **raw}, where)
 
 
 def _forget_errors(
@@ -262,7 +246,7 @@ def _forget_errors(
     if not FORGET.has(kind := str(forget.get("kind"))):
         yield (*where, "kind"), FORGET.no_such(kind)
         return
-    module, classes = FORGET.load(kind), known_classes(benchmark)
+    module, classes = FORGET.load(kind), cells.known_classes(benchmark)
     given = {key: value for key, value in forget.items() if key != "kind"}
     problems = find_errors(module.Params, given, where)
     yield from problems
@@ -316,10 +300,10 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
             continue
         exact = {name: spec.values(given)[name] for name in given}
         for name, value in exact.items():
-            if not is_slug((text := format_value(value)).lstrip("-")):
+            if not cells.is_slug((text := cells.format_value(value)).lstrip("-")):
                 part = "vary" if name == key else "along"
                 yield (*where, part, name), f"{value!r}: not usable in a file's name as '{text}'"
-        run = "@".join(format_varied(exact))
+        run = "@".join(cells.format_varied(exact))
         if run in named:
             yield (*where, "vary", key), f"{named[run]!r} and {given[key]!r} make one run's name"
         named[run] = given[key]
@@ -341,14 +325,14 @@ def _listed_cell_errors(
     benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
 ) -> Iterator[Problem]:
     """Check the names under `cells` of the entry at `where`."""
-    cells, rounds = list_cells(benchmark), streams(benchmark)
+    known, rounds = cells.list_cells(benchmark), cells.streams(benchmark)
     if listed is None and rounds:
         yield where, f"not in a cell with `rounds`, as {rounds[0]}; list other cells under `cells`"
     for index, cell in enumerate(listed or ()):
-        if cell in rounds or (cell in cells and cells[cell].entry in rounds):
+        if cell in rounds or (cell in known and known[cell].entry in rounds):
             yield (*where, "cells", index), f"{quoted(cell)}: not in a cell with `rounds`"
-        elif cell not in cells:
-            yield (*where, "cells", index), unknown_name("cell", cell, cells)
+        elif cell not in known:
+            yield (*where, "cells", index), unknown_name("cell", cell, known)
 
 
 CHECKS = (

@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -31,13 +31,14 @@ class ConfigError(ValueError):
 
     def __init__(self, problems: Iterable[str | Problem]) -> None:
         """Join the errors to one text."""
-        self.problems = list(problems)
-        super().__init__(
-            "\n".join(
-                one if isinstance(one, str) else f"{format_key(one[0]) or 'config'}: {one[1]}"
-                for one in self.problems
-            )
-        )
+        self.problems: list[Any] = list(problems)
+        super().__init__("\n".join(map(_line, self.problems)))
+
+
+def _line(problem: str | Problem) -> str:
+    if isinstance(problem, str):
+        return problem
+    return f"{format_key(problem[0]) or 'config'}: {problem[1]}"
 
 
 def format_key(parts: Sequence[str | int]) -> str:
@@ -113,22 +114,10 @@ def _keys_at(model: type[BaseModel], place: Place) -> list[str]:
     """Return the allowed keys of the nested model at `place` inside `model`."""
     current: Any = model
     for part in place:
-        if _is_model(current):
+        if isinstance(current, type) and issubclass(current, BaseModel):
             current = current.model_fields[str(part)].annotation
         else:  # `current` is the type of a dict, list or tuple: continue with the type of its items
             current = next(arg for arg in reversed(typing.get_args(current)) if arg is not ...)
         if typing.get_origin(current) in {typing.Union, types.UnionType}:
             current = next(arg for arg in typing.get_args(current) if arg is not type(None))
     return [field.alias or name for name, field in current.model_fields.items()]
-
-
-def _is_model(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseModel)
-
-
-def collect_errors(check: Callable[[], object]) -> Iterator[Any]:
-    """Run a check and yield the errors of its ConfigError, if it raises one."""
-    try:
-        check()
-    except ConfigError as error:
-        yield from error.problems

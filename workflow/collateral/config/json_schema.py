@@ -44,11 +44,6 @@ def json_schema() -> Schema:
     }
     listed = {"enum": list(parts["Probes"]["properties"])}
     benchmark["probe"]["anyOf"].insert(0, {"type": "array", "items": listed})
-    some = {"minProperties": 1}
-    parts["BenchmarkConfig"]["anyOf"] = [
-        {"properties": {"methods": some}},
-        {"properties": {"given": some}, "required": ["given"]},
-    ]
     cell = parts["CellConfig"]["properties"]
     parts["ForgetSet"] = {"anyOf": [_forget_set(name) for name in FORGET.names()]}
     for one in (cell, parts["RoundConfig"]["properties"]):

@@ -5,17 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.errors import ConfigError, Place, find_errors
+from collateral.config.errors import ConfigError, Place, Problem, find_errors
 from collateral.contract.params import MethodParams
 from collateral.plugins.find import CONTROL, METHOD, method_kind, params_class
-
-MOST_TRIALS = 10_000
 
 
 @dataclass(frozen=True)
@@ -77,8 +74,6 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         text = "an empty list; give at least one value"
         raise ConfigError(((*where, key), text) for key in empty)
     spec = _spec(name, uses, lists)
-    if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
-        raise ConfigError([(where, f"its lists make {count} trials; at most {MOST_TRIALS}")])
     tried = [{**spec.fixed, **trial} for trial in spec.trials()]
     found = (one for given in tried for one in find_errors(params_class(uses), given, where))
     if problems := dict.fromkeys(found):
@@ -91,6 +86,15 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         if any(value in choices[:index] for index, value in enumerate(choices)):
             raise ConfigError([((*where, key), f"{choices}: a value stands there twice")])
     return _spec(name, uses, exact)
+
+
+def method_errors(name: str, raw: Mapping[str, Any], where: Place) -> list[Problem]:
+    """Return the errors of a method entry of the config."""
+    try:
+        resolve(name, raw, where)
+    except ConfigError as error:
+        return error.problems
+    return []
 
 
 def _check_names(name: str, uses: Any, where: Place) -> None:

@@ -54,9 +54,8 @@ class BaseParams(TrainingParams):
             return given
         implied = "matched" if SEED in str(given["weights"]) else "shared"
         if given.get("sharing", implied) != implied:
-            names = f"{'with' if implied == 'matched' else 'without'} {SEED} in their name"
-            sharing = quoted(given["sharing"])
-            raise ValueError(f"sharing: {sharing}: weights {names} are {implied}")
+            found = f"sharing: {quoted(given['sharing'])}"
+            raise ValueError(f"{found}: by the name of the weights, it is {implied}; leave it out")
         return {**given, "sharing": implied}
 
 

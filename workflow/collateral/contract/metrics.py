@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from collateral.contract.messages import did_you_mean, quoted
+from collateral.contract.messages import quoted
 from collateral.contract.rows import TRACKED
 
 IDEALS = ("retrain", "high", "low")
@@ -36,12 +36,10 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Raise for an unknown unit or an unknown ideal."""
-        for key, allowed in (("unit", DIGITS), ("ideal", IDEALS)):
-            value = getattr(self, key)
-            if value not in allowed and (key, value) != ("ideal", None):
-                listed = ", ".join(map(quoted, allowed))
-                hint = did_you_mean(str(value), [word for word in allowed if word])
-                reason = f"{quoted(value)} is not allowed; allowed: {listed}{hint}"
+        known = (("unit", self.unit, [*DIGITS]), ("ideal", self.ideal, [None, *IDEALS]))
+        for key, value, allowed in known:
+            if value not in allowed:
+                reason = f"{quoted(value)} is not allowed; allowed: {allowed}"
                 raise ValueError(f"metric {quoted(self.label)}: {key}: {reason}")
 
     def describe(self, reference: str = "Retrain") -> str:

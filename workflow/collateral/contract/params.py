@@ -1,12 +1,10 @@
 """Base classes of the parameters of methods and of training, validated by pydantic."""
 
-import types
 from collections.abc import Mapping
-from functools import cache
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -15,7 +13,6 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictInt,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -73,31 +70,16 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    @field_validator("*", mode="before")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _booleans_are_true_and_false(cls, value: Any, info: ValidationInfo) -> Any:
+    def _booleans_are_true_and_false(cls, value: Any, handler: Any) -> Any:
         """Refuse true and false for a number, and refuse 1 or `yes` for true."""
-        known = _types(cls, str(info.field_name))
-        if known & {int, float} and not known & {bool, str}:
-            return not_boolean(value)
-        if known <= {bool, types.NoneType} and type(value) not in known:
+        found = handler(value)
+        if isinstance(found, bool) and not isinstance(value, bool):
             raise ValueError("should be true or false")
-        return value
-
-
-@cache
-def _types(model: type[BaseModel], field: str) -> frozenset[Any]:
-    """Return the types that a field may have."""
-    waiting, found = [model.model_fields[field].annotation], []
-    while waiting:
-        annotation: Any = waiting.pop()
-        if hasattr(annotation, "__metadata__"):
-            waiting.append(annotation.__origin__)
-        elif get_origin(annotation) in {Union, types.UnionType}:
-            waiting += get_args(annotation)
-        else:
-            found.append(annotation)
-    return frozenset(found)
+        if not isinstance(found, bool):
+            not_boolean(value)
+        return found
 
 
 class Between(NamedTuple):

@@ -4,7 +4,6 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from collateral.contract.messages import quoted
 from collateral.contract.params import Increasing, Strict, Whole
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 
@@ -115,18 +114,14 @@ class Probes(Strict):
     @model_validator(mode="before")
     @classmethod
     def _listed_or_empty_means_defaults(cls, given: Any) -> Any:
-        known = ", ".join(cls.model_fields)
         if isinstance(given, list | tuple):
-            if not all(isinstance(name, str) for name in given):
-                raise ValueError(f"{quoted(given)}: should be some of {known}")
-            if len({*given}) < len(given):
-                raise ValueError("a value stands there twice")
-            given = dict.fromkeys(given)
-        if isinstance(given, dict):
-            if not given:
-                raise ValueError(f"nothing is asked: give some of {known}, or leave it out")
-            return {name: {} if value is None else value for name, value in given.items()}
-        return given
+            given = {str(name): None for name in given}
+        if given == {}:
+            known = ", ".join(cls.model_fields)
+            raise ValueError(f"nothing is asked: give some of {known}, or leave it out")
+        if not isinstance(given, dict):
+            return given
+        return {name: {} if value is None else value for name, value in given.items()}
 
     @property
     def names(self) -> tuple[str, ...]:

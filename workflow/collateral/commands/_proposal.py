@@ -35,7 +35,6 @@ TEST_SHARE = 0.2  # fraction of every class for the test set
 FRACTION = 0.5  # fraction of the first class to forget, if the user names no forget set
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
-BATCH_SIZES = (64, 60, 56, 48)  # batch sizes to choose from, best first
 # Larger number of seeds at which verdicts may be tested again, by the proposed number of seeds.
 MORE_SEEDS = {5: 10, 3: 5, 2: 5}
 # Training parameters whose default values are listed in a comment of the proposed config.
@@ -150,16 +149,10 @@ class Proposal:
         return len(self.index.examples.rows(test=True))
 
     @property
-    def batch_size(self) -> int:
-        """Batch size for which the last batch has more than one example, as batch norm requires."""
-        parts = (self.num_train, self.num_train - self.num_forget, self.num_forget)
-        return min(BATCH_SIZES, key=lambda size: sum(part % size == 1 for part in parts))
-
-    @property
     def text(self) -> str:
         """The config as YAML, with comments on the values that a user may want to change."""
         request, num_retain = self.request, self.num_train - self.num_forget
-        training = {"batch_size": self.batch_size, "augment": False}
+        training = {"batch_size": 64, "augment": False}
         statistics = {"mean": request.mean, "std": request.std}
         return TEMPLATES.get_template("config.yaml.j2").render(
             request=request,

@@ -151,42 +151,18 @@ class Proposal:
     @property
     def text(self) -> str:
         """The config as YAML, with comments on the values that a user may want to change."""
-        request, num_retain = self.request, self.num_train - self.num_forget
-        training = {"batch_size": 64, "augment": False}
-        statistics = {"mean": request.mean, "std": request.std}
+        num_retain = self.num_train - self.num_forget
         return TEMPLATES.get_template("config.yaml.j2").render(
-            request=request,
+            found=self,
+            request=self.request,
             names=self.index.examples.class_names,
-            num_train=self.num_train,
-            num_test=self.num_test,
-            num_forget=self.num_forget,
-            name=self.name,
-            data={
-                "path": str(request.folder),
-                "size": self.size,
-                **request.source.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
-                **{key: values for key, values in statistics.items() if values},
-            },
+            data=self.request.source.model_dump(mode="json", exclude_defaults=True),
             recipe={key: BaseParams.model_fields[key].default for key in RECIPE},
-            training=training,
-            base={**({"weights": request.weights} if request.weights else {}), **training},
-            epochs=self.epochs,
-            seeds=self.seeds,
             more_seeds=MORE_SEEDS.get(self.seeds),
-            forget=_forget_config(request),
             fraction=FRACTION,
             # Number of retained neighbours on which LTD's teacher is trained.
             k=min(num_retain, max(50, int(SUPPORT_SHARE * num_retain))),
         )
-
-
-def _forget_config(request: InitRequest) -> dict[str, Any]:
-    """Return the config of a forget set that the user names; empty for part of a class."""
-    if request.forget:
-        return {"kind": "files", "path": str(request.forget)}
-    if request.forget_where:
-        return {"kind": "where", **request.forget_where.model_dump(mode="json", by_alias=True)}
-    return {}
 
 
 def _format_value(value: Any) -> str:

@@ -91,14 +91,11 @@ def index_folder(options: Options) -> FolderIndex:
     if not test_folder:
         examples = _choose_test_set(options, examples)
     examples.check("data.path")
-    order = [*examples.rows(test=False), *examples.rows(test=True)]
-    files = [(*train, *test)[row] for row in order]
-    examples = examples.take(order)
-    unused = [f"{name}/" for name in tests[1:]]
-    state = _hash_files(examples, files)
-    return FolderIndex(
-        examples, [file.location for file in files], [*left_out, *more, *unused], state
-    )
+    files, order = [*train, *test], [*examples.rows(test=False), *examples.rows(test=True)]
+    examples, files = examples.take(order), [files[row] for row in order]
+    left_out += [*more, *(f"{name}/" for name in tests[1:])]
+    locations, state = [file.location for file in files], _hash_files(examples, files)
+    return FolderIndex(examples, locations, left_out, state)
 
 
 def _check_test_options(options: Options, folder: Path, tests: Sequence[str]) -> None:

@@ -125,7 +125,7 @@ def test_a_trained_model_is_the_base_and_its_size_must_be_told(tmp_path):
     ("options", "said"),
     [
         (["--size", "0"], r"benchmarks\.pictures\.data\.size: 0: should be greater than"),
-        (["--mean", "0.5"], "`mean` and `std` go together"),
+        (["--mean", "0.5"], r"data\.std: \[\]: too few entries"),
         (["--name", "tables"], r"benchmarks\.tables: not usable as a folder's name"),
     ],
 )

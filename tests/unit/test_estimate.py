@@ -557,7 +557,7 @@ def test_a_missing_file_is_named(tmp_path):
 def test_data_that_are_not_there_are_named(tmp_path):
     own = BENCHMARK | {"data": {"name": "arrays", "path": "no.npz"}}
     (tmp_path / "own.yaml").write_text(yaml.safe_dump({"benchmarks": {"own": own}}))
-    with pytest.raises(SystemExit, match=r"data\.path: there is no file no\.npz"):
+    with pytest.raises(SystemExit, match=r"data\.path: no\.npz: no \.npz file"):
         main(["estimate", str(tmp_path / "own.yaml")])
 
 

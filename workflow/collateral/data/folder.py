@@ -59,10 +59,6 @@ class Options(ImageFileOptions):
         "to be forgotten.",
     )
 
-    def __hash__(self) -> int:
-        """Return a hash of all values as JSON, because the dictionary `train_where` has no hash."""
-        return hash(self.model_dump_json())
-
 
 @dataclass(frozen=True)
 class FolderIndex:

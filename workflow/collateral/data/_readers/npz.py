@@ -14,7 +14,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from collateral.contract.messages import listed, looked_for, quoted
-from collateral.data._readers.examples import Examples, join_columns, to_uint8
+from collateral.data._readers.examples import Examples, join_columns
+from collateral.data._readers.pixels import to_uint8
 
 IMAGES = "uint8, or floats from 0 to 1, of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)"
 CLASS_NAMES = "class_names"

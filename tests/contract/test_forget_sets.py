@@ -12,7 +12,7 @@ from collateral.contract.data import DatasetSize
 from collateral.data._metadata import find_forget_error
 from collateral.data.forget import classes_part, hardest, index_file, random_part, zipf
 from collateral.data.forget.class_part import Params, select
-from collateral.metrics.memorisation import memorisation
+from collateral.metrics.margins import memorisation
 from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.dataset import Labels

@@ -1,6 +1,5 @@
 """Forget sets as they come: a list of files, all examples of a person; and bad ones, early."""
 
-import json
 import unicodedata
 from dataclasses import replace
 
@@ -12,7 +11,6 @@ from image_files import HOSTILE, write_folder, write_image
 from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
-from collateral.cli import run
 from collateral.config.errors import ConfigError
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
@@ -290,39 +288,6 @@ def test_columns_of_groups_are_checked_before_any_job(tmp_path, monkeypatch):
         "benchmarks.b.groups[0]: no column 'subjects'; known: subject; did you mean subject?",
         "benchmarks.b.groups[1]: 'subject' has 3 values; expected at most 2 groups",
     ]
-
-
-def test_columns_of_groups_are_checked_against_stored_labels(tmp_path, monkeypatch):
-    columns = {"subject": LABELS.columns["subject"], "site": np.array([*"abcabc"])}
-    write_arrays(tmp_path / "own.npz", **columns, test_site=np.array([*"ad"]))
-    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
-    benchmark = planned(data, forget, groups=["subjects", "subject", "site"])
-    job, results = DataJob(benchmark), tmp_path / "results/b"
-    results.mkdir(parents=True)
-    given = ["--name", "arrays", "--options", json.dumps(benchmark.config.data_options)]
-    files = ["--out", str(results / "dataset.npz"), "--labels", str(results / "labels.npz")]
-    run("data", [*given, *files, "--code", job.code])
-    (tmp_path / "own.npz").unlink()
-    monkeypatch.setattr(preflight, "MOST_GROUPS", 3)
-    with pytest.raises(ConfigError) as error:
-        check_plan({"b": benchmark})
-    lines = str(error.value).splitlines()
-    assert lines[0].startswith("benchmarks.b.groups[0]: no column 'subjects'; known: ")
-    assert lines[1:] == [
-        "benchmarks.b.groups[2]: 'site' has 4 values; expected at most 3 groups",
-    ]
-
-
-def test_outdated_labels_do_not_decide_about_groups(tmp_path):
-    write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
-    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
-    results = tmp_path / "results/b"
-    results.mkdir(parents=True)
-    given = ["--name", "arrays", "--options", json.dumps({"path": "own.npz"})]
-    files = ["--out", str(results / "dataset.npz"), "--labels", str(results / "labels.npz")]
-    run("data", [*given, *files, "--code", "older"])
-    write_arrays(tmp_path / "own.npz", site=LABELS.columns["subject"])
-    check_plan({"b": planned(data, forget, groups=["site"])})
 
 
 def test_from_the_cache_nobody_misses_the_folder(tmp_path):

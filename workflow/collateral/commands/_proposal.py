@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from collateral.commands.estimate import default_device
+from collateral.config.cells import slug
 from collateral.config.load import load
-from collateral.config.names import slug
 from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
 from collateral.contract.conventions import FILE

@@ -13,7 +13,7 @@ from collateral.commands._proposal import (
     find_typical_size,
     propose,
 )
-from collateral.config.names import slug
+from collateral.config.cells import slug
 from collateral.contract.messages import listed
 from collateral.data._readers.file_list import find_tables
 from collateral.plan import paths

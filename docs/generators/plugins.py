@@ -267,10 +267,9 @@ def _data_set(name: str) -> Iterator[str]:
     yield from paragraphs(module.__doc__)
     if own := [row for row in _options_of(name) if row not in _of_several()]:
         yield table_of(own)
-    if files := getattr(module, "FILES", None):
+    if how := getattr(module, "HOW", None):
         root = written(module.Options.model_fields["root"].default)
-        listed = ", ".join(f"`{path}`" for path in files.paths)
-        yield f"By hand, into `root:` (`{root}/`): {listed}. {files.how}"
+        yield f"By hand, into `root:` (`{root}/`): {how}"
     yield f"```yaml\ndata: {written(example_of(name))}\n```"
 
 

@@ -122,19 +122,19 @@ BAD_CONTENTS = {
     ),
     "negative label": (
         {"train_labels": np.array([0, 1, 2, -1, 1, 2])},
-        "labels of train_images: -1; expected 0 to 2",
+        "train_labels: -1; expected 0 to 2",
     ),
     "train label beyond the names": (
         {"train_labels": np.array([0, 1, 2, 3, 1, 2])},
-        "labels of train_images: 3; expected 0 to 2, as there are 3 classes",
+        "train_labels: 3; expected 0 to 2, as there are 3 classes",
     ),
     "test label beyond the names": (
         {"test_labels": np.array([0, 1, 7])},
-        "labels of test_images: 7; expected 0 to 2",
+        "test_labels: 7; expected 0 to 2",
     ),
     "huge labels": (
         {"train_labels": np.array([0, 1, 2, 0, 1, 2**60]), "class_names": None},
-        "labels of train_images: 1152921504606846976; expected 0 to 3",
+        "train_labels: 1152921504606846976; expected 0 to 3",
     ),
     "a name twice": (
         {"class_names": np.array(["cat", "dog", "cat"])},
@@ -186,7 +186,7 @@ def test_a_class_without_examples_and_one_class_alone_are_refused(tmp_path, chan
 
 def test_an_error_in_the_test_file_names_the_test_file(tmp_path):
     train = {"X": pixels(2, 4, 5), "y": np.array([0, 1])}
-    with pytest.raises(ValueError, match=r"data.test_path: .*own_test.npz: labels of X: 2"):
+    with pytest.raises(ValueError, match=r"data.test_path: .*own_test.npz: y: 2"):
         load_arrays(tmp_path, train, {"X": pixels(1, 4, 5), "y": np.array([2])})
 
 

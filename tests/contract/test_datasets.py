@@ -18,7 +18,7 @@ from tiny_sets import TINY_LABELS, WRITERS, md5, pixels
 
 from collateral.cli import run
 from collateral.data._metadata import find_class_names, find_size
-from collateral.data._readers.examples import statistics, to_uint8
+from collateral.data._readers.pixels import statistics, to_uint8
 from collateral.data._subset import take_subset
 from collateral.plugins.find import DATA, FORGET
 from collateral.results.dataset import Dataset, Labels

@@ -158,12 +158,12 @@ def test_exactly_the_examples_with_one_of_the_values_are_forgotten(subjects, dat
         (
             {"column": "subject", "is": [17, 99]},
             "is",
-            "no value in column subject '99'; known: 5, 17, 23",
+            "no value in column subject '99'; known: 17, 23, 5",
         ),
         (
             {"column": "subject", "is": [True]},
             "is",
-            "no value in column subject 'True'; known: 5, 17, 23; true and false are not text: "
+            "no value in column subject 'True'; known: 17, 23, 5; true and false are not text: "
             "put such a name in quotes",
         ),
     ],
@@ -372,7 +372,7 @@ def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path
             check_plan({"b": benchmark})
         assert str(error.value).splitlines() == [
             "benchmarks.b.data.place: no file own.txt",
-            "benchmarks.b.cells.gone.forget.is: no value in column subject '71'; known: 5, 17",
+            "benchmarks.b.cells.gone.forget.is: no value in column subject '71'; known: 17, 5",
         ]
         (tmp_path / "own.txt").touch()
         forget = {"kind": "where", "column": "subject", "is": [17]}

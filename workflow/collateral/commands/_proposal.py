@@ -35,7 +35,6 @@ TEST_SHARE = 0.2  # fraction of every class for the test set
 FRACTION = 0.5  # fraction of the first class to forget, if the user names no forget set
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
-BATCH_SIZES = (64, 60, 56, 48)  # batch sizes to choose from, best first
 # Larger number of seeds at which verdicts may be tested again, by the proposed number of seeds.
 MORE_SEEDS = {5: 10, 3: 5, 2: 5}
 # Training parameters whose default values are listed in a comment of the proposed config.
@@ -150,50 +149,20 @@ class Proposal:
         return len(self.index.examples.rows(test=True))
 
     @property
-    def batch_size(self) -> int:
-        """Batch size for which the last batch has more than one example, as batch norm requires."""
-        parts = (self.num_train, self.num_train - self.num_forget, self.num_forget)
-        return min(BATCH_SIZES, key=lambda size: sum(part % size == 1 for part in parts))
-
-    @property
     def text(self) -> str:
         """The config as YAML, with comments on the values that a user may want to change."""
-        request, num_retain = self.request, self.num_train - self.num_forget
-        training = {"batch_size": self.batch_size, "augment": False}
-        statistics = {"mean": request.mean, "std": request.std}
+        num_retain = self.num_train - self.num_forget
         return TEMPLATES.get_template("config.yaml.j2").render(
-            request=request,
+            found=self,
+            request=self.request,
             names=self.index.examples.class_names,
-            num_train=self.num_train,
-            num_test=self.num_test,
-            num_forget=self.num_forget,
-            name=self.name,
-            data={
-                "path": str(request.folder),
-                "size": self.size,
-                **request.source.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
-                **{key: values for key, values in statistics.items() if values},
-            },
+            data=self.request.source.model_dump(mode="json", exclude_defaults=True),
             recipe={key: BaseParams.model_fields[key].default for key in RECIPE},
-            training=training,
-            base={**({"weights": request.weights} if request.weights else {}), **training},
-            epochs=self.epochs,
-            seeds=self.seeds,
             more_seeds=MORE_SEEDS.get(self.seeds),
-            forget=_forget_config(request),
             fraction=FRACTION,
             # Number of retained neighbours on which LTD's teacher is trained.
             k=min(num_retain, max(50, int(SUPPORT_SHARE * num_retain))),
         )
-
-
-def _forget_config(request: InitRequest) -> dict[str, Any]:
-    """Return the config of a forget set that the user names; empty for part of a class."""
-    if request.forget:
-        return {"kind": "files", "path": str(request.forget)}
-    if request.forget_where:
-        return {"kind": "where", **request.forget_where.model_dump(mode="json", by_alias=True)}
-    return {}
 
 
 def _format_value(value: Any) -> str:

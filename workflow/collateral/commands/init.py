@@ -6,7 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from collateral.commands._proposal import InitRequest, Proposal, find_typical_size, propose
+from collateral.commands._proposal import (
+    TEMPLATES,
+    InitRequest,
+    Proposal,
+    find_typical_size,
+    propose,
+)
 from collateral.config.cells import slug
 from collateral.contract.messages import listed
 from collateral.data._readers.file_list import find_tables
@@ -15,7 +21,6 @@ from collateral.plan.estimate import duration
 from collateral.results.files import atomic
 
 MOST_LISTED = 20  # maximum number of classes that are listed
-RUN = "RUN   (the method that you use, or retrain)"
 
 
 def init(
@@ -32,7 +37,7 @@ def init(
     found = propose(replace(request, table=request.table or _find_table(request)))
     with atomic(out) as temporary:
         temporary.write_text(found.text)
-    print("\n".join([*_describe_folder(found), "", *_describe_result(found, out)]))
+    print(_describe(found, out), end="")
 
 
 def _option_errors(wish: InitRequest) -> Iterator[str]:
@@ -67,63 +72,36 @@ def _find_table(wish: InitRequest) -> Path | None:
     raise ValueError(f"--table: missing; {tables}; say which with --table FILE")
 
 
-def _describe_folder(found: Proposal) -> list[str]:
-    examples, left_out = found.index.examples, found.index.left_out
+def _describe(found: Proposal, out: Path) -> str:
+    """Return what was found in the folder, the choices in the config, and the next steps."""
+    request, examples, left_out = found.request, found.index.examples, found.index.left_out
     width, height = find_typical_size(found.headers)
     num_train, num_test = (examples.count(test=test) for test in (False, True))
-    counts = [*zip(examples.class_names, num_train, num_test, strict=True)]
-    longest = max(len(name) for name, *_ in counts[:MOST_LISTED])
-    broken = {path: error for path, error in found.headers.items() if isinstance(error, str)}
-    return [
-        f"{found.request.folder}: {len(counts)} classes, images of about {width}x{height} pixels",
-        *(f"  {name:{longest}}  {a:>7,} train {b:>7,} test" for name, a, b in counts[:MOST_LISTED]),
-        *(["  ..."] if len(counts) > MOST_LISTED else []),
-        *([listed(f"left out {len(left_out):,} files and folders", left_out)] if left_out else []),
-        *(f"cannot be read: {path}: {error}" for path, error in broken.items()),
-        *_describe_table(found),
-        f"to forget: {found.num_forget:,} of {found.num_train:,} train images",
-    ]
-
-
-def _describe_table(found: Proposal) -> Iterator[str]:
-    """Describe the table, and say whether the same persons are in the train and the test set."""
-    request, examples = found.request, found.index.examples
-    if request.table:
-        yield f"table: {request.table}, {listed('columns', [*examples.columns])}"
-    if request.source.test_by:
-        yield f"test set: no {request.source.test_by} is in both train and test set"
-    elif wanted := request.forget_where:
-        tested = examples.read_part(test=True)[1].get(wanted.column)
-        if tested is None:
-            yield "test set: not in the table; whether it has images of the same persons is unknown"
-        elif count := sum(value in wanted.is_ for value in tested):
-            same = f"have a {wanted.column} that is to be forgotten, and count in TA and MIA"
-            yield f"test set: {count:,} of {found.num_test:,} images {same}"
-
-
-def _describe_result(found: Proposal, out: Path) -> list[str]:
-    chosen = f"{found.size} pixels, {found.epochs} epochs, {found.seeds} seeds"
-    where = "a GPU" if found.request.rates.is_gpu else f"{found.request.cores} CPU cores"
-    late = (
-        "" if found.minutes <= found.request.minutes else ", more than asked for: nothing is less"
+    is_here = Path("Snakefile").exists()
+    return TEMPLATES.get_template("init.txt.j2").render(
+        found=found,
+        request=request,
+        width=width,
+        height=height,
+        counts=[*zip(examples.class_names, num_train, num_test, strict=True)],
+        most=MOST_LISTED,
+        longest=max(map(len, examples.class_names[:MOST_LISTED])),
+        left_out=left_out and listed(f"left out {len(left_out):,} files and folders", left_out),
+        broken={path: one for path, one in found.headers.items() if isinstance(one, str)},
+        columns=listed("columns", [*examples.columns]),
+        tested=_count_tested(found),
+        time=duration(found.minutes / 60),
+        snakefile="" if is_here else '--snakefile "$(collateral where)" ',
+        config=shlex.quote(str(out)),
+        out=out,
+        earlier=Path(paths.SPLIT.format(benchmark=found.name, cell="withdrawn")).parent,
     )
-    is_request = found.request.forget or found.request.forget_where
-    snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
-    return [
-        f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",
-        f"next:   snakemake --cores all {snakefile}--configfile {shlex.quote(str(out))}",
-        f"then:   open results/{found.name}/report.html",
-        *([f"record: collateral evidence {found.name}/withdrawn {RUN}"] if is_request else []),
-        *_describe_earlier(found.name, out),
-    ]
 
 
-def _describe_earlier(name: str, out: Path) -> list[str]:
-    """Warn if a run of the config would replace the results of an earlier request."""
-    folder = Path(paths.SPLIT.format(benchmark=name, cell="withdrawn")).parent
-    if not folder.exists():
-        return []
-    return [
-        f"note:   {folder} has the results of an earlier request, which a run replaces; to keep "
-        f"them, write another name than {name} below `benchmarks:` in {out}"
-    ]
+def _count_tested(found: Proposal) -> int | None:
+    """Return the number of test images that match `--forget-where`; None if they lack a value."""
+    wanted = found.request.forget_where
+    if wanted is None:
+        return 0
+    values = found.index.examples.read_part(test=True)[1].get(wanted.column)
+    return None if values is None else sum(value in wanted.is_ for value in values)

@@ -56,8 +56,8 @@ def columns(options: Options) -> tuple[list[int], Columns]:
 
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file."""
-    from collateral.data._readers.examples import statistics
     from collateral.data._readers.npz import read_examples, read_parts
+    from collateral.data._readers.pixels import statistics
     from collateral.results.dataset import Dataset
 
     parts = read_parts(options.path, options.test_path)

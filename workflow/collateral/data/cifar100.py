@@ -20,6 +20,7 @@ INFO = DatasetInfo(
     licence="none stated; research use is customary",
     size=DatasetSize(CLASS_NAMES, (500,) * 100, (100,) * 100, (32, 32, 3)),
 )
+FOLDER = SETS["CIFAR100"].folder
 HOW = (
     "Get cifar-100-python.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html and unpack it in "
     "that folder, or set `root:` to the folder that holds cifar-100-python/."

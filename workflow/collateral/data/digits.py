@@ -41,7 +41,7 @@ def load(options: Options) -> Dataset:
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from collateral.data._readers.examples import statistics, to_uint8
+    from collateral.data._readers.pixels import statistics, to_uint8
     from collateral.results.dataset import Dataset, Labels
 
     values, digits = load_digits(return_X_y=True)

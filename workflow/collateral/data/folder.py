@@ -59,10 +59,6 @@ class Options(ImageFileOptions):
         "to be forgotten.",
     )
 
-    def __hash__(self) -> int:
-        """Return a hash of all values as JSON, because the dictionary `train_where` has no hash."""
-        return hash(self.model_dump_json())
-
 
 @dataclass(frozen=True)
 class FolderIndex:
@@ -91,14 +87,11 @@ def index_folder(options: Options) -> FolderIndex:
     if not test_folder:
         examples = _choose_test_set(options, examples)
     examples.check("data.path")
-    order = [*examples.rows(test=False), *examples.rows(test=True)]
-    files = [(*train, *test)[row] for row in order]
-    examples = examples.take(order)
-    unused = [f"{name}/" for name in tests[1:]]
-    state = _hash_files(examples, files)
-    return FolderIndex(
-        examples, [file.location for file in files], [*left_out, *more, *unused], state
-    )
+    files, order = [*train, *test], [*examples.rows(test=False), *examples.rows(test=True)]
+    examples, files = examples.take(order), [files[row] for row in order]
+    left_out += [*more, *(f"{name}/" for name in tests[1:])]
+    locations, state = [file.location for file in files], _hash_files(examples, files)
+    return FolderIndex(examples, locations, left_out, state)
 
 
 def _check_test_options(options: Options, folder: Path, tests: Sequence[str]) -> None:

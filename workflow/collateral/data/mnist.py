@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_sets import DIGITS, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import DIGITS, SETS, RootOptions, load_set
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -24,6 +24,7 @@ INFO = DatasetInfo(
         shape=(28, 28, 1),
     ),
 )
+FOLDER = SETS["MNIST"].folder
 HOW = (
     "Get train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
     "t10k-labels-idx1-ubyte (.gz) from http://yann.lecun.com/exdb/mnist/ and unpack them into "

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def load(options: Options) -> Dataset:
     return found.examples.load(images, options)
 
 
+@cache  # because the plan needs the same set several times
 def _read_set(options: Options) -> ParquetSet:
     """Read labels and metadata columns of the train files, and then of the test files."""
     train_files, test_files = _find_files(options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_sets import DIGITS, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import DIGITS, SETS, RootOptions, load_set
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -25,6 +25,7 @@ INFO = DatasetInfo(
         shape=(32, 32, 3),
     ),
 )
+FOLDER = SETS["SVHN"].folder
 HOW = (
     "Get train_32x32.mat and test_32x32.mat (format 2, cropped digits) from "
     "http://ufldl.stanford.edu/housenumbers/ and put them into that folder, or set `root:` to the "

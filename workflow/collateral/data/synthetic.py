@@ -59,7 +59,7 @@ def load(options: Options) -> Dataset:
     """Return the examples; classes alternate, so that any range of examples has all classes."""
     import numpy as np
 
-    from collateral.data._readers.examples import statistics, to_uint8
+    from collateral.data._readers.pixels import statistics, to_uint8
     from collateral.results.dataset import Dataset, Labels
 
     rng = np.random.default_rng(derive_seed("synthetic", options.seed))

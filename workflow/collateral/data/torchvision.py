@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.messages import unknown_name
 from collateral.contract.params import Seed
-from collateral.data._readers.examples import draw_groups, split
+from collateral.data._readers.examples import draw_groups
 from collateral.data._readers.torchvision_sets import (
     EMNIST,
     SETS,
@@ -95,7 +95,7 @@ def load(options: Options) -> Dataset:
     import numpy as np
 
     from collateral.data._readers.decoding import decode
-    from collateral.data._readers.examples import statistics
+    from collateral.data._readers.pixels import split, statistics
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from inspect import signature
 from types import ModuleType
 from typing import Any
@@ -15,8 +14,6 @@ from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier, eval_mode
 from collateral.plugins.find import MODEL, PluginError
 
-BODY = "body.inner."  # prefix of the names of weights in the body of a wrapped model
-HEAD = "head."  # prefix of the names of the head's weights
 ROUNDING = 1e-4  # largest accepted error of `head(features)`, relative to the largest logit
 
 Embed = Callable[[Any, Tensor], Tensor]  # function (model without head, images) -> features
@@ -44,10 +41,10 @@ def wrap_model(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) -> Cl
     with eval_mode(inner):
         image = _image(info)
         expected = inner(image)
-        _replace(inner, path, nn.Identity())
+        above, _, name = path.rpartition(".")
+        setattr(inner.get_submodule(above), name, nn.Identity())
         _check(head, embed(inner, image), expected, info)
-    names = partial(_classifier_name, path), partial(_original_name, path)
-    return Classifier(info, Body(inner, embed), head, *names)
+    return Classifier(info, Body(inner, embed), head, path)
 
 
 def _check(head: nn.Linear, features: Tensor, expected: Tensor, info: ImageInfo) -> None:
@@ -59,25 +56,6 @@ def _check(head: nn.Linear, features: Tensor, expected: Tensor, info: ImageInfo)
         )
     if (head(features) - expected).abs().max() > ROUNDING * expected.abs().max():
         raise ValueError("its output is not that of its head on its features")
-
-
-def _classifier_name(path: str, name: str) -> str:
-    """Return the name of a weight in the Classifier from its name in the wrapped model."""
-    if name.startswith(f"{path}."):
-        return HEAD + name.removeprefix(f"{path}.")
-    return BODY + name
-
-
-def _original_name(path: str, name: str) -> str:
-    """Return the name of a weight in the wrapped model from its name in the Classifier."""
-    if name.startswith(HEAD):
-        return f"{path}." + name.removeprefix(HEAD)
-    return name.removeprefix(BODY)
-
-
-def _replace(inner: nn.Module, path: str, module: nn.Module) -> None:
-    above, _, name = path.rpartition(".")
-    setattr(inner.get_submodule(above), name, module)
 
 
 def _image(info: ImageInfo) -> Tensor:

@@ -8,12 +8,10 @@ from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
 
+BODY = "body.inner."  # prefix of the names of weights in the body of a wrapped model
+HEAD = "head."  # prefix of the names of the head's weights
+
 Names = Callable[[str], str]  # function from the name of a weight to its new name
-
-
-def keep_name(name: str) -> str:
-    """Return the name of a weight unchanged."""
-    return name
 
 
 class Classifier(nn.Module):
@@ -23,20 +21,16 @@ class Classifier(nn.Module):
     std: Tensor
 
     def __init__(
-        self,
-        info: ImageInfo,
-        body: nn.Module,
-        head: nn.Linear,
-        names: Names = keep_name,
-        own_names: Names = keep_name,
+        self, info: ImageInfo, body: nn.Module, head: nn.Linear, head_path: str = ""
     ) -> None:
-        """Apply the normalisation of `info`, then `body`, then `head`."""
+        """Apply the normalisation of `info`, then `body`, then `head`.
+
+        `head_path` is the attribute path of the head in a wrapped model; empty for other models.
+        """
         super().__init__()
         # Precision of the body in train mode; None means float32.
         self.precision: torch.dtype | None = None
-        # Function from names of weights in the wrapped model to names in this class.
-        self.names = names
-        self.own_names = own_names  # the inverse mapping
+        self.head_path = head_path
         # Functions from names of weights in public files to names in this class, by repository.
         self.layouts: Mapping[str, Names] = {}
         # Likely reason why weights are missing in a file, by a substring of their names.
@@ -46,6 +40,19 @@ class Classifier(nn.Module):
         self.register_buffer("std", torch.tensor(info.std).view(-1, 1, 1), persistent=False)
         self.body = body
         self.head = head
+
+    def names(self, name: str) -> str:
+        """Return the name of a weight in this class from its name in the wrapped model."""
+        if not self.head_path:
+            return name
+        is_head = name.startswith(f"{self.head_path}.")
+        return HEAD + name.removeprefix(f"{self.head_path}.") if is_head else BODY + name
+
+    def own_names(self, name: str) -> str:
+        """Return the name of a weight in the wrapped model from its name in this class."""
+        if self.head_path and name.startswith(HEAD):
+            return f"{self.head_path}." + name.removeprefix(HEAD)
+        return name.removeprefix(BODY)
 
     def features(self, x: Tensor) -> Tensor:
         """Return the float32 penultimate features, one row per image."""

@@ -78,16 +78,12 @@ def declared_work(model: str) -> int | None:
         return None
     for node in ast.parse(file.read_bytes()).body:
         if isinstance(node, ast.Assign) and WORK in map(ast.unparse, node.targets):
-            return _whole(node.value, file)
+            value = ast.unparse(node.value)
+            if not value.isdecimal() or int(value) < 1:
+                expected = "should be one whole number, at least 1"
+                raise ValueError(f"'{file}': {WORK}: {quoted(value)}: {expected}")
+            return int(value)
     return None
-
-
-def _whole(node: ast.expr, file: Path) -> int:
-    value = node.value if isinstance(node, ast.Constant) else None
-    if type(value) is not int or value < 1:
-        found = quoted(ast.unparse(node))
-        raise ValueError(f"'{file}': {WORK}: {found}: should be one whole number, at least 1")
-    return value
 
 
 def _plugin_metadata(model: str, shape: Shape) -> ModelMetadata:

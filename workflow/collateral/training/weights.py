@@ -14,8 +14,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from collateral.contract.messages import listed, quoted
-from collateral.models._build import BODY
-from collateral.models._classifier import Classifier, Names
+from collateral.models._classifier import BODY, Classifier, Names
 from collateral.results.provenance import content_hash
 from collateral.results.record import NAMES_IN_FILE
 

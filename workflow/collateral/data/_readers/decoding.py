@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from collateral.contract.messages import quoted
+from collateral.contract.messages import error_in_one_line, quoted
 from collateral.contract.work import count_cores
 from collateral.data._readers.file_list import SUFFIXES_OF
 
@@ -87,8 +87,8 @@ def read_image_header(source: Source) -> ImageHeader | str:
     try:
         with _open_image(source) as image:
             return ImageHeader(image.width, image.height, image.mode in GREY)
-    except (OSError, ValueError) as error:
-        return " ".join(str(error).split())
+    except Exception as error:
+        return error_in_one_line(error)
 
 
 def num_channels(sources: Sequence[Source]) -> int:
@@ -110,21 +110,15 @@ def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[
             pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
     # Pillow raises errors of many types, depending on the format and the damage.
     except Exception as error:
-        return "", " ".join(str(error).split()) or type(error).__name__
+        return "", error_in_one_line(error)
     return mode, None
 
 
 def _open_image(source: Source) -> Image.Image:
     if not isinstance(source, Path | bytes):
         return source()
-    try:
-        file = source if isinstance(source, Path) else io.BytesIO(source)
-        return Image.open(file, formats=tuple(SUFFIXES_OF))
-    except Image.UnidentifiedImageError:
-        raise ValueError("no image that can be read") from None
-    except Image.DecompressionBombError:
-        most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
-        raise ValueError(f"above {most} megapixels, Pillow's limit; make it smaller") from None
+    file = source if isinstance(source, Path) else io.BytesIO(source)
+    return Image.open(file, formats=tuple(SUFFIXES_OF))
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:

@@ -16,9 +16,6 @@ from collateral.contract.params import Seed, UserPath
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from collateral.data._readers.decoding import Source
     from collateral.results.dataset import Dataset, Labels
 
@@ -53,6 +50,10 @@ class ImageFileOptions(DataOptions):
             if getattr(self, key, None) and self.test_share is None:
                 raise ValueError(f"`{key}` goes with `test_share`, which is not given")
         return self
+
+    def __hash__(self) -> int:
+        """Return a hash of all values as JSON, because the dictionary `train_where` has no hash."""
+        return hash(self.model_dump_json())
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ class Examples:
         import numpy as np
 
         from collateral.data._readers.decoding import decode
+        from collateral.data._readers.pixels import split, statistics
         from collateral.results.dataset import Dataset
 
         skip = options.broken == "skip"
@@ -206,34 +208,3 @@ def draw_groups(
             if not tested[label] and any(labels[row] == label for row in rows[group]):
                 take(group, only_nearer=False)
     return chosen
-
-
-def split(
-    images: NDArray[np.uint8], is_test: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the train and the test images; do not copy them if the test images come last."""
-    num_train = int((~is_test).sum())
-    if is_test[num_train:].all():
-        return images[:num_train], images[num_train:]
-    return images[~is_test], images[is_test]
-
-
-def to_uint8(images: NDArray[np.floating]) -> NDArray[np.uint8]:
-    """Scale images from [0, 1] to the nearest integers from 0 to 255."""
-    import numpy as np
-
-    return np.rint(images.astype(np.float32) * 255).astype(np.uint8)
-
-
-def statistics(images: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return mean and standard deviation of each channel (last axis), scaled to [0, 1]."""
-    import numpy as np
-
-    count = images[..., 0].size
-    # Integer sums are exact and need no float64 copy of the images.
-    total = images.sum(axis=(0, 1, 2), dtype=np.int64)
-    squares = np.square(images, dtype=np.uint16).sum(axis=(0, 1, 2), dtype=np.int64)
-    mean = total / count
-    std = np.sqrt(squares / count - mean**2) / 255
-    # A constant channel gets standard deviation 1 to avoid division by zero.
-    return tuple((mean / 255).tolist()), tuple(float(value) or 1.0 for value in std)

@@ -182,7 +182,7 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
     ]
     if lacking or wrong:
         raise ValueError(
-            f"{at}: expected one row per image, with its path such as {quoted(files[0])}; "
+            f"{at}: expected one row per image, with its path below the folder; "
             f"{listed('images without a row', lacking)}; "
             f"{listed('rows of no image, or of one that has another row', wrong)}"
         )

@@ -14,7 +14,8 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from collateral.contract.messages import listed, looked_for, quoted
-from collateral.data._readers.examples import Examples, join_columns, to_uint8
+from collateral.data._readers.examples import Examples, join_columns
+from collateral.data._readers.pixels import to_uint8
 
 IMAGES = "uint8, or floats from 0 to 1, of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)"
 CLASS_NAMES = "class_names"
@@ -32,6 +33,7 @@ class Part:
     key: str  # config key of the file: data.path or data.test_path
     path: Path
     images_key: str
+    labels_key: str
     shape: tuple[int, ...]  # shape of the array of images
     labels: NDArray[Any]
     columns: dict[str, list[Any]]
@@ -78,7 +80,7 @@ def _read_part(key: str, path: Path, pairs: list[tuple[str, str]], prefix: str) 
             shape = getattr(npy, f"read_array_header_{version}_0")(array)[0]
         labels, names = file[pair[1]], file[CLASS_NAMES] if CLASS_NAMES in file.files else None
         columns = _read_columns(file, prefix, labels.shape, is_shared=pairs == TEST_KEYS)
-    part = Part(key, path, pair[0], shape, labels, columns, names)
+    part = Part(key, path, *pair, shape, labels, columns, names)
     if not np.issubdtype(labels.dtype, np.integer) or labels.shape != shape[:1]:
         found, expected = f"{labels.dtype} of shape {labels.shape}", f"{shape[:1]}, one per image"
         raise part.wrong(pair[1], found, f"integers of shape {expected}")
@@ -114,7 +116,7 @@ def read_examples(train: Part, test: Part) -> Examples:
     for part, labels in zip((train, test), numbers, strict=True):
         if wrong := [label for label in labels if not 0 <= label < len(names)]:
             expected = f"0 to {len(names) - 1}, as there are {len(names)} classes"
-            raise part.wrong(f"labels of {part.images_key}", wrong[0], expected)
+            raise part.wrong(part.labels_key, wrong[0], expected)
     labels = [*numbers[0], *numbers[1]]
     is_test = [row >= len(numbers[0]) for row in range(len(labels))]
     columns = join_columns(train.columns, len(numbers[0]), test.columns, len(numbers[1]))

@@ -92,12 +92,5 @@ def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[i
         if str(value) not in there:
             column = f"value in column {printable(params.column)}"
             hint = f"; {IN_QUOTES}" if isinstance(value, bool) else ""
-            raise ValueError(
-                f"is: {unknown_name(column, value, sorted(there, key=_sort_key))}{hint}"
-            )
+            raise ValueError(f"is: {unknown_name(column, value, sorted(there))}{hint}")
     return [place for place, value in enumerate(values) if value in wanted]
-
-
-def _sort_key(value: str) -> tuple[int, str]:
-    """Sort numbers by value, and other texts alphabetically."""
-    return (int(value), value) if value.isdecimal() and value.isascii() else (0, value)

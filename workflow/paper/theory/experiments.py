@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from paper.theory import linear_regression as linear
-from paper.theory import logistic_regression as logistic
+from paper.theory import models
 from paper.theory.checks import LAMBDAS, limit_errors, slope
 from paper.theory.interpolation import (
     Array,
@@ -55,14 +54,14 @@ def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
     n, d, lr, T = ASCENT
     X, eta = rng.standard_normal((runs, n, d)), lr / n
     x_f, x_q = X[:, 0], X[:, 1:]
-    leading = linear.leading_term(x_q, x_f, eta, T, SIGMA2)
+    leading = models.leading_term(x_q, x_f, eta, T, SIGMA2)
     # The proposition is conditional on X, so each run averages several draws of noise for one X.
     shifts = [_ascent_shift(rng, X, eta, T) for _ in range(NOISE_DRAWS)]
     measured, first = np.mean(shifts, axis=0), shifts[0]
-    h_qf, h_ff = linear.leverages(X, x_f, x_q)
-    exact = linear.excess_loss(linear.alpha(x_q, x_f, eta, T), h_qf, h_ff, SIGMA2)
-    alignment = logistic.cosine(x_q, x_f[:, None])
-    scale = linear.c(x_f, eta, T) * SIGMA2 * square_norm(x_f) * square_norm(x_q).mean(-1)
+    h_qf, h_ff = models.leverages(X, x_f, x_q)
+    exact = models.excess_loss(models.alpha(x_q, x_f, eta, T), h_qf, h_ff, SIGMA2)
+    alignment = models.cosine(x_q, x_f[:, None])
+    scale = models.c(x_f, eta, T) * SIGMA2 * square_norm(x_f) * square_norm(x_q).mean(-1)
     points = pd.concat(
         [
             binned("measured", alignment, measured, leading, width=0.1),
@@ -81,10 +80,10 @@ def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Array:
-    y = linear.draw_responses(rng, X, SIGMA2)
+    y = models.draw_responses(rng, X, SIGMA2)
     x_q, y_q = X[:, 1:], y[:, 1:]
-    theta_T = linear.ascend(linear.least_squares(X, y), X[:, 0], y[:, 0], eta, T)[-1]
-    theta_retrain = linear.least_squares(x_q, y_q)
+    theta_T = models.ascend(models.least_squares(X, y), X[:, 0], y[:, 0], eta, T)[-1]
+    theta_retrain = models.least_squares(x_q, y_q)
     return (np.matvec(x_q, theta_T) - y_q) ** 2 - (np.matvec(x_q, theta_retrain) - y_q) ** 2
 
 
@@ -116,15 +115,15 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
     """
     n, d, lr, T = LABELS
     data = draw_points(rng, runs, n, d, 1)
-    labels = logistic.draw_labels(rng, (T, runs, 1))
-    theta = logistic.descend(data.theta_full, data.X_F, labels, np.full(T, lr), 0.0)
+    labels = models.draw_labels(rng, (T, runs, 1))
+    theta = models.descend(data.theta_full, data.X_F, labels, np.full(T, lr), 0.0)
     x_q = rng.standard_normal((runs, QUERIES, n - 1)) @ data.X_R
     x_q /= np.linalg.norm(x_q, axis=-1, keepdims=True)
     ends = np.matvec(data.X_F, theta[[0, -1]])  # logits of x_f at the start and end, (2, runs, 1)
-    predicted = logistic.perturbation(coordinates(data.X_F, x_q), ends, np.ones(2))[-1] ** 2
+    predicted = models.perturbation(coordinates(data.X_F, x_q), ends, np.ones(2))[-1] ** 2
     measured = np.matvec(x_q, theta[-1] - data.theta_retrain) ** 2
     scale = (ends[1] - ends[0])[:, 0] ** 2 / square_norm(data.X_F)[:, 0]
-    alignment = logistic.cosine(x_q, data.X_F)
+    alignment = models.cosine(x_q, data.X_F)
     points = pd.concat(
         [binned("measured", alignment, measured, predicted, width=0.05), parabola(scale.mean())]
     )
@@ -141,10 +140,10 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
     """Measure the logit errors of Proposition 3's fine-tuning against Retrain, at lam = 1e-8."""
     n, d, m, lam = 15, 20, 3, 1e-8
     data = draw_points(rng, runs, n, d, m)
-    theta = logistic.minimise(data.X, sigma(data.z_limit), lam)
+    theta = models.minimise(data.X, sigma(data.z_limit), lam)
     v = rng.standard_normal((runs, 10, n))
     v /= np.linalg.norm(v @ data.X, axis=-1, keepdims=True)  # queries of length 1, as in figure 2
-    predicted = logistic.residual(data.theta_retrain, data.X_F, v[..., :m])
+    predicted = models.residual(data.theta_retrain, data.X_F, v[..., :m])
     measured = np.matvec(v @ data.X, theta - data.theta_retrain)
     retained = np.matvec(data.X_R, theta - data.theta_retrain)
     zero = np.zeros_like(retained)
@@ -164,7 +163,7 @@ def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
     m = 3
     data = draw_points(rng, runs, 15, 20, m)
     errors = np.abs(limit_errors(data, LAMBDAS))  # (lam, runs, n)
-    first_order = np.abs(logistic.rate(data.X, data.z_limit)) * LAMBDAS[:, None, None]
+    first_order = np.abs(models.rate(data.X, data.z_limit)) * LAMBDAS[:, None, None]
     points = pd.concat(
         make_points(name, LAMBDAS, errors[part].mean((1, 2)), first_order[part].mean((1, 2)))
         for name, part in {"forget": np.s_[..., :m], "retained": np.s_[..., m:]}.items()
@@ -195,11 +194,11 @@ def support_with_linear_logits(rng: np.random.Generator, runs: int) -> Panel:
 def _support(rng: np.random.Generator, data: Points) -> Panel:
     x_s = data.X_R.swapaxes(0, 1)[:, :, None]  # (s, runs, 1, d)
     x_q = rng.standard_normal(data.X_F.shape)
-    theta = logistic.unlearn(data.X_F, data.X_R, logistic.helper(x_s, data.theta_full), data.z_R)
+    theta = models.unlearn(data.X_F, data.X_R, models.helper(x_s, data.theta_full), data.z_R)
     delta = np.abs(np.matvec(x_q, theta - data.theta_retrain))[..., 0]  # (s, runs)
-    alpha = logistic.forget_coordinates(data.X_F, data.X_R, x_q)
-    limit = logistic.bound(alpha, logistic.support_residual(data.X_F, x_s), data.theta_retrain)
-    cos = np.abs(logistic.cosine(data.X_F, x_s))[..., 0]
+    alpha = models.forget_coordinates(data.X_F, data.X_R, x_q)
+    limit = models.bound(alpha, models.support_residual(data.X_F, x_s), data.theta_retrain)
+    cos = np.abs(models.cosine(data.X_F, x_s))[..., 0]
     # The unit is the bound for a support point that is orthogonal to x_f (r_s = x_f).
     # In this unit, the bound is sqrt(1 - cos^2) in every run.
     unit = limit[..., 0] / np.sqrt(1 - cos**2)

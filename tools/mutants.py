@@ -46,7 +46,7 @@ TESTS = {
     "plan/fingerprint": ("test_fingerprint", "test_presentation"),
     "plan/grid": ("test_grid", "test_jobs", "test_preparation", "test_presentation"),
     **{
-        f"plan/jobs/{name}": ("test_jobs", "test_estimate", "test_comparison", "test_preparation")
+        f"jobs/{name}": ("test_jobs", "test_estimate", "test_comparison", "test_preparation")
         for name in ("_method", "_weights", "expose", "metrics", "shadow", "tune", "unlearn")
     },
     "plan/paths": ("test_paths", "test_jobs"),

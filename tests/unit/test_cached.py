@@ -8,6 +8,8 @@ import yaml
 from small_grid import grid
 
 from collateral.cli import main
+from collateral.jobs import kinds
+from collateral.jobs.metrics import MetricsJob
 from collateral.plan import paths
 from collateral.plan.diff import (
     MOST_LISTED,
@@ -16,8 +18,6 @@ from collateral.plan.diff import (
     find_missing,
     list_needed,
 )
-from collateral.plan.jobs import kinds
-from collateral.plan.jobs.metrics import MetricsJob
 
 EVERYTHING = {
     "data": {"name": "digits"},

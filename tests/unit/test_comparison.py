@@ -5,19 +5,19 @@ from pathlib import Path
 import pytest
 from small_grid import grid
 
+from collateral.jobs.data import DataJob
+from collateral.jobs.expose import ExposeJob
+from collateral.jobs.given import GivenJob
+from collateral.jobs.neighbours import NeighboursJob
+from collateral.jobs.pictures import PicturesJob
+from collateral.jobs.probe import ProbeJob
+from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.shadow import ShadowJob
+from collateral.jobs.split import SplitJob
+from collateral.jobs.teacher import TeacherJob
+from collateral.jobs.tune import TuneJob
+from collateral.jobs.unlearn import UnlearnJob
 from collateral.plan.diff import Comparison, compare, describe
-from collateral.plan.jobs.data import DataJob
-from collateral.plan.jobs.expose import ExposeJob
-from collateral.plan.jobs.given import GivenJob
-from collateral.plan.jobs.neighbours import NeighboursJob
-from collateral.plan.jobs.pictures import PicturesJob
-from collateral.plan.jobs.probe import ProbeJob
-from collateral.plan.jobs.retrain import RetrainJob
-from collateral.plan.jobs.shadow import ShadowJob
-from collateral.plan.jobs.split import SplitJob
-from collateral.plan.jobs.teacher import TeacherJob
-from collateral.plan.jobs.tune import TuneJob
-from collateral.plan.jobs.unlearn import UnlearnJob
 from collateral.plugins.find import prepare_values
 from collateral.results.files import write_json
 from collateral.results.provenance import content_hash, read_signed, write_record, write_signed

@@ -21,8 +21,8 @@ from collateral.data._metadata import find_forget_error, find_size
 from collateral.data._readers.image_folder import cached_index
 from collateral.data._subset import choose_forget_set, take_subset
 from collateral.data.forget import files, where
+from collateral.jobs.data import DataJob
 from collateral.plan import preflight
-from collateral.plan.jobs.data import DataJob
 from collateral.plan.preflight import check_plan
 from collateral.plugins.find import DATA
 from collateral.results.dataset import Labels

@@ -14,6 +14,14 @@ from collateral.cli import main
 from collateral.config.load import load, read
 from collateral.contract.params import MethodParams
 from collateral.contract.work import Sizes, Work, training_work
+from collateral.jobs import list_jobs
+from collateral.jobs.base import BaseJob
+from collateral.jobs.pictures import NUM_IMAGES
+from collateral.jobs.probe import ProbeJob
+from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.teacher import TeacherJob
+from collateral.jobs.tune import TuneJob
+from collateral.jobs.unlearn import UnlearnJob
 from collateral.models._metadata import find_metadata
 from collateral.plan.estimate import (
     A100,
@@ -30,14 +38,6 @@ from collateral.plan.estimate import (
     read_rates,
 )
 from collateral.plan.grid import build_grid
-from collateral.plan.jobs import list_jobs
-from collateral.plan.jobs.base import BaseJob
-from collateral.plan.jobs.pictures import NUM_IMAGES
-from collateral.plan.jobs.probe import ProbeJob
-from collateral.plan.jobs.retrain import RetrainJob
-from collateral.plan.jobs.teacher import TeacherJob
-from collateral.plan.jobs.tune import TuneJob
-from collateral.plan.jobs.unlearn import UnlearnJob
 from collateral.plan.resources import memory_mb, minutes
 from collateral.plan.work import SizeUnknownError, WorkError, Workload
 from collateral.plugins.find import MODEL, add_plugins, params_class

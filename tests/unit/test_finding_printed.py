@@ -10,8 +10,8 @@ from small_config import complaints, config
 
 from collateral.config.load import load
 from collateral.findings.registry import PRINTED, make_tables
+from collateral.jobs.retrain import RetrainJob
 from collateral.plan.grid import build_grid
-from collateral.plan.jobs.retrain import RetrainJob
 from collateral.plan.report_plan import make_plan
 from collateral.report.page import benchmark_part, render, write
 from collateral.results import layout

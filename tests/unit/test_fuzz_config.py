@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from collateral.config.errors import ConfigError, format_key
 from collateral.config.load import load
 from collateral.config.yaml import parse
+from collateral.jobs import list_jobs
 from collateral.plan.grid import Benchmark, build_grid
-from collateral.plan.jobs import list_jobs
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import plan_hash
 from collateral.plan.resources import memory_mb, minutes

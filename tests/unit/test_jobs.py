@@ -8,21 +8,21 @@ from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
+from collateral.jobs.base import BaseJob
+from collateral.jobs.data import DataJob
+from collateral.jobs.expose import ExposeJob
+from collateral.jobs.given import GivenJob
+from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.neighbours import NeighboursJob
+from collateral.jobs.probe import ProbeJob
+from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.shadow import ShadowJob
+from collateral.jobs.split import SplitJob
+from collateral.jobs.support_size import SupportSizeJob
+from collateral.jobs.teacher import TeacherJob
+from collateral.jobs.tune import TuneJob
+from collateral.jobs.unlearn import UnlearnJob
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.jobs.base import BaseJob
-from collateral.plan.jobs.data import DataJob
-from collateral.plan.jobs.expose import ExposeJob
-from collateral.plan.jobs.given import GivenJob
-from collateral.plan.jobs.metrics import MetricsJob
-from collateral.plan.jobs.neighbours import NeighboursJob
-from collateral.plan.jobs.probe import ProbeJob
-from collateral.plan.jobs.retrain import RetrainJob
-from collateral.plan.jobs.shadow import ShadowJob
-from collateral.plan.jobs.split import SplitJob
-from collateral.plan.jobs.support_size import SupportSizeJob
-from collateral.plan.jobs.teacher import TeacherJob
-from collateral.plan.jobs.tune import TuneJob
-from collateral.plan.jobs.unlearn import UnlearnJob
 from collateral.plugins.find import MODEL
 
 CELL = "results/b/digit_3-50"

@@ -39,6 +39,9 @@ LAYERS = {
     "report": {"contract", "findings", "metrics", "plots", "plugins", "results"},
     "warm": {"cli", "results"},
 }
+# Jobs belong to the plan: they read its grid and paths, and its checks and estimate read them.
+# That no two of these modules import each other is tested for modules.
+SAME_ROOM = {"jobs": "plan"}
 # What is slow to import, or not there on a machine that only draws figures.
 TORCH = {"safetensors", "timm", "torch", "torchvision"}
 DRAWING = {"adjustText", "altair", "matplotlib", "pandas", "seaborn"}
@@ -79,14 +82,10 @@ HEAVY_OF_FINDINGS = {
     "views": {"numpy", "pandas"},
 }
 PLOTS_AS_DATA = ("plot", "style")  # of plots/: what findings import
-ROOMS = ("config", "contract", "plan", "plugins")
+ROOMS = ("config", "contract", "jobs", "plan", "plugins")
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
-    *(
-        path
-        for room in ("config", "contract", "plan", "plugins")
-        for path in (PACKAGE / room).rglob("*.py")
-    ),
+    *(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py")),
     *(
         PACKAGE / f"results/{name}.py"
         for name in ("files", "layout", "plan", "provenance", "record")
@@ -97,7 +96,7 @@ LIGHT = [
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["config", "contract", "findings", "metrics", "plan", "plugins", "report", "results"]
+TORCH_FREE = [*ROOMS, "findings", "metrics", "report", "results"]
 TORCH_FREE_STAGES = [
     "check",
     "figures",
@@ -120,7 +119,8 @@ def name_of(path):
 
 
 def layer_of(path):
-    return name_of(path).split("/")[0]
+    room = name_of(path).split("/")[0]
+    return SAME_ROOM.get(room, room)
 
 
 def imports(path, *, at_once=False):
@@ -148,7 +148,8 @@ def heavy(modules):
 
 def inner(modules):
     """Return the layers of the package that imports name."""
-    return {module.split(".")[1] for module in modules if module.startswith("collateral.")}
+    rooms = {module.split(".")[1] for module in modules if module.startswith("collateral.")}
+    return {SAME_ROOM.get(room, room) for room in rooms}
 
 
 def run_python(code, *arguments):
@@ -333,7 +334,7 @@ def test_rules_import_only_what_is_light():
     found = {groups for path in rules for groups in statement.findall(path.read_text())}
     modules = {plain or of for of, _, plain in found}
     assert "collateral.plan" in modules
-    allowed = r"collateral\.(config|plan)(\.\w+)?|snakemake\..*"
+    allowed = r"collateral\.(config|jobs|plan)(\.\w+)?|snakemake\..*"
     others = {module for module in modules if not re.fullmatch(allowed, module)}
     assert {module.split(".")[0] for module in others} <= sys.stdlib_module_names
 
@@ -347,7 +348,7 @@ from collateral.config.load import read
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import build_grid
 from collateral.plan.resources import minutes
-from collateral.plan.jobs import list_jobs
+from collateral.jobs import list_jobs
 from collateral.plan.report_plan import PARTS, plan_hash, presenting_code
 for benchmark in build_grid(read(Path("config.yaml"))).values():
     print(plan_hash(benchmark))

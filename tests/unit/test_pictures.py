@@ -14,8 +14,8 @@ from small_grid import grid
 
 from collateral.cli import run
 from collateral.config.errors import ConfigError
+from collateral.jobs.pictures import PicturesJob
 from collateral.metrics.copies import are_copies
-from collateral.plan.jobs.pictures import PicturesJob
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
 from collateral.results.dataset import Dataset, Labels, Pictures

@@ -6,7 +6,7 @@ import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
-from collateral.plan.jobs._method import Preparation, find_preparations
+from collateral.jobs._method import Preparation, find_preparations
 
 
 @pytest.fixture

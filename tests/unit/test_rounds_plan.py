@@ -4,11 +4,11 @@ import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
-from collateral.plan.jobs import list_cell_jobs, list_jobs
-from collateral.plan.jobs.metrics import MetricsJob
-from collateral.plan.jobs.split import SplitJob
-from collateral.plan.jobs.tune import TuneJob
-from collateral.plan.jobs.unlearn import UnlearnJob
+from collateral.jobs import list_cell_jobs, list_jobs
+from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.split import SplitJob
+from collateral.jobs.tune import TuneJob
+from collateral.jobs.unlearn import UnlearnJob
 from collateral.plan.work import find_workload
 
 THREES, EIGHTS, FIVES = (

@@ -21,12 +21,12 @@ from collateral.config.cells import list_cells
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape_latex, escape_markdown
-from collateral.plan.jobs.base import BaseJob
-from collateral.plan.jobs.data import DataJob
-from collateral.plan.jobs.given import GivenJob
-from collateral.plan.jobs.metrics import MetricsJob
-from collateral.plan.jobs.retrain import RetrainJob
-from collateral.plan.jobs.split import SplitJob
+from collateral.jobs.base import BaseJob
+from collateral.jobs.data import DataJob
+from collateral.jobs.given import GivenJob
+from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.split import SplitJob
 from collateral.report.decision import CellColumn, Decision, MethodRow, Score
 from collateral.results import layout
 from collateral.results.plan import About, BenchmarkPlan, CellPlan

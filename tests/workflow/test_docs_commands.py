@@ -68,7 +68,7 @@ STANDS_FOR = {
     "<benchmark>": "digits",
 }
 # Modules that are imported once for all commands.
-IMPORTED = ("collateral.cli", "collateral.config.load", "collateral.plan.jobs")
+IMPORTED = ("collateral.cli", "collateral.config.load", "collateral.jobs")
 OLD = tuple(f"--assume-old=.venv/{name}" for name in (".done", ".figures"))
 
 

@@ -13,9 +13,9 @@ from conftest import REPOSITORY, Job, copy_project
 from collateral.cli import stages
 from collateral.config.load import load
 from collateral.contract.data import ImageInfo
+from collateral.jobs import kinds, list_jobs
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import build_grid
-from collateral.plan.jobs import kinds, list_jobs
 
 pytestmark = pytest.mark.workflow
 SEEDS = ("3", "1", "2")  # the first is not the least

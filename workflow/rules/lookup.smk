@@ -1,8 +1,8 @@
-"""Functions that find the job of a rule by its wildcards; collateral/plan/jobs describes jobs."""
+"""Functions that find the job of a rule by its wildcards; collateral/jobs describes jobs."""
 
 import shlex
 
-from collateral.plan.jobs import find_job
+from collateral.jobs import find_job
 
 
 wildcard_constraints:

@@ -13,11 +13,11 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract import power
 from collateral.contract.work import count_cores
+from collateral.jobs.metrics import EXAMPLE_SECONDS
 from collateral.models._metadata import Shape
 from collateral.plan import estimate as plan
 from collateral.plan import paths
 from collateral.plan.estimate import SHIPPED, Estimate, Rates, Sum, bytes_in_words
-from collateral.plan.jobs.metrics import EXAMPLE_SECONDS
 from collateral.plan.slurm import IN_FLIGHT
 from collateral.plan.work import Workload
 from collateral.results.files import atomic

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from collateral.jobs import list_jobs
+from collateral.jobs._job import Job
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs import list_jobs
-from collateral.plan.jobs._job import Job
 from collateral.results import layout
 from collateral.results.files import InvalidResultError
 from collateral.results.provenance import INPUTS, read_signed

@@ -16,10 +16,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from collateral.config.schema import Config
 from collateral.contract.work import NO_WORK, Work
+from collateral.jobs import kinds, list_jobs
+from collateral.jobs._job import Job
 from collateral.models._metadata import Shape, find_metadata
 from collateral.plan.grid import build_grid
-from collateral.plan.jobs import kinds, list_jobs
-from collateral.plan.jobs._job import Job
 from collateral.plan.work import Workload, find_workload
 from collateral.plugins.find import MODEL
 

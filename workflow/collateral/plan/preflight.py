@@ -12,16 +12,16 @@ from typing import Any
 from collateral.config.errors import ConfigError
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
+from collateral.jobs import list_jobs
+from collateral.jobs._job import CellJob, OwnFile
+from collateral.jobs._method import MethodJob
+from collateral.jobs.data import DataJob, required_by_runs, required_retained
+from collateral.jobs.split import SplitJob
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
 from collateral.plan.diff import record_differences
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs import list_jobs
-from collateral.plan.jobs._job import CellJob, OwnFile
-from collateral.plan.jobs._method import MethodJob
-from collateral.plan.jobs.data import DataJob, required_by_runs, required_retained
-from collateral.plan.jobs.split import SplitJob
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL

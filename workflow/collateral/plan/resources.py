@@ -8,10 +8,10 @@ import os
 from math import prod
 from typing import Any
 
+from collateral.jobs._job import Job
 from collateral.models._metadata import find_metadata
 from collateral.plan.estimate import A100
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs._job import Job
 from collateral.plan.work import SizeUnknownError, find_workload
 from collateral.results.record import GPU_SLOTS, MOST_SLOTS
 

@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Self
 
+from collateral.jobs._job import Record, as_json
+from collateral.jobs._method import FirstSeedJob, Preparation
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import FirstSeedJob, Preparation
 from collateral.plugins.find import prepare_values
 
 

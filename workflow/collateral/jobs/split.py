@@ -4,9 +4,9 @@ from pathlib import Path
 
 from collateral.config.errors import ConfigError, format_key
 from collateral.contract.messages import looked_for
+from collateral.jobs._job import CellJob, Record, as_json
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.jobs._job import CellJob, Record, as_json
 from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.provenance import INPUTS, content_hash

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from collateral.jobs._job import CellJob, OwnFile, Record
+from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._job import CellJob, OwnFile, Record
-from collateral.plan.jobs._weights import WeightsJob
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Self
 
 from collateral.contract.work import Work, inference_work
+from collateral.jobs._job import Record
+from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs._job import Record
-from collateral.plan.jobs._weights import WeightsJob
 from collateral.plan.work import BLOCK, RUN_BLOCKS
 from collateral.results import layout
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from collateral.contract.work import Work
+from collateral.jobs._job import CellJob, OwnFile, Record
+from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._job import CellJob, OwnFile, Record
-from collateral.plan.jobs._weights import WeightsJob
 
 
 @dataclass(frozen=True)

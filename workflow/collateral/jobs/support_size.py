@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from collateral.config.schema import SupportSizeConfig
 from collateral.contract.work import Work
+from collateral.jobs._job import Record, as_json
+from collateral.jobs._method import MethodJob
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import MethodJob
 from collateral.plugins.find import prepare_values
 from collateral.results import layout
 from collateral.results.files import read_json

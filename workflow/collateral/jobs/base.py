@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from collateral.jobs._job import OwnFile, Record
+from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs._job import OwnFile, Record
-from collateral.plan.jobs._weights import WeightsJob
 from collateral.plan.work import FLOAT_BYTES
 
 

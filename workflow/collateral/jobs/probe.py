@@ -7,9 +7,9 @@ from typing import Self
 
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
+from collateral.jobs._job import CellJob, Record, as_json
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._job import CellJob, Record, as_json
 from collateral.plan.work import BLOCK, FLOAT_BYTES
 from collateral.plugins.find import MODEL
 from collateral.results import layout

@@ -4,8 +4,8 @@ from math import prod
 from pathlib import Path
 
 from collateral.contract.conventions import ALL_PICTURES, Showing
+from collateral.jobs._job import CellJob, Record
 from collateral.plan import paths
-from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 

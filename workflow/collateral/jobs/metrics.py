@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from collateral.contract.rows import MIA
+from collateral.jobs import list_cell_jobs
+from collateral.jobs._job import CellJob
 from collateral.plan import paths
-from collateral.plan.jobs import list_cell_jobs
-from collateral.plan.jobs._job import CellJob
 from collateral.results import layout
 
 # CPU seconds to start, and CPU seconds per example and run, mostly for membership attacks.

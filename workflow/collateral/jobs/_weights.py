@@ -5,7 +5,7 @@ from pathlib import Path
 from collateral.config.weights import CELL, SEED, BaseParams, GivenParams, InitParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.work import Work
-from collateral.plan.jobs._job import Job, OwnFile, Record, existing
+from collateral.jobs._job import Job, OwnFile, Record, existing
 from collateral.plugins.find import MODEL
 from collateral.results import layout
 

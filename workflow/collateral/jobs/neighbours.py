@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from collateral.jobs._job import CellJob, Record
 from collateral.plan import paths
-from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 from collateral.results.provenance import INPUTS

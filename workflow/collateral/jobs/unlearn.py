@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Self
 
 from collateral.contract.work import Work
+from collateral.jobs._job import Record, as_json
+from collateral.jobs._method import MethodJob, Preparation, find_preparations, method_options
+from collateral.jobs._weights import RUN_FILES
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import MethodJob, Preparation, find_preparations, method_options
-from collateral.plan.jobs._weights import RUN_FILES
 from collateral.results import layout
 
 

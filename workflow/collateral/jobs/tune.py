@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Self
 
 from collateral.contract.work import Work
-from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._job import Record, as_json
-from collateral.plan.jobs._method import (
+from collateral.jobs._job import Record, as_json
+from collateral.jobs._method import (
     DONE_FILES,
     FirstSeedJob,
     Preparation,
     find_preparations,
     method_options,
 )
+from collateral.plan import paths
+from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.results import layout
 
 

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from collateral.contract.params import MethodParams
 from collateral.contract.work import Work
+from collateral.jobs._job import CellJob, Record
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell, RunSpec
-from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.work import FLOAT_BYTES
 from collateral.plugins.find import MODEL, method_kind, params_class
 from collateral.results import layout

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from collateral.jobs._job import CellJob, Job
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._job import CellJob, Job
 
 NUMBERS = ("seed", "member")  # names of the wildcards that are integers
 

@@ -10,10 +10,10 @@ from typing import Any
 from collateral.config.cells import cell_methods
 from collateral.config.errors import Place, format_key
 from collateral.data._metadata import STATE, find_input_files, hash_user_files
+from collateral.jobs._job import Job, Record, as_json
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._job import Job, Record, as_json
 from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options
 from collateral.plugins.find import DATA
 from collateral.results import layout

@@ -38,9 +38,8 @@ from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render, vega_library
 from collateral.report.sections import TABS
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import read_json
-from collateral.results.neighbours import Neighbours
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import write_signed
 from collateral.results.split import Split
@@ -148,7 +147,7 @@ def test_the_words_say_when_nobody_is_hurt(tmp_path):
 def test_one_seed_makes_no_claim(tmp_path):
     cell = read_cell(tmp_path, near_cell(num_seeds=1, ga=(0.32, 0.01), ft=(0.0, 0.0)))
     assert words(cell).startswith("One seed, so no noise floor and no claim")
-    assert words(cell).endswith("GA's, 32.0 points.")
+    assert words(cell).endswith("GA's, 32.0 points, and 1.0 points on all others.")
 
 
 def test_the_words_pass_over_diverged_methods(tmp_path):

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract import power
 from collateral.contract.metrics import format_percent
 from collateral.findings._shared.captions import count_seeds, list_seeds
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
+from collateral.metrics import power
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
-from collateral.metrics.differences import LEAST_SEEDS
-from collateral.metrics.equivalence import is_beyond
+from collateral.metrics.differences import LEAST_SEEDS, is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import ORIGINAL, RETRAIN

@@ -11,8 +11,7 @@ from collateral.contract.conventions import FILE
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.metrics.copies import EXACT
 from collateral.results import layout
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.provenance import verify
 from collateral.results.split import Split
 

@@ -17,8 +17,7 @@ from scipy.special import softmax
 from collateral.contract.conventions import ALL_PICTURES, FILE, NO_PICTURES, RETAINED
 from collateral.contract.metrics import Metric
 from collateral.results import layout
-from collateral.results.dataset import Labels, Pictures
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours, Pictures
 from collateral.results.outputs import StoredOutputs
 from collateral.results.provenance import verify
 from collateral.results.table import NAMES, CellTable

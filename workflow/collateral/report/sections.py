@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.answers import name_extremes
+from collateral.findings._shared.compare import name_extremes
 from collateral.findings.registry import (
     VIEWS,
     Problem,

@@ -16,16 +16,19 @@ from scipy.special import stdtrit
 from collateral.contract.verdicts import ALPHA, MEASURES, TESTS
 from collateral.findings.verdict import UNDECIDED, VERDICTS
 from collateral.metrics.differences import (
+    FACTOR,
     LAST_BITS,
     Contrast,
     angle,
     angle_step,
+    equivalence_p,
     holm,
     holm_levels,
     moments,
+    mover_limit,
+    tost_p,
     unpaired,
 )
-from collateral.metrics.equivalence import FACTOR, equivalence_p, mover_limit, tost_p
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

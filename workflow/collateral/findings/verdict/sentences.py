@@ -23,7 +23,7 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.metrics.equivalence import is_beyond
+from collateral.metrics.differences import is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable

@@ -260,7 +260,7 @@ def test_rings_faint_values_and_hollow_points(charts):
             faint += [(one.label, x, y)] if find(one.is_faint, index, False) else []
             hollow += [(one.label, x, y)] if kind == "point" and one.is_hollow else []
         drawn = [m for m in series_marks(marks, "point") if m.look.get("filled") is False]
-        same([at(m, "x", "y") for m in drawn if m.at["size"]], rings)
+        same([at(m, "x", "y") for m in drawn], rings)
         shown = [m for m in series_marks(marks, "circle", "point") if "tooltip" in m.encoding]
         pale = [m for m in shown if m.at["opacity"] == 0.3]
         same([(m.datum["label"], *at(m, "x", "y")) for m in pale], faint)

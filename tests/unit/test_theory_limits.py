@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paper.theory import checks
-from paper.theory import logistic_regression as logistic
+from paper.theory import checks, models
 from paper.theory.interpolation import draw_points
 
 seeds = st.integers(0, 2**32 - 1)
@@ -45,7 +44,7 @@ def test_the_rate_of_p3_is_the_first_order_one(seed, m):
     data = draw_points(np.random.default_rng(seed), 10, 15, 20, m)
     lam = 1e-8
     [error] = checks.limit_errors(data, np.array([lam]))
-    rate = logistic.rate(data.X, data.z_limit)
+    rate = models.rate(data.X, data.z_limit)
     # The second order is lam times as large, with a factor of some thousands.
     np.testing.assert_allclose(error / lam, rate, atol=1e-4 * np.abs(rate).max())
 

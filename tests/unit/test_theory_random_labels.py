@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paper.theory import logistic_regression as logistic
+from paper.theory import models
 from paper.theory.interpolation import coordinates, min_norm, project
 
 X_F, X_Q = np.array([[2.0, 0.0]]), np.array([[1.0, 1.0]])
@@ -14,19 +14,19 @@ LABELS = np.array([[1.0]])
 
 def test_one_step_decays_and_descends():
     # sigma(0) = 1/2, gradient (1/2 - 1) x_f = (-1, 0), decay 1 - 0.05
-    theta = logistic.descend(THETA_0, X_F, LABELS, ETA, LAM)
+    theta = models.descend(THETA_0, X_F, LABELS, ETA, LAM)
     assert theta[1] == pytest.approx([0.5, 2.85])
 
 
 def test_decay_is_the_running_product():
-    assert logistic.decay(np.array([0.5, 1.0]), 0.1) == pytest.approx([1, 0.95, 0.95 * 0.9])
+    assert models.decay(np.array([0.5, 1.0]), 0.1) == pytest.approx([1, 0.95, 0.95 * 0.9])
 
 
 def test_shrinkage_and_perturbation_add_up_to_the_change():
-    Gamma = logistic.decay(ETA, LAM)
+    Gamma = models.decay(ETA, LAM)
     z_F = np.array([[0.0], [1.0]])
-    shrunk = logistic.shrinkage(X_Q @ THETA_0, Gamma)
-    perturbed = logistic.perturbation(coordinates(X_F, X_Q), z_F, Gamma)
+    shrunk = models.shrinkage(X_Q @ THETA_0, Gamma)
+    perturbed = models.perturbation(coordinates(X_F, X_Q), z_F, Gamma)
     assert shrunk[1] == pytest.approx([-0.15])
     assert perturbed[1] == pytest.approx([0.5])
     assert 3 + shrunk[1] + perturbed[1] == pytest.approx(X_Q @ [0.5, 2.85])
@@ -42,11 +42,11 @@ def test_the_min_norm_interpolant_has_no_part_outside_the_span():
 
 
 def test_labels_are_fair_coins():
-    labels = logistic.draw_labels(np.random.default_rng(0), (100, 100))
+    labels = models.draw_labels(np.random.default_rng(0), (100, 100))
     assert set(np.unique(labels)) == {0, 1}
     assert abs(labels.mean() - 0.5) < 4 * 0.5 / 100  # four standard errors
 
 
 def test_without_decay_a_query_orthogonal_to_the_forget_set_does_not_move():
-    theta = logistic.descend(THETA_0, X_F, LABELS, ETA, 0.0)
+    theta = models.descend(THETA_0, X_F, LABELS, ETA, 0.0)
     assert theta[1] @ [0, 1] == THETA_0 @ [0, 1]

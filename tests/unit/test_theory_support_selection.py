@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from paper.theory import logistic_regression as logistic
+from paper.theory import models
 
 X_F = np.array([[1.0, 1.0, 1.0]])
 X_R = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -14,38 +14,38 @@ ALPHA_F, R_S = np.array([[2.0], [0.0]]), np.array([[0.0, 1.0, 1.0]])
 
 
 def test_the_helper_fits_the_support_alone():
-    assert logistic.helper(X_S, THETA_FULL) == pytest.approx([1, 0, 0])
+    assert models.helper(X_S, THETA_FULL) == pytest.approx([1, 0, 0])
 
 
 def test_unlearning_interpolates_the_helpers_logit_and_the_true_ones():
-    theta = logistic.unlearn(X_F, X_R, np.array([1.0, 0.0, 0.0]), Z_R)
+    theta = models.unlearn(X_F, X_R, np.array([1.0, 0.0, 0.0]), Z_R)
     assert theta == pytest.approx([1, 3, -3])
 
 
 def test_the_forget_coordinate_is_zero_in_the_retained_span():
     # (0, 0, 2) = 2 x_f - 2 (1, 0, 0) - 2 (0, 1, 0)
-    assert logistic.forget_coordinates(X_F, X_R, X_Q) == pytest.approx(ALPHA_F, abs=1e-15)
+    assert models.forget_coordinates(X_F, X_R, X_Q) == pytest.approx(ALPHA_F, abs=1e-15)
 
 
 def test_the_support_residual_is_what_the_support_does_not_span():
-    assert logistic.support_residual(X_F, X_S) == pytest.approx(R_S)
+    assert models.support_residual(X_F, X_S) == pytest.approx(R_S)
 
 
 def test_the_deviation_is_that_of_the_two_models():
     # <(1, 3, -3) - (1, 3, 0), (0, 0, 2)> = -6
-    assert logistic.deviation(ALPHA_F, R_S, THETA_RETRAIN) == pytest.approx([6, 0])
+    assert models.deviation(ALPHA_F, R_S, THETA_RETRAIN) == pytest.approx([6, 0])
 
 
 def test_the_bound_multiplies_the_norms():
-    bound = logistic.bound(ALPHA_F, R_S, THETA_RETRAIN)
+    bound = models.bound(ALPHA_F, R_S, THETA_RETRAIN)
     assert bound == pytest.approx([2 * np.sqrt(2) * np.sqrt(10), 0])
 
 
 def test_mean_square_deviation_of_linear_logits():
     # alpha^2 (|P_R x_f|^2 - |x_f|^2 cos^2) = 4 (2 - 3 / 3)
-    deviation = logistic.mean_square_deviation(ALPHA_F, X_F, X_R, X_S)
+    deviation = models.mean_square_deviation(ALPHA_F, X_F, X_R, X_S)
     assert deviation == pytest.approx([4, 0])
 
 
 def test_cosine_of_one_axis_and_the_diagonal():
-    assert logistic.cosine(X_F, X_S) == pytest.approx([1 / np.sqrt(3)])
+    assert models.cosine(X_F, X_S) == pytest.approx([1 / np.sqrt(3)])

@@ -26,6 +26,7 @@ from collateral.plots.plot import (
 from collateral.plots.style import DARK
 
 Spec = dict[str, Any]
+XY = Literal["x", "y"]
 
 ROWS = {"name": "rows"}
 NEUTRAL = "#888"  # grey that is visible on light and on dark pages
@@ -45,7 +46,7 @@ SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right
 CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
 NAMES = "names"  # description of label layers, which the script drops on narrow screens
 CHANNELS = ("color", "shape", "stroke", "strokeDash")
-IS_SHOWN = "indexof(hidden, datum.run) < 0"
+IS_SHOWN = {"filter": "indexof(hidden, datum.run) < 0"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
         layers.append(_draw_bands(panel))
     layers += [layer for level in panel.levels for layer in _draw_level(panel, level)]
     for mark in dict.fromkeys(series.mark for series in panel.series):
-        of_mark = [_keep(f"datum.panel == {place} && datum.kind == '{mark}'"), _keep(IS_SHOWN)]
+        of_mark = [{"filter": f"datum.panel == {place} && datum.kind == '{mark}'"}, IS_SHOWN]
         for layer in _draw_series(panel, mark):
             layers.append({**layer, "transform": [*of_mark, *layer.get("transform", [])]})
     layers += _draw_names(panel, size)
@@ -187,23 +188,21 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
     look = {"color": _by_label(panel, "colour"), "tooltip": _tooltip(panel)}
     faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}
     if any(len(one.low) for one in panel.series if one.mark == mark):
-        yield _draw_intervals(panel, mark)
-        if not _has_area(panel, mark):
-            yield from _draw_cuts(panel, mark)
+        yield from _draw_intervals(panel, mark)
     if mark == "bar":
-        left, base = _place(panel, "x", "left"), {"datum": _base(panel)}
-        sides = {"x": left, "x2": {"field": "right"}, "y": y, "y2": base}
+        # Bars begin at zero, or at the bottom of a logarithmic axis.
+        base = {"datum": fit_y(panel)[0] if panel.y.scale == "log" else 0.0}
+        sides = {"x": _place(panel, "x", "left"), "x2": {"field": "right"}, "y": y, "y2": base}
         yield {"mark": {"type": "bar", "clip": True}, "encoding": {**sides, **look}}
     elif mark == "line":
         dash = {"strokeDash": _by_label(panel, "dash"), "order": {"field": "order"}}
         line = {"color": look["color"], "x": x, "y": y, **dash}
         yield {"mark": {"type": "line", "aria": False, "clip": True}, "encoding": line}
-        ring = {"type": "point", "size": 160, "filled": False, "aria": False}
-        ring_size = {"condition": {"test": "datum.is_ring", "value": 160}, "value": 0}
         if any(math.isfinite(one.ring_at) for one in panel.series):
             yield {
-                "mark": ring,
-                "encoding": {"x": x, "y": y, "color": look["color"], "size": ring_size},
+                "transform": [{"filter": "datum.is_ring"}],
+                "mark": {"type": "point", "size": 160, "filled": False, "aria": False},
+                "encoding": {"x": x, "y": y, "color": look["color"]},
             }
         dot_size = {"condition": {"test": "datum.has_marker", "value": 36}, "value": 8}
         dots = {"x": x, "y": y, "opacity": faint, "size": dot_size, **look}
@@ -217,41 +216,26 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
         yield {"mark": {"type": "point", "filled": True, "strokeWidth": 1.5}, "encoding": points}
 
 
-def _draw_intervals(panel: Panel, mark: str) -> Spec:
-    """Return the 95 % intervals, as an area behind lines or as bars."""
-    if any(one.is_across for one in panel.series):
-        ends = {"x": _place(panel, "x", "low"), "x2": {"field": "high"}}
-        ends |= {"y": _place(panel, "y", "y")}
-    else:
-        ends = {"x": _place(panel, "x", "x"), "y2": {"field": "high"}}
-        ends |= {"y": _place(panel, "y", "low")}
-    shape = {"type": "area", "opacity": 0.13} if _has_area(panel, mark) else {"type": "rule"}
-    return {
-        "mark": {**shape, "aria": False, "clip": True},
-        "encoding": {**ends, "color": _interval_colour(panel, mark)},
-    }
-
-
-def _draw_cuts(panel: Panel, mark: str) -> Iterator[Spec]:
-    """Yield arrows at the edge of the panel for intervals that the axis cuts."""
+def _draw_intervals(panel: Panel, mark: str) -> Iterator[Spec]:
+    """Yield the 95 % intervals, as an area or as bars with arrows where the axis cuts them."""
     is_across = any(one.is_across for one in panel.series)
+    is_area = panel.interval == "area" and mark == "line"
+    along: XY = "x" if is_across else "y"
+    other: XY = "y" if is_across else "x"
+    look = {
+        other: _place(panel, other, other),
+        "color": {"value": NEUTRAL} if mark == "bar" else _by_label(panel, "colour"),
+    }
+    shape = {"type": "area", "opacity": 0.13} if is_area else {"type": "rule"}
+    ends = {along: _place(panel, along, "low"), f"{along}2": {"field": "high"}}
+    yield {"mark": {**shape, "aria": False, "clip": True}, "encoding": {**ends, **look}}
     shapes = ("triangle-left", "triangle-right") if is_across else ("triangle-down", "triangle-up")
-    for end, shape in zip(("low", "high"), shapes, strict=True):
-        x, y = (end, "y") if is_across else ("x", end)
-        ends = {"x": _place(panel, "x", x), "y": _place(panel, "y", y)}
+    for end, arrow in () if is_area else zip(("low", "high"), shapes, strict=True):
         yield {
-            "transform": [_keep(f"datum.is_{end}_cut")],
-            "mark": {"type": "point", "filled": True, "size": 14, "shape": shape, "aria": False},
-            "encoding": {**ends, "color": _interval_colour(panel, mark)},
+            "transform": [{"filter": f"datum.is_{end}_cut"}],
+            "mark": {"type": "point", "filled": True, "size": 14, "shape": arrow, "aria": False},
+            "encoding": {along: _place(panel, along, end), **look},
         }
-
-
-def _has_area(panel: Panel, mark: str) -> bool:
-    return panel.interval == "area" and mark == "line"
-
-
-def _interval_colour(panel: Panel, mark: str) -> Spec:
-    return {"value": NEUTRAL} if mark == "bar" else _by_label(panel, "colour")
 
 
 def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
@@ -269,7 +253,7 @@ def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
         for name in names
     ]
     x, y, colour = _place(panel, "x", "x"), _place(panel, "y", "y"), _by_label(panel, "colour")
-    common = {"description": NAMES, "data": {"values": values}, "transform": [_keep(IS_SHOWN)]}
+    common = {"description": NAMES, "data": {"values": values}, "transform": [IS_SHOWN]}
     ends = {"x2": {"field": "mark_x"}, "y2": {"field": "mark_y"}}
     tie = {"type": "rule", "strokeWidth": 0.5, "aria": False}
     yield {**common, "mark": tie, "encoding": {"x": x, "y": y, **ends, "color": colour}}
@@ -328,21 +312,23 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         "is_faint": bool(_at(series.is_faint, index, 0.0)),
         "has_marker": series.mark == "line" and not series.look.is_control,
     }
-    texts = {f"d{place}": many[index] for place, many in enumerate(series.details.values())}
     return {
         **{"run": series.run, "label": series.label},
         **({"order": index} if series.mark == "line" else {}),
         **{name: _rounded(value) for name, value in numbers.items() if math.isfinite(value)},
         **{name: True for name, value in flags.items() if value},
-        **texts,
-        "text": describe_value(panel, y, low, high),
-        **_more_texts(panel, series, index),
+        **_texts(panel, series, index),
     }
 
 
-def _more_texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
-    """Return the optional texts of a tooltip: x, noise floor and number of seeds."""
-    texts: dict[str, Any] = {"at": f"{float(series.x[index]):g}"} if panel.x_name else {}
+def _texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
+    """Return the texts of the tooltip of one value."""
+    low, high = (_at(ends, index) for ends in (series.low, series.high))
+    texts: dict[str, Any] = {
+        f"d{place}": many[index] for place, many in enumerate(series.details.values())
+    }
+    texts["text"] = describe_value(panel, float(series.y[index]), low, high)
+    texts |= {"at": f"{float(series.x[index]):g}"} if panel.x_name else {}
     texts |= {"n": series.n[index]} if len(series.n) else {}
     if len(series.noise):
         form = panel.number_format.lstrip("+")
@@ -383,7 +369,7 @@ def _by_label(panel: Panel, what: str) -> Spec:
     return {"field": "label", "type": "nominal", "scale": scale, "legend": None}
 
 
-def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
+def _place(panel: Panel, name: XY, field: str) -> Spec:
     """Encode a field on the horizontal or the vertical axis."""
     axis, limits = (panel.x, fit_x(panel)) if name == "x" else (panel.y, fit_y(panel))
     scale: Spec = {"type": axis.scale, "domain": list(limits), "nice": False}
@@ -412,19 +398,10 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
     }
 
 
-def _keep(test: str) -> Spec:
-    return {"filter": test}
-
-
 def _find_size(plot: Plot, panel: Panel) -> tuple[int, int]:
     """Return width and height of a panel in pixels."""
     width = WIDTH // plot.columns - AXIS_WIDTH if plot.columns > 1 else 620
     return width, round(PIXELS_PER_INCH * plot.row_height * panel.height)
-
-
-def _base(panel: Panel) -> float:
-    """Return the y at which bars begin: zero, or the bottom of a logarithmic axis."""
-    return fit_y(panel)[0] if panel.y.scale == "log" else 0.0
 
 
 def _at(values: Sequence[float], index: int, default: float = math.nan) -> float:

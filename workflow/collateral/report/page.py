@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, NamedTuple
 
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -202,18 +201,12 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A benchmark's page and its summary."""
 
     name: str
     decision: Decision
     problems: list[str]
-
-    @property
-    def file(self) -> str:
-        """Link to the page, quoted, because a folder could be named `javascript:x`."""
-        return f"{quote(self.name)}/{layout.REPORT}"
 
 
 def list_pages(results: Path, first: list[str]) -> list[Page]:

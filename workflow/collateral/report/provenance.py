@@ -89,9 +89,9 @@ def read_records(
     folder: Path, cell: CellTable, run: str, count: int | None = None
 ) -> dict[int, dict[str, Any]]:
     """Return the records of the first `count` seeds of a run that have one, each with its path."""
-    place = folder / layout.run_folder(run) / layout.RECORD
+    place = f"{layout.run_folder(run)}/{layout.RECORD}"
     files = {
-        seed: Path(str(place).format(cell=cell.name, seed=seed, run=run))
+        seed: folder / place.format(cell=cell.name, seed=seed, run=run)
         for seed in cell.seeds[:count]
     }
     return {

@@ -107,16 +107,17 @@ class Findings:
                 if drawn.get(one.name) == name
             ]
         tables = self._ask(name, "table", cell, lambda: make_tables(name, source))
-        words = self._ask(name, "words", cell, lambda: _call(name, "words", source)) if cell else []
-        is_unanswered = tables + pictures and not any(words) and hasattr(finding, "ANSWER")
-        if isinstance(source, CellTable) and is_unanswered:
-            words = [name_extremes(source, *finding.ANSWER)]
+        words = ""
+        if isinstance(source, CellTable):
+            words = "".join(self._ask(name, "words", cell, lambda: _call(name, "words", source)))
+            if tables + pictures and not words and hasattr(finding, "ANSWER"):
+                words = name_extremes(source, *finding.ANSWER)
         return Section(
             name,
             str(finding.__doc__).partition("\n")[0],
             getattr(finding, "TITLE", name.replace("_", " ").capitalize()),
             getattr(finding, "PLACE", "summary"),
-            "".join(words),
+            words,
             [one for one in pictures if _owner(one, tables) is None],
             [Block(table, [p for p in pictures if _owner(p, tables) is table]) for table in tables],
         )

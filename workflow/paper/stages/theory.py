@@ -15,6 +15,8 @@ from paper.theory.checks import identity_checks, limit_checks
 from paper.theory.experiments import PANELS
 from paper.theory.figure import make_plots
 
+COLUMNS = ["panel", "series", "x", "y", "low", "high", "predicted"]  # columns of theory.csv
+
 
 def theory(
     *,
@@ -50,7 +52,7 @@ def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     points, findings = [], []
     for name, experiment in PANELS.items():
         panel = experiment(generator(seed, name), runs)
-        points.append(pd.DataFrame({"panel": name, **panel.points}))
+        points.append(panel.points.assign(panel=name)[COLUMNS])
         for finding, estimate in panel.findings.items():
             findings.append({"panel": name, "finding": finding, **estimate._asdict()})
     table = pd.concat(points).sort_values(["panel", "series", "x", "y"], kind="stable")

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from paper.theory import linear_regression as linear
-from paper.theory import logistic_regression as logistic
+from paper.theory import models
 from paper.theory.identities import PROPOSITIONS, Size, error
 from paper.theory.interpolation import Array, Points, draw_points, join, sigma
 
@@ -100,19 +99,19 @@ def remainders(rng: np.random.Generator, runs: int) -> Array:
     d, eta, T, sigma2 = 5, 0.01, 10, 0.1
     ends = rng.standard_normal((runs, 2, d))  # x_f and x_q are the same for every n
     x_f, x_q = ends[:, 0], ends[:, 1:]
-    alpha = linear.alpha(x_q, x_f, eta, T)
+    alpha = models.alpha(x_q, x_f, eta, T)
     errors = []
     for n in NUM_POINTS:
         X = np.concatenate([ends, rng.standard_normal((runs, n - 2, d))], axis=1)
-        h_qf, h_ff = linear.leverages(X, x_f, x_q)
-        exact = linear.excess_loss(alpha, h_qf, h_ff, sigma2)
-        errors.append(exact - linear.leading_term(x_q, x_f, eta, T, sigma2))
+        h_qf, h_ff = models.leverages(X, x_f, x_q)
+        exact = models.excess_loss(alpha, h_qf, h_ff, sigma2)
+        errors.append(exact - models.leading_term(x_q, x_f, eta, T, sigma2))
     return np.mean(np.abs(errors), axis=(1, 2))
 
 
 def limit_errors(data: Points, lambdas: Array) -> Array:
     """Return X theta^(lam) minus its limit (0, z_R) in Proposition 3, by lam: (lam, runs, n)."""
-    theta = np.stack([logistic.minimise(data.X, sigma(data.z_limit), lam) for lam in lambdas])
+    theta = np.stack([models.minimise(data.X, sigma(data.z_limit), lam) for lam in lambdas])
     return np.matvec(data.X, theta) - data.z_limit
 
 
@@ -122,7 +121,7 @@ def random_labels_end(rng: np.random.Generator, runs: int) -> End:
     The mean of the logits over runs should approach 0.
     """
     data, x_q = draw_points(rng, 1, 4, 6, 2), rng.standard_normal((10, 6))
-    labels = logistic.draw_labels(rng, (5_000, runs, 2))
+    labels = models.draw_labels(rng, (5_000, runs, 2))
     return _end(data, data.X_F, labels, x_q, np.zeros(6))
 
 
@@ -133,16 +132,16 @@ def retain_finetuning_end(rng: np.random.Generator, runs: int) -> End:
     """
     data, x_q = draw_points(rng, 1, 4, 6, 2), rng.standard_normal((10, 6))
     y_R = sigma(data.z_R)
-    targets = logistic.draw_targets(rng, 10_000, 2, np.repeat(y_R, runs, axis=0))
-    limit = logistic.minimise(data.X, join(np.full(2, 0.5), y_R), LAMBDA)[0]
+    targets = models.draw_targets(rng, 10_000, 2, np.repeat(y_R, runs, axis=0))
+    limit = models.minimise(data.X, join(np.full(2, 0.5), y_R), LAMBDA)[0]
     return _end(data, data.X, targets, x_q, limit)
 
 
 def _end(data: Points, X: Array, labels: Array, x_q: Array, limit: Array) -> End:
     """Run gradient descent on X from theta_full; return query logits of end, limit and Retrain."""
     steps, runs = labels.shape[:2]
-    eta = logistic.step_sizes(steps, a=30, b=100)
-    theta = logistic.descend(np.repeat(data.theta_full, runs, axis=0), X, labels, eta, LAMBDA)
+    eta = models.step_sizes(steps, a=30, b=100)
+    theta = models.descend(np.repeat(data.theta_full, runs, axis=0), X, labels, eta, LAMBDA)
     return End(*(np.matvec(x_q, found) for found in (theta[-1], limit, data.theta_retrain[0])))
 
 

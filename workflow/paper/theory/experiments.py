@@ -1,16 +1,16 @@
 """Experiments behind the theory's figures: the points and the findings (numbers) of each panel.
 
 An experiment takes a random generator and the number of runs. It returns the points of its panel
-as columns of equal length, and its findings by name. Settings are the paper's if it states them.
+as a table, and its findings by name. Settings are the paper's if it states them.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
-from paper.theory import linear_regression as linear
-from paper.theory import logistic_regression as logistic
+from paper.theory import models
 from paper.theory.checks import LAMBDAS, limit_errors, slope
 from paper.theory.interpolation import (
     Array,
@@ -32,23 +32,15 @@ class Estimate(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Data of one panel of a figure: its points, as columns, and its findings (numbers) by name."""
+    """Data of one panel of a figure: its points, and its findings (numbers) by name."""
 
-    points: dict[str, Any]
+    points: pd.DataFrame
     findings: dict[str, Estimate]
 
 
-class Setting(NamedTuple):
-    """Number of training points, dimension, learning rate and number of unlearning steps."""
-
-    n: int
-    d: int
-    lr: float
-    T: int
-
-
-ASCENT = Setting(n=5_000, d=10, lr=0.05, T=450)
-LABELS = Setting(n=15, d=20, lr=0.01, T=500)
+# Number of training points, dimension, learning rate and number of unlearning steps.
+ASCENT = (5_000, 10, 0.05, 450)
+LABELS = (15, 20, 0.01, 500)
 SIGMA2 = 0.1
 NOISE_DRAWS = 30
 QUERIES = 10_000
@@ -62,43 +54,45 @@ def gradient_ascent(rng: np.random.Generator, runs: int) -> Panel:
     n, d, lr, T = ASCENT
     X, eta = rng.standard_normal((runs, n, d)), lr / n
     x_f, x_q = X[:, 0], X[:, 1:]
-    leading = linear.leading_term(x_q, x_f, eta, T, SIGMA2)
+    leading = models.leading_term(x_q, x_f, eta, T, SIGMA2)
     # The proposition is conditional on X, so each run averages several draws of noise for one X.
     shifts = [_ascent_shift(rng, X, eta, T) for _ in range(NOISE_DRAWS)]
     measured, first = np.mean(shifts, axis=0), shifts[0]
-    h_qf, h_ff = linear.leverages(X, x_f, x_q)
-    exact = linear.excess_loss(linear.alpha(x_q, x_f, eta, T), h_qf, h_ff, SIGMA2)
-    alignment = logistic.cosine(x_q, x_f[:, None])
-    scale = linear.c(x_f, eta, T) * SIGMA2 * square_norm(x_f) * square_norm(x_q).mean(-1)
-    points = concatenate(
-        binned("measured", alignment, measured, leading, width=0.1),
-        binned("one noise draw", alignment, first, leading, width=0.1),
-        parabola(scale.mean()),
+    h_qf, h_ff = models.leverages(X, x_f, x_q)
+    exact = models.excess_loss(models.alpha(x_q, x_f, eta, T), h_qf, h_ff, SIGMA2)
+    alignment = models.cosine(x_q, x_f[:, None])
+    scale = models.c(x_f, eta, T) * SIGMA2 * square_norm(x_f) * square_norm(x_q).mean(-1)
+    points = pd.concat(
+        [
+            binned("measured", alignment, measured, leading, width=0.1),
+            binned("one noise draw", alignment, first, leading, width=0.1),
+            parabola(scale.mean()),
+        ]
     )
     findings = {
         "slope of measured on predicted": slopes(leading, measured),
         "slope of measured on predicted, one noise draw": slopes(leading, first),
         "slope of exact expectation on predicted": slopes(leading, exact),
         "rank correlation of bin and |alignment|": correlate_bins(points),
-        **_scalings(x_f, ASCENT),
+        **_scalings(x_f),
     }
     return make_panel(points, findings)
 
 
 def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Array:
-    y = linear.draw_responses(rng, X, SIGMA2)
+    y = models.draw_responses(rng, X, SIGMA2)
     x_q, y_q = X[:, 1:], y[:, 1:]
-    theta_T = linear.ascend(linear.least_squares(X, y), X[:, 0], y[:, 0], eta, T)[-1]
-    theta_retrain = linear.least_squares(x_q, y_q)
+    theta_T = models.ascend(models.least_squares(X, y), X[:, 0], y[:, 0], eta, T)[-1]
+    theta_retrain = models.least_squares(x_q, y_q)
     return (np.matvec(x_q, theta_T) - y_q) ** 2 - (np.matvec(x_q, theta_retrain) - y_q) ** 2
 
 
-def _scalings(x_f: Array, setting: Setting) -> dict[str, float]:
+def _scalings(x_f: Array) -> dict[str, float]:
     """Return, for three step sizes, by which factor (log10) the residual of x_f grows in T steps.
 
     Also return the largest run's fraction of the sum of c |x_f|^2 over runs.
     """
-    n, d, lr, T = setting
+    n, d, lr, T = ASCENT
     findings = {}
     choices = {"lr": lr, "lr / mean |x|^2": lr / d, "lr / n": lr / n}
     for name, eta in choices.items():
@@ -121,17 +115,17 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
     """
     n, d, lr, T = LABELS
     data = draw_points(rng, runs, n, d, 1)
-    labels = logistic.draw_labels(rng, (T, runs, 1))
-    theta = logistic.descend(data.theta_full, data.X_F, labels, np.full(T, lr), 0.0)
+    labels = models.draw_labels(rng, (T, runs, 1))
+    theta = models.descend(data.theta_full, data.X_F, labels, np.full(T, lr), 0.0)
     x_q = rng.standard_normal((runs, QUERIES, n - 1)) @ data.X_R
     x_q /= np.linalg.norm(x_q, axis=-1, keepdims=True)
     ends = np.matvec(data.X_F, theta[[0, -1]])  # logits of x_f at the start and end, (2, runs, 1)
-    predicted = logistic.perturbation(coordinates(data.X_F, x_q), ends, np.ones(2))[-1] ** 2
+    predicted = models.perturbation(coordinates(data.X_F, x_q), ends, np.ones(2))[-1] ** 2
     measured = np.matvec(x_q, theta[-1] - data.theta_retrain) ** 2
     scale = (ends[1] - ends[0])[:, 0] ** 2 / square_norm(data.X_F)[:, 0]
-    alignment = logistic.cosine(x_q, data.X_F)
-    points = concatenate(
-        binned("measured", alignment, measured, predicted, width=0.05), parabola(scale.mean())
+    alignment = models.cosine(x_q, data.X_F)
+    points = pd.concat(
+        [binned("measured", alignment, measured, predicted, width=0.05), parabola(scale.mean())]
     )
     worst = np.abs(measured - predicted).max(-1) / predicted.max(-1)
     findings = {
@@ -146,16 +140,15 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
     """Measure the logit errors of Proposition 3's fine-tuning against Retrain, at lam = 1e-8."""
     n, d, m, lam = 15, 20, 3, 1e-8
     data = draw_points(rng, runs, n, d, m)
-    theta = logistic.minimise(data.X, sigma(data.z_limit), lam)
+    theta = models.minimise(data.X, sigma(data.z_limit), lam)
     v = rng.standard_normal((runs, 10, n))
     v /= np.linalg.norm(v @ data.X, axis=-1, keepdims=True)  # queries of length 1, as in figure 2
-    predicted = logistic.residual(data.theta_retrain, data.X_F, v[..., :m])
+    predicted = models.residual(data.theta_retrain, data.X_F, v[..., :m])
     measured = np.matvec(v @ data.X, theta - data.theta_retrain)
     retained = np.matvec(data.X_R, theta - data.theta_retrain)
-    points = concatenate(
-        columns("query in span(X')", predicted, measured, predicted),
-        columns("retained point", np.zeros_like(retained), retained, np.zeros_like(retained)),
-    )
+    zero = np.zeros_like(retained)
+    queries = make_points("query in span(X')", predicted, measured, predicted)
+    points = pd.concat([queries, make_points("retained point", zero, retained, zero)])
     findings = {
         "slope of measured on predicted": slopes(predicted, measured),
         "largest |measured - predicted| on queries": np.abs(measured - predicted).max(),
@@ -170,12 +163,10 @@ def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
     m = 3
     data = draw_points(rng, runs, 15, 20, m)
     errors = np.abs(limit_errors(data, LAMBDAS))  # (lam, runs, n)
-    first_order = np.abs(logistic.rate(data.X, data.z_limit)) * LAMBDAS[:, None, None]
-    points = concatenate(
-        *(
-            columns(name, LAMBDAS, errors[part].mean((1, 2)), first_order[part].mean((1, 2)))
-            for name, part in {"forget": np.s_[..., :m], "retained": np.s_[..., m:]}.items()
-        )
+    first_order = np.abs(models.rate(data.X, data.z_limit)) * LAMBDAS[:, None, None]
+    points = pd.concat(
+        make_points(name, LAMBDAS, errors[part].mean((1, 2)), first_order[part].mean((1, 2)))
+        for name, part in {"forget": np.s_[..., :m], "retained": np.s_[..., m:]}.items()
     )
     largest = errors.max((1, 2))
     findings = {
@@ -203,11 +194,11 @@ def support_with_linear_logits(rng: np.random.Generator, runs: int) -> Panel:
 def _support(rng: np.random.Generator, data: Points) -> Panel:
     x_s = data.X_R.swapaxes(0, 1)[:, :, None]  # (s, runs, 1, d)
     x_q = rng.standard_normal(data.X_F.shape)
-    theta = logistic.unlearn(data.X_F, data.X_R, logistic.helper(x_s, data.theta_full), data.z_R)
+    theta = models.unlearn(data.X_F, data.X_R, models.helper(x_s, data.theta_full), data.z_R)
     delta = np.abs(np.matvec(x_q, theta - data.theta_retrain))[..., 0]  # (s, runs)
-    alpha = logistic.forget_coordinates(data.X_F, data.X_R, x_q)
-    limit = logistic.bound(alpha, logistic.support_residual(data.X_F, x_s), data.theta_retrain)
-    cos = np.abs(logistic.cosine(data.X_F, x_s))[..., 0]
+    alpha = models.forget_coordinates(data.X_F, data.X_R, x_q)
+    limit = models.bound(alpha, models.support_residual(data.X_F, x_s), data.theta_retrain)
+    cos = np.abs(models.cosine(data.X_F, x_s))[..., 0]
     # The unit is the bound for a support point that is orthogonal to x_f (r_s = x_f).
     # In this unit, the bound is sqrt(1 - cos^2) in every run.
     unit = limit[..., 0] / np.sqrt(1 - cos**2)
@@ -223,7 +214,9 @@ def _support(rng: np.random.Generator, data: Points) -> Panel:
             nearest < np.median(delta, axis=0)
         ).astype(float),
     }
-    return make_panel(columns("support point", cos, delta / unit, limit[..., 0] / unit), findings)
+    return make_panel(
+        make_points("support point", cos, delta / unit, limit[..., 0] / unit), findings
+    )
 
 
 def interval(per_run: Array) -> tuple[Array, Array, Array]:
@@ -233,7 +226,7 @@ def interval(per_run: Array) -> tuple[Array, Array, Array]:
     return mean, mean - half, mean + half
 
 
-def make_panel(points: dict[str, Any], findings: dict[str, Any]) -> Panel:
+def make_panel(points: pd.DataFrame, findings: dict[str, Any]) -> Panel:
     """Return a panel; a finding with one value per run becomes its mean and interval over runs."""
     return Panel(points, {name: _estimate(found) for name, found in findings.items()})
 
@@ -249,34 +242,22 @@ def slopes(x: Array, y: Array) -> Array:
     return np.vecdot(x, y) / square_norm(x)
 
 
-def columns(series: str, x: Array, y: Array, predicted: Array) -> dict[str, Any]:
-    """Return the points of a series as columns, without intervals."""
+def make_points(series: str, x: Array, y: Array, predicted: Array) -> pd.DataFrame:
+    """Return the points of a series, without intervals."""
     x, y, predicted = (np.ravel(values) for values in (x, y, predicted))
-    empty = np.full(x.size, np.nan)
-    return {
-        "series": np.full(x.size, series),
-        "x": x,
-        "y": y,
-        "low": empty,
-        "high": empty,
-        "predicted": predicted,
-    }
+    columns = {"series": series, "x": x, "y": y, "low": np.nan, "high": np.nan}
+    return pd.DataFrame({**columns, "predicted": predicted})
 
 
-def concatenate(*parts: dict[str, Any]) -> dict[str, Any]:
-    """Concatenate the columns of several series."""
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def parabola(scale: float) -> dict[str, Any]:
+def parabola(scale: float) -> pd.DataFrame:
     """Return the points of the curve that theory predicts: `scale` times squared alignment."""
     x = np.linspace(-1, 1, 201)
-    return columns("theory", x, scale * x**2, scale * x**2)
+    return make_points("theory", x, scale * x**2, scale * x**2)
 
 
 def binned(
     series: str, alignment: Array, measured: Array, predicted: Array, width: float
-) -> dict[str, Any]:
+) -> pd.DataFrame:
     """Average values in bins of alignment, then over runs; drop bins that are empty in any run."""
     runs, bins = len(alignment), round(2 / width)
     edges = np.linspace(-1, 1, bins + 1)
@@ -289,15 +270,14 @@ def binned(
         return sums[:, full] / count[:, full]
 
     y, low, high = interval(means(measured))
-    points = columns(series, means(alignment).mean(0), y, means(predicted).mean(0))
-    return points | {"low": low, "high": high}
+    points = make_points(series, means(alignment).mean(0), y, means(predicted).mean(0))
+    return points.assign(low=low, high=high)
 
 
-def correlate_bins(points: dict[str, Any]) -> float:
+def correlate_bins(points: pd.DataFrame) -> float:
     """Return the rank correlation, over bins, of |alignment| and the measured discrepancy."""
-    measured = points["series"] == "measured"
-    x, y = np.abs(points["x"][measured]), points["y"][measured]
-    return float(stats.spearmanr(x, y).statistic)
+    measured = points[points["series"] == "measured"]
+    return float(stats.spearmanr(measured["x"].abs(), measured["y"]).statistic)
 
 
 PANELS = {

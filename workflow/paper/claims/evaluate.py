@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from collateral.results.table import CellTable
 from paper.claims import curves, sweeps, values
 from paper.claims.results import (
     SCOPES,
@@ -28,7 +27,6 @@ from paper.claims.results import (
     Results,
     Scope,
     all_hold,
-    join,
     read_all,
     share,
 )
@@ -120,14 +118,14 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
     """Test a claim on each cell; it cannot hold if a class of the scope is in no cell."""
-    found = [_named(cell, run_tests(claim, cell), len(cells)) for cell in cells]
+    found = [run_tests(claim, cell) for cell in cells]
+    names = [f"{cell.name}: " if len(cells) > 1 else "" for cell in cells]
+    texts = [f"{name}{one.text}" for name, one in zip(names, found, strict=True)]
     shares = [share(cell) for cell in cells]
-    missing = sorted({*scope.classes} - {one[0] for one in shares if one})
-    return join([*found, *([Found(None, f"not here: {', '.join(missing)}")] * bool(missing))])
-
-
-def _named(cell: CellTable, found: Found, num_cells: int) -> Found:
-    return found if num_cells == 1 else Found(found.holds, f"{cell.name}: {found.text}")
+    if missing := sorted({*scope.classes} - {one[0] for one in shares if one}):
+        texts.append(f"not here: {', '.join(missing)}")
+    verdicts = [*(one.holds for one in found), *([None] if missing else [])]
+    return Found(all_hold(verdicts), "; ".join(texts))
 
 
 def text_lines(answers: Iterable[Answer]) -> Iterator[str]:

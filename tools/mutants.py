@@ -53,8 +53,11 @@ TESTS = {
     "plan/report_plan": ("test_presentation",),
     "findings/columns": ("test_columns",),
     "findings/_shared/compare": (*OF_TABLES, "test_views"),
-    "metrics/accuracy": ("test_finding_accuracy", "test_finding_classes", *OF_CELLS),
-    "metrics/association": ("test_finding_localization", "test_finding_classes"),
+    "metrics/accuracy": (
+        *("test_finding_accuracy", "test_finding_classes", "test_finding_groups"),
+        *OF_CELLS,
+    ),
+    "metrics/association": ("test_finding_localization", "test_finding_classes", "test_inference"),
     "metrics/copies": ("test_gates", "test_neighbours", "test_pictures"),
     "metrics/divergence": ("test_finding_divergence",),
     "metrics/membership": ("test_finding_membership", "test_finding_epochs", *OF_CELLS),

@@ -20,8 +20,7 @@ from collateral.metrics.likelihood_attacks import (
     rmia_scores,
 )
 from collateral.metrics.statistics import tpr_at_one_percent
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 

@@ -19,9 +19,8 @@ from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.epochs import Epochs
-from collateral.results.files import InvalidResultError, atomic, write_rows
-from collateral.results.outputs import ModelOutputs
+from collateral.results.files import atomic, name_in_errors, write_rows
+from collateral.results.outputs import Epochs, ModelOutputs
 from collateral.results.provenance import verify, write_record
 from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
 from collateral.results.split import Split
@@ -109,8 +108,7 @@ def write_results(
         embeddings.save(out / layout.EMBEDDINGS)
         names.append(layout.EMBEDDINGS)
     if run.tracked:
-        parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
-        Epochs.from_arrays(parts).save(out / layout.EPOCHS)
+        Epochs.stack(run.tracked).save(out / layout.EPOCHS)
         names.append(layout.EPOCHS)
     ended = {"status": find_status(outputs, session.data.labels)}
     if run.skipped:
@@ -163,7 +161,5 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file."""
-    try:
+    with name_in_errors(path, SafetensorError):
         return load_file(path)
-    except SafetensorError as error:
-        raise InvalidResultError(path, f"broken: {error}") from None

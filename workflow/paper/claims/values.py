@@ -121,6 +121,8 @@ def number(case: Case, runs: Runs, metric: str) -> Array:
 
 def delta(case: Case, runs: Runs, metric: str) -> Array:
     """Return each run's mean of a metric minus Retrain's mean; add it to the case's notes."""
+    if math.isnan(read(case.cell, RETRAIN, metric)):
+        raise Missing(f"no {label(metric)} of {LABELS[RETRAIN]}")
     named = by_name(case.cell, runs)
     found = {name: from_retrain(case.cell, run, metric) for name, run in named.items()}
     return note_numbers(case, f"Δ {label(metric)}", metric, found, sign=True)

@@ -9,13 +9,13 @@ import numpy as np
 
 from collateral.contract.rows import At
 from collateral.contract.tables import Table
-from collateral.findings._shared.answers import name_extremes
 from collateral.findings._shared.captions import (
     CHANCE,
     describe_metrics,
     fill_caption,
     join_sentences,
 )
+from collateral.findings._shared.compare import name_extremes
 from collateral.findings._shared.series import average_seeds, find_looks, plot_cell
 from collateral.findings.columns import Column, build_table, rows_by_kind
 from collateral.findings.metric_index import find_metric

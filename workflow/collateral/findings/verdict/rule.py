@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from collateral.contract.verdicts import ALPHA, MEASURES, TESTS
-from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict import UNDECIDED, VERDICTS
 from collateral.metrics.differences import (
     FACTOR,
     LAST_BITS,
@@ -230,7 +230,7 @@ def decide(
         is_equivalent(tested, level),
         is_found[..., :MIDPOINT].any(axis=-1),
     )
-    return np.select(holds, VERDICTS[: len(holds)], default=VERDICTS[-1])
+    return np.select(holds, list(VERDICTS)[: len(holds)], default=UNDECIDED)
 
 
 def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:

@@ -6,7 +6,7 @@ images fit into its memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
 
 Batch = tuple[Tensor, Tensor]  # images (batch, channels, height, width) and their labels
+Tensors = Mapping[str, Tensor]  # tensors by name, such as the result of a method's `prepare`
 VIEWED_AT_ONCE = 1024  # number of images that are augmented at a time
 
 

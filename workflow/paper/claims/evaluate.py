@@ -7,9 +7,10 @@ claims may follow it: `<!-- claims: NAME 1-11,19 -->`.
 
 import ast
 import inspect
+import operator
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from collateral.results.table import CellTable
 from paper.claims import curves, sweeps, values
 from paper.claims.results import (
     SCOPES,
@@ -28,7 +28,6 @@ from paper.claims.results import (
     Results,
     Scope,
     all_hold,
-    join,
     read_all,
     share,
 )
@@ -47,8 +46,10 @@ ARRAYS = {
     **{"abs": np.abs, "min": np.min, "mean": np.mean, "spread": np.ptp, "diff": np.diff},
     **{"later": curves.later, "fall": curves.fall, "baselines": values.BASELINES},
 }
-COMPARISONS = {ast.Lt: np.less, ast.LtE: np.less_equal}
-COMPARISONS |= {ast.Gt: np.greater, ast.GtE: np.greater_equal}
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
+    **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
+}
 HEAD = "| claim | here | numbers |\n| --- | --- | --- |\n"
 TABLE = re.compile(
     r"(<!-- claims: (\S+)(?: ([\d,-]+))? -->\n)(.*?)(<!-- end of claims -->)", re.DOTALL
@@ -63,8 +64,7 @@ def read_claims(file: Path = FILE) -> list[Claim]:
 
 def holds(case: values.Case, test: str) -> bool | None:
     """Evaluate a test: a comparison of numbers such as "delta(iu, ua) > 0.1", or one call."""
-    functions = {name: partial(function, case) for name, function in FUNCTIONS.items()}
-    names = Names(ARRAYS | functions)
+    names = ARRAYS | {name: partial(function, case) for name, function in FUNCTIONS.items()}
     node = ast.parse(test, mode="eval").body
     if not isinstance(node, ast.Compare):
         found: bool | None = _value(node, names)
@@ -73,22 +73,29 @@ def holds(case: values.Case, test: str) -> bool | None:
     return all_hold([_compare(op, *pair) for op, pair in zip(node.ops, sides, strict=True)])
 
 
-class Names(dict[str, Any]):
-    """Names in a test; an unknown name stands for itself, such as the name of a run."""
-
-    def __missing__(self, name: str) -> str:
-        """Return the name."""
-        return name
-
-
-def _value(node: ast.expr, names: Names) -> Any:
-    """Return the value of an expression; it is from claims.toml, a file of this package."""
-    return eval(compile(ast.Expression(node), FILE.name, "eval"), {"__builtins__": {}}, names)
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Return the value of an expression; a name that `names` does not have stands for itself."""
+    value = partial(_value, names=names)
+    match node:
+        case ast.Constant() | ast.UnaryOp():  # a number, such as -0.1
+            return ast.literal_eval(node)
+        case ast.Name():
+            return names.get(node.id, node.id)
+        case ast.List():
+            return [value(item) for item in node.elts]
+        case ast.Subscript():
+            return value(node.value)[value(node.slice)]
+        case ast.BinOp():
+            return OPERATORS[type(node.op)](value(node.left), value(node.right))
+        case ast.Call():
+            keywords = {str(one.arg): value(one.value) for one in node.keywords}
+            return value(node.func)(*(value(one) for one in node.args), **keywords)
+    raise ValueError(f"{FILE.name}: {ast.unparse(node)} is not allowed in a test")
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
     """Return False if the comparison fails for any number, None if one is missing, else True."""
-    is_so, is_known = COMPARISONS[type(op)](left, right), ~np.isnan(left - right)
+    is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
     return (
         False if (is_known & ~is_so).any() else (True if is_known.size and is_known.all() else None)
     )
@@ -120,14 +127,14 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
     """Test a claim on each cell; it cannot hold if a class of the scope is in no cell."""
-    found = [_named(cell, run_tests(claim, cell), len(cells)) for cell in cells]
+    found = [run_tests(claim, cell) for cell in cells]
+    names = [f"{cell.name}: " if len(cells) > 1 else "" for cell in cells]
+    texts = [f"{name}{one.text}" for name, one in zip(names, found, strict=True)]
     shares = [share(cell) for cell in cells]
-    missing = sorted({*scope.classes} - {one[0] for one in shares if one})
-    return join([*found, *([Found(None, f"not here: {', '.join(missing)}")] * bool(missing))])
-
-
-def _named(cell: CellTable, found: Found, num_cells: int) -> Found:
-    return found if num_cells == 1 else Found(found.holds, f"{cell.name}: {found.text}")
+    if missing := sorted({*scope.classes} - {one[0] for one in shares if one}):
+        texts.append(f"not here: {', '.join(missing)}")
+    verdicts = [*(one.holds for one in found), *([None] if missing else [])]
+    return Found(all_hold(verdicts), "; ".join(texts))
 
 
 def text_lines(answers: Iterable[Answer]) -> Iterator[str]:

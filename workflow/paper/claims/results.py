@@ -4,7 +4,7 @@ A claim of the paper on the class couch is tested on couch, if the benchmark has
 on every cell in which the same fraction of one class is forgotten.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -65,12 +65,6 @@ class Answer:
 def all_hold(verdicts: Sequence[bool | None]) -> bool | None:
     """Combine outcomes: False if one is False, else None (undecided) if one is None, else True."""
     return False if False in verdicts else (None if None in verdicts else True)
-
-
-def join(found: Iterable[Found]) -> Found:
-    """Combine the outcomes of several tests into one."""
-    parts = list(found)
-    return Found(all_hold([part.holds for part in parts]), "; ".join(part.text for part in parts))
 
 
 @dataclass(frozen=True)

@@ -37,11 +37,9 @@ def _typed(text: str) -> Any:
 
 
 def ltd_with(case: Case, key: str, *values: Any) -> dict[str, str]:
-    """Return LTD's runs with the given values of a parameter."""
+    """Return LTD's runs with these values of a parameter; an empty string if there is no run."""
     found = sweep_runs(case.cell, "ltd", key)
-    if missing := [str(value) for value in values if value not in found]:
-        raise Missing(f"no LTD with {key} {', '.join(missing)}")
-    return {str(value): found[value] for value in values}
+    return {str(value): found.get(value, "") for value in values}
 
 
 def sweep(
@@ -50,20 +48,15 @@ def sweep(
     """Return the runs of a sweep with values from `start` on; it must have `fewest` values."""
     found = sweep_runs(case.cell, method, key)
     numbers = sorted(value for value in found if isinstance(value, int | float))
-    if len(numbers) < fewest:
-        raise Missing(f"fewer than {fewest} values of {key} of {run_name(case.cell, method)}")
     chosen = [value for value in numbers if value >= start]
-    if len(chosen) < min(fewest, 2):
-        raise Missing(f"fewer than two values of {key} from {start:g} on")
+    if len(numbers) < fewest or len(chosen) < min(fewest, 2):
+        raise Missing(f"too few values of {key} of {run_name(case.cell, method)}")
     return {f"{key} {value:g}": found[value] for value in chosen}
 
 
 def neighbors(case: Case) -> dict[str, str]:
     """Return Neighbor's runs by k; only its default run if k is not varied."""
-    found = sweep(case, "neighbor", "k", 0)
-    if not found and "neighbor" not in case.cell.kinds:
-        raise Missing("no Neighbor")
-    return found or {"Neighbor": "neighbor"}
+    return sweep(case, "neighbor", "k", 0) or {"Neighbor": "neighbor"}
 
 
 def pick(case: Case, runs: dict[str, str], position: int) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Functions for training that several methods share: start, random labels, batches and steps."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from torch.optim import Optimizer
 
 from collateral.contract.conventions import batch_sizes
 from collateral.contract.params import TrainedParams, WarmedParams
-from collateral.training.examples import Batch, Examples, Task, move_to
+from collateral.training.examples import Batch, Examples, Task, Tensors, move_to
 from collateral.training.optimizers import start_training
 from collateral.training.run import Run
 
@@ -65,7 +65,7 @@ def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[
     optimizer.zero_grad(set_to_none=True)
 
 
-def scale_gradients(weights: Mapping[str, Tensor], factors: Mapping[str, Tensor]) -> None:
+def scale_gradients(weights: Tensors, factors: Tensors) -> None:
     """Multiply the gradient of each weight in place by the factors of the same name."""
     for name, factor in factors.items():
         gradient = weights[name].grad

@@ -5,15 +5,13 @@ beyond the decision boundary, and rounding to 256 levels alone moves some of the
 a subset of CIFAR-100).
 """
 
-from collections.abc import Mapping
-
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.methods._shared.training import mix_batches
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
-from collateral.training.examples import Task
+from collateral.training.examples import Task, Tensors
 from collateral.training.optimizers import descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
@@ -29,9 +27,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return flips
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     adversarial = prepared["images"].to(run.device), prepared["labels"].to(run.device)
     clean = task.retain.joined(task.forget) if params.variant == "standard" else task.retain

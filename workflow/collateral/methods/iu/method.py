@@ -6,7 +6,7 @@ images are clean unless `augment` is set, as in the paper's code; retained examp
 order, while that code puts those of the affected class last.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from collateral.methods._shared.gradients import (
 )
 from collateral.methods.iu.params import Params, Prepare
 from collateral.methods.iu.products import products, supports
-from collateral.training.examples import Examples, Task
+from collateral.training.examples import Examples, Task, Tensors
 from collateral.training.run import Run
 
 # Fraction n_f / n with which `relative` does not change alpha; in the paper: 250 / 50,000.
@@ -70,9 +70,7 @@ def forget_share(task: Task) -> float:
 
 
 @torch.no_grad()
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, to whose weights a multiple of the direction from `prepare` was added."""
     # The direction has the factor n_f / n, like v; `relative` divides by this factor.
     unit = PAPER_SHARE / forget_share(task) if params.relative else 1.0

@@ -1,6 +1,6 @@
 """LTD: train a small teacher on neighbours of the forget set, and distil its soft labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from collateral.methods.ltd.teachers import (
     prefix_weights,
     train_teacher,
 )
-from collateral.training.examples import Task
+from collateral.training.examples import Task, Tensors
 from collateral.training.inference import infer
 from collateral.training.run import Run
 
@@ -44,9 +44,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return prepared
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     online = None
     if params.targets == "augmented":
@@ -66,7 +64,7 @@ def _report_teachers(
     )
 
 
-def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:
+def _report(prepared: Tensors, task: Task, run: Run) -> None:
     """Report numbers for the tables; LTD reads labels of the forget set only in this function."""
     support = prepared["support"]
     is_right = prepared["soft_labels"].argmax(1) == task.forget.labels.cpu()

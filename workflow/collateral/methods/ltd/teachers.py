@@ -4,7 +4,7 @@ There is one teacher for all forget examples, one per cluster, or an ensemble.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,7 +18,7 @@ from collateral.methods._shared.distillation import OnlineTargets
 from collateral.methods.ltd.params import Prepare
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
-from collateral.training.examples import Examples, Task
+from collateral.training.examples import Examples, Task, Tensors
 from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
@@ -116,9 +116,7 @@ class TeacherAssignment:
     forget: Examples
 
 
-def assign_teachers(
-    prepared: Mapping[str, Tensor], task: Task, params: Prepare
-) -> list[TeacherAssignment]:
+def assign_teachers(prepared: Tensors, task: Task, params: Prepare) -> list[TeacherAssignment]:
     """Return one assignment per teacher; all teachers of an ensemble have the same assignment."""
     assignments = _distinct_assignments(prepared, task, params)
     return [assignment for assignment in assignments for _ in range(params.teacher_ensemble)]
@@ -130,7 +128,7 @@ def prefix_weights(teacher: nn.Module, number: int, count: int) -> dict[str, Ten
 
 
 def online_targets(
-    model: nn.Module, task: Task, params: Prepare, run: Run, prepared: Mapping[str, Tensor]
+    model: nn.Module, task: Task, params: Prepare, run: Run, prepared: Tensors
 ) -> OnlineTargets:
     """Return a function that computes soft labels of augmented images with the trained teachers."""
     size = params.teacher_ensemble
@@ -163,7 +161,7 @@ def _mean_prediction(teachers: Ensemble, x: Tensor) -> Tensor:
 
 
 def _distinct_assignments(
-    prepared: Mapping[str, Tensor], task: Task, params: Prepare
+    prepared: Tensors, task: Task, params: Prepare
 ) -> list[TeacherAssignment]:
     support, everyone = prepared["support"], torch.arange(len(task.forget))
     if not _is_per_cluster(params):

@@ -6,7 +6,6 @@ mode, every example has the same weight, and biases are kept.
 """
 
 import math
-from collections.abc import Mapping
 from functools import partial
 
 import torch
@@ -17,7 +16,7 @@ from collateral.contract.conventions import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.methods._shared.training import scale_gradients, step_with_gradient_hook
 from collateral.methods.msg.params import Params
-from collateral.training.examples import Task
+from collateral.training.examples import Task, Tensors
 from collateral.training.optimizers import cosine_rate, set_learning_rate, start_training
 from collateral.training.run import Run
 
@@ -72,9 +71,7 @@ def smallest(scores: Tensor, ratio: float) -> Tensor:
 
 
 @torch.no_grad()
-def redraw(
-    kernels: Mapping[str, Tensor], marked: Mapping[str, Tensor], generator: torch.Generator
-) -> None:
+def redraw(kernels: Tensors, marked: Tensors, generator: torch.Generator) -> None:
     """Re-initialise the masked weights in place."""
     for name, kernel in kernels.items():
         kernel.copy_(torch.where(marked[name], draw_like(kernel, generator), kernel))
@@ -87,7 +84,7 @@ def draw_like(kernel: Tensor, generator: torch.Generator) -> Tensor:
 
 
 @torch.no_grad()
-def transpose(kernels: Mapping[str, Tensor]) -> None:
+def transpose(kernels: Tensors) -> None:
     """Swap height and width of all square kernels (out, in, k, k) in place."""
     for kernel in kernels.values():
         if kernel.shape[2] == kernel.shape[3]:

@@ -1,6 +1,6 @@
 """NatMU: train on blends of forget and retained images, with the labels of the retained images."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from collateral.contract.conventions import num_batches
 from collateral.methods._shared.training import mix_batches
 from collateral.methods.natmu.params import Params, Prepare
-from collateral.training.examples import Task
+from collateral.training.examples import Task, Tensors
 from collateral.training.inference import infer
 from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
@@ -33,9 +33,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return {"images": torch.cat(images), "labels": torch.cat(labels)}
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     images = prepared["images"].to(run.device).float().div(WHITE)
     blends = images, prepared["labels"].to(run.device)

@@ -1,14 +1,12 @@
 """Neighbor: soft labels of the forget set are the label frequencies of retained neighbours."""
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 
 from collateral.methods._shared.distillation import distill
 from collateral.methods._shared.nearest import nearest, select, similarity
 from collateral.methods.neighbor.params import Params, Prepare
-from collateral.training.examples import Task
+from collateral.training.examples import Task, Tensors
 from collateral.training.inference import infer
 from collateral.training.run import Run
 
@@ -31,9 +29,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return {"soft_labels": soft}
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     return distill(model, task, prepared["soft_labels"], params, run)
 

@@ -5,7 +5,7 @@ authors' code states no augmentation. Images are not augmented here, so that the
 1 have to be computed only once.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -18,7 +18,7 @@ from collateral.contract.conventions import Skipped
 from collateral.methods._shared.gradients import by_parameter, flat_gradient, trainable
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.rfe.params import Params, Prepare
-from collateral.training.examples import Batch, Examples, Task
+from collateral.training.examples import Batch, Examples, Task, Tensors
 from collateral.training.inference import infer
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
@@ -36,9 +36,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return {"adjacent": places, "remote_loss": losses[complement(places, len(retain))].mean()}
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     if len(task.retain) < 2:
         raise Skipped("fewer than two retained examples: none are adjacent and others remote")
@@ -63,7 +61,7 @@ class Stages:
         task: Task,
         params: Params,
         run: Run,
-        prepared: Mapping[str, Tensor],
+        prepared: Tensors,
     ) -> None:
         """Split the retained examples into those adjacent to the forget set and remote ones.
 

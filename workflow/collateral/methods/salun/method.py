@@ -7,8 +7,6 @@ augmented batches; here images are clean and every example has the same weight. 
 of batch norm are not weights and are not frozen (see `batchnorm`).
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,7 +14,7 @@ from torch.nn import functional as F
 from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
 from collateral.methods._shared.training import draw_labels
 from collateral.methods.salun.params import Params, Prepare
-from collateral.training.examples import Task
+from collateral.training.examples import Task, Tensors
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
@@ -26,9 +24,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return by_parameter(model, summed_gradient(model, task.forget).abs())
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     frozen = FrozenWeights(model, most_salient(model, prepared, params.ratio))
     optimizer = start_training(model, params)
@@ -43,7 +39,7 @@ def unlearn(
     return model
 
 
-def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -> dict[str, Tensor]:
+def most_salient(model: nn.Module, scores: Tensors, ratio: float) -> dict[str, Tensor]:
     """Return masks of the fraction `ratio` of weights with the largest saliency."""
     # Scores are read in the order of the model's weights, because a loaded file has another order.
     flat = torch.cat([scores[name].flatten() for name in trainable(model)])
@@ -56,7 +52,7 @@ def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -
 class FrozenWeights:
     """Resets frozen weights to their initial values."""
 
-    def __init__(self, model: nn.Module, free: Mapping[str, Tensor]) -> None:
+    def __init__(self, model: nn.Module, free: Tensors) -> None:
         """Freeze all weights that the masks in `free` do not mark."""
         self._weights = list(trainable(model).values())
         self._starts = [weight.detach().clone() for weight in self._weights]

@@ -1,6 +1,5 @@
 """SFRon: ascent on the forget set in weights important for it; descent on retained examples."""
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import islice
 
@@ -11,7 +10,7 @@ from torch.nn import functional as F
 from collateral.methods._shared.gradients import batch_gradients, by_parameter, trainable
 from collateral.methods._shared.training import clip, scale_gradients, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
-from collateral.training.examples import Examples, Task
+from collateral.training.examples import Examples, Task, Tensors
 from collateral.training.optimizers import (
     cosine_rate,
     count_batches,
@@ -34,9 +33,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     return by_parameter(model, (forget + TINY) / (retain + TINY))
 
 
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, updated in place."""
     optimizer = start_training(model, params)
     weights = trainable(model)
@@ -77,9 +74,7 @@ def weighted_mean(losses: Tensor, power: float) -> Tensor:
     return (weights / weights.sum()) @ losses
 
 
-def restrict_gradients(
-    weights: Mapping[str, Tensor], free: Mapping[str, Tensor], max_norm: float
-) -> None:
+def restrict_gradients(weights: Tensors, free: Tensors, max_norm: float) -> None:
     """Set the gradients outside the masks `free` to zero, and clip the other gradients."""
     scale_gradients(weights, free)
     clip([weight.grad for weight in weights.values() if weight.grad is not None], max_norm)

@@ -5,7 +5,7 @@ unshuffled batches of the retained examples, then of the forget set; a smaller l
 same weight as the others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from collateral.methods._shared.gradients import (
     trainable,
 )
 from collateral.methods.ssd.params import Params, Prepare
-from collateral.training.examples import Examples, Task
+from collateral.training.examples import Examples, Task, Tensors
 from collateral.training.run import Run
 
 
@@ -35,9 +35,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
 
 
 @torch.no_grad()
-def unlearn(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, whose weights were multiplied in place by the result of `factors`."""
     chosen, weights = 0, trainable(model)
     for name, weight in weights.items():

@@ -92,15 +92,17 @@ class Column:
             return Field(EMPTY)
         run, name, subset, at = self._key(row)
         value, metric = self.value(row), find_metric(name)
-        text, also = metric.text(value, self.spread(self.values(row)), sign=self.sign), ()
+        text = metric.text(value, self.spread(self.values(row)), sign=self.sign)
+        also: tuple[Source, ...] = ()
         if self.ends is not None:
             text = metric.text(value, sign=self.sign)
             limits = [metric.text(end, sign=self.sign) for end in self.interval(row)]
             if EMPTY not in limits:
                 text = f"{text} [{', '.join(limits)}]"
                 also = tuple(self.source(row, f"_{self.ends}{end}") for end in ("low", "high"))
-        is_chance = self.chance is not None and run != row.cell.reference
-        is_chance = is_chance and abs(value) <= self.chance(row.cell, name, subset, at)
+        is_chance = False
+        if self.chance and run != row.cell.reference:
+            is_chance = abs(value) <= self.chance(row.cell, name, subset, at)
         return Field(text, value, is_chance=is_chance, source=self.source(row), also=also)
 
     def record(self, row: TableRow) -> dict[str, Any]:

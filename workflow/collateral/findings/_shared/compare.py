@@ -203,25 +203,23 @@ def _describe_affected(cell: CellTable) -> str:
 def name_extremes(cell: CellTable, metric: str, subset: str = "") -> str:
     """Name the methods with the best and the worst mean over seeds; empty if all are equal."""
     shown, column = find_metric(metric), Column(metric, subset)
-    means = {
-        run: column.value(run_row(cell, run)) for run in (cell.reference, *cell.runs("method"))
-    }
-    reference = means.pop(cell.reference)
-    known = {cell.labels[run]: value for run, value in means.items() if not math.isnan(value)}
+    means = {cell.labels[run]: column.value(run_row(cell, run)) for run in cell.runs("method")}
+    known = {label: value for label, value in means.items() if not math.isnan(value)}
     unit = f" {shown.unit}" if shown.unit in UNITS else ""
     texts = {label: shown.text(value) + unit for label, value in known.items()}
-    if len(set(texts.values())) < 2 or (shown.ideal == "retrain" and math.isnan(reference)):
+    is_near, is_high = shown.ideal == "retrain", shown.ideal == "high"
+    reference = column.value(run_row(cell, cell.reference)) if is_near else 0.0
+    if len(set(texts.values())) < 2 or math.isnan(reference):
         return ""
-    first, last, distance = {
-        "retrain": ("nearest", "furthest", lambda label: abs(known[label] - reference)),
-        "high": ("highest", "lowest", lambda label: -known[label]),
-    }.get(str(shown.ideal), ("lowest", "highest", lambda label: known[label]))
-    order = sorted(known, key=distance)
+    distances = {label: abs(v - reference) if is_near else v for label, v in known.items()}
+    order = sorted(distances, key=lambda label: -distances[label] if is_high else distances[label])
     best, worst = (
         f"{', '.join(label for label in order if texts[label] == texts[end])} ({texts[end]})"
         for end in (order[0], order[-1])
     )
-    if shown.ideal == "retrain":
-        first += f" to {cell.reference_label}'s ({shown.text(reference)}{unit})"
+    first, last = ("highest", "lowest") if is_high else ("lowest", "highest")
+    if is_near:
+        owner = f"{cell.reference_label}'s ({shown.text(reference)}{unit})"
+        first, last = f"nearest to {owner}", "furthest"
     name = f"{shown.label}{SUBSETS[subset]}"
     return f"{name} is {first} with {best}, and {last} with {worst}."

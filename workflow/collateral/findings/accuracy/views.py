@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from collateral.contract.metrics import PERCENT
 from collateral.findings._shared.captions import fill_caption
 from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
@@ -42,7 +43,7 @@ def _panel(cell: CellTable) -> Panel:
         float(place): find_metric(metric).label + "\n(undefined)" * bool(np.isnan(values).all())
         for place, (metric, values) in enumerate(reference.items())
     }
-    noise = [find_metric(metric).factor * noise_floor(cell, metric) for metric in RATES]
+    noise = [PERCENT * noise_floor(cell, metric) for metric in RATES]
     series = [_bars(cell, run, reference, noise) for run in find_looks(cell)]
     bands = [
         Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)
@@ -67,9 +68,9 @@ def _bars(
 
     The intervals are those of the differences seed by seed.
     """
-    values = {metric: cell.values(run, metric) for metric in RATES}
-    paired = [find_metric(m).factor * (values[m] - reference[m]) for m in RATES]
-    heights = [find_metric(m).factor * (mean(values[m]) - mean(reference[m])) for m in RATES]
+    pairs = [(cell.values(run, metric), reference[metric]) for metric in RATES]
+    paired = [PERCENT * (own - other) for own, other in pairs]
+    heights = [PERCENT * (mean(own) - mean(other)) for own, other in pairs]
     more = {"noise": noise, "details": {"of": [find_metric(metric).label for metric in RATES]}}
     bars = average_seeds(cell, run, range(len(RATES)), paired, mark="bar", **more)
     shifts = np.subtract(heights, bars.y)

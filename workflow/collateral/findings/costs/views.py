@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -92,11 +91,12 @@ def _preparing_phases(cell: CellTable, run: str) -> list[str]:
 
 
 def _show_preparation(row: TableRow) -> Field:
-    seconds = preparation(row.cell, row.run)
-    phases = _preparing_phases(row.cell, row.run)
-    sources = [number_source(row.run, "seconds", at=phase) for phase in phases]
-    field = Field(PREPARATION.text(mean(seconds), std(seconds)), mean(seconds))
-    return replace(field, source=sources[0], also=tuple(sources[1:])) if sources else field
+    seconds, phases = preparation(row.cell, row.run), _preparing_phases(row.cell, row.run)
+    if not phases:
+        return Field(EMPTY)
+    first, *others = (number_source(row.run, "seconds", at=phase) for phase in phases)
+    text = PREPARATION.text(mean(seconds), std(seconds))
+    return Field(text, mean(seconds), source=first, also=tuple(others))
 
 
 def _show_share(row: TableRow) -> Field:
@@ -108,11 +108,10 @@ def _show_share(row: TableRow) -> Field:
 def _show_paying(row: TableRow) -> Field:
     """Return the entry: from how many deletions on a method takes less total time than Retrain."""
     share = row.cell.number(row.run, "rte_share")
-    if row.cell.kinds[row.run] != "method" or math.isnan(share):
-        return Field(EMPTY)
-    if share >= 1:
+    deletions = row.cell.number(row.run, "paying_deletions")
+    if row.cell.kinds[row.run] == "method" and share >= 1:
         return Field("never", math.inf, source=number_source(row.run, "rte_share"))
-    if math.isnan(deletions := row.cell.number(row.run, "paying_deletions")):
+    if math.isnan(deletions):
         return Field(EMPTY)
     # At `paying_deletions`, both total times are equal; one more deletion makes the method faster.
     source = number_source(row.run, "paying_deletions")

@@ -9,13 +9,7 @@ import numpy as np
 
 from collateral.contract.rows import At
 from collateral.contract.tables import Field, Table
-from collateral.findings._shared.captions import (
-    CHANCE,
-    describe_metrics,
-    describe_spread,
-    different_devices,
-    join_sentences,
-)
+from collateral.findings._shared import captions
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -49,7 +43,7 @@ RANKING = (
 )
 FLOOR_NOTE = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
-    f"groups of n retrained models. {CHANCE}"
+    f"groups of n retrained models. {captions.CHANCE}"
 )
 UNITS = ("%", "points", "s", "nats")  # units that are written after numbers; others are left out
 # Text that a sentence adds to the name of a metric, by subset of examples.
@@ -156,20 +150,20 @@ def compare(
     groups, several = rows_by_kind(cell), len(cell.seeds) > 1
     groups[-1] += [TableRow(cell, FLOOR, "Retrain, other seeds", is_aside=True)] * several
     grids = [build_grid(corner, [columns[metric] for metric in part], groups) for part in parts]
-    caption = join_sentences(
+    caption = captions.join_sentences(
         f"{subject}: {cell.title}.",
         _describe_affected(cell) if "avg_gap_affected" in columns else "",
-        describe_spread(cell),
+        captions.describe_spread(cell),
         DEVIATION,
         PROTOCOLS[cell.benchmark.sharing],
         DIVERGED if any("diverged" in cell.troubles[run] for run in cell.labels) else "",
         note,
-        different_devices(cell) if "rte" in columns else "",
+        captions.different_devices(cell) if "rte" in columns else "",
     )
     terms = {term for gap in TERMS.values() for term in gap}
-    conventions = join_sentences(
+    conventions = captions.join_sentences(
         UA,
-        describe_metrics(metric for metric in columns if metric not in terms),
+        captions.describe_metrics(metric for metric in columns if metric not in terms),
         RANKING.format(ranked=ranked),
         FLOOR_NOTE if several else "",
         UNDEFINED,

@@ -20,9 +20,9 @@ RATES = TERMS["avg_gap_affected"]
 CAPTION = (
     "Accuracy on the affected classes, those that have a forgotten example, minus {reference}'s: "
     "on their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of "
-    "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale."
+    "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale. "
+    "{noise}"
 )
-NOISE_CAPTION = " Grey: where 95 % of differences between retrainings lie."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -31,10 +31,9 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         return
     panel, reference = _panel(cell), cell.reference_label
     axis = Axis(f"Unlearned − {reference} (points)", limits=fit_differences([panel]))
-    caption = CAPTION + NOISE_CAPTION * cell.has_retrain
     reading = f"Below zero: less accurate than {reference}."
     panels = [replace(panel, y=axis)]
-    yield plot_cell(cell, "affected", panels, fill_caption(caption, cell), reading=reading)
+    yield plot_cell(cell, "affected", panels, fill_caption(CAPTION, cell), reading=reading)
 
 
 def _panel(cell: CellTable) -> Panel:

@@ -7,13 +7,7 @@ import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import (
-    describe_metrics,
-    different_devices,
-    fill_caption,
-    join_sentences,
-    list_devices,
-)
+from collateral.findings._shared import captions
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -56,9 +50,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "costs",
         "Costs",
         [build_grid("Run", [*totals, *_own_columns(cell)], [rows]), *_phase_grid(phases)],
-        fill_caption(CAPTION, cell, devices=different_devices(cell)).strip(),
-        join_sentences(
-            describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
+        captions.fill_caption(CAPTION, cell, devices=captions.different_devices(cell)),
+        captions.join_sentences(
+            captions.describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
         ),
         records=[
             *build_records(rows, totals),
@@ -75,7 +69,7 @@ def _own_columns(cell: CellTable) -> Iterator[Column]:
     if cell.has_retrain:
         yield Column("rte_share", show=_show_share)
         yield Column(heading=find_metric("paying_deletions").label, show=_show_paying)
-    devices = list_devices(cell)
+    devices = captions.list_devices(cell)
     if len(set(devices.values())) > 1:
         yield Column(heading="Device", show=lambda row: Field(devices.get(row.run, EMPTY)))
 

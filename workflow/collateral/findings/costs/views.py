@@ -19,7 +19,6 @@ from collateral.findings.columns import (
 )
 from collateral.findings.costs import PREPARATION
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std
 from collateral.results.record import STATED
 from collateral.results.table import CellTable
@@ -64,7 +63,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 def _own_columns(cell: CellTable) -> Iterator[Column]:
     """Yield the columns that combine several metrics, if these metrics are available."""
-    if any(not np.isnan(preparation(cell, run)).all() for run in cell.labels):
+    if any(_preparing_phases(cell, run) for run in cell.labels):
         yield Column(heading=PREPARATION.heading, show=_show_preparation)
     if cell.has_retrain:
         yield Column("rte_share", show=_show_share)
@@ -74,20 +73,16 @@ def _own_columns(cell: CellTable) -> Iterator[Column]:
         yield Column(heading="Device", show=lambda row: Field(devices.get(row.run, EMPTY)))
 
 
-def preparation(cell: CellTable, run: str) -> Floats:
-    """Return the seconds of all preparation phases by seed; NaN without such phases."""
-    found = [cell.values(run, "seconds", at=phase) for phase in _preparing_phases(cell, run)]
-    return np.sum(found, axis=0) if found else np.full(len(cell.seeds), np.nan)
-
-
 def _preparing_phases(cell: CellTable, run: str) -> list[str]:
     return [phase for phase in cell.indices(run, "seconds") if phase not in OWN_PHASES]
 
 
 def _show_preparation(row: TableRow) -> Field:
-    seconds, phases = preparation(row.cell, row.run), _preparing_phases(row.cell, row.run)
+    """Return the seconds of all preparation phases; empty for a run without such phases."""
+    phases = _preparing_phases(row.cell, row.run)
     if not phases:
         return Field(EMPTY)
+    seconds = np.sum([row.cell.values(row.run, "seconds", at=at) for at in phases], axis=0)
     first, *others = (number_source(row.run, "seconds", at=phase) for phase in phases)
     text = PREPARATION.text(mean(seconds), std(seconds))
     return Field(text, mean(seconds), source=first, also=tuple(others))

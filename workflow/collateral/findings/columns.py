@@ -136,6 +136,14 @@ class Column:
         return low, high
 
 
+class TestedColumn(Column):
+    """A column of differences; entries whose interval includes zero or is undefined get a †."""
+
+    def _is_chance(self, row: TableRow, value: float) -> bool:
+        low, high = self.interval(row)
+        return not (low > 0 or high < 0)
+
+
 def number_source(run: str, metric: str, subset: str = "", at: At = None) -> Source:
     """Return the source link of a number, which is its key in the long table."""
     return Source(run, metric, subset, "" if at is None else str(at))

@@ -10,7 +10,7 @@ from fake_cell import tracked_model as model
 from sealing import seal
 
 from collateral.findings.registry import cell_numbers
-from collateral.findings.trajectory.numbers import History, distance_from_retrain
+from collateral.findings.trajectory.numbers import distance_from_retrain, latest_epoch
 from collateral.results.files import read_json, write_json
 
 RETRAINED = {
@@ -59,8 +59,8 @@ def test_a_seed_without_numbers_leaves_none():
 
 
 def test_the_latest_epoch_in_time_is_of_the_mean_over_seeds_and_the_base_is_none():
-    course = History(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 6.0]]), {})
-    found = [course.latest_epoch(seconds) for seconds in (0.0, 1.9, 2.0, 3.9, 4.0, 99.0)]
+    course = np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 6.0]])
+    found = [latest_epoch(course, seconds) for seconds in (0.0, 1.9, 2.0, 3.9, 4.0, 99.0)]
     assert found == [0, 0, 1, 1, 2, 2]
 
 

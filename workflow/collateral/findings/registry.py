@@ -55,15 +55,12 @@ def cell_numbers(
     """Return the rows of all findings of a cell; rows of single runs may come from the cache."""
     if excluded := excluded_findings(cell.reference):
         LOG.info(NO_RETRAIN, ", ".join(excluded))
-    findings = with_part("numbers", cell.reference)
-    compute = partial(_compute_cell, cell, cache)
-    return _compute_all("numbers", findings, compute, cell.name, cell.add)
+    return _compute_all("numbers", cell, partial(_compute_cell, cell, cache))
 
 
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
     """Return the rows of all findings over all cells."""
-    findings = with_part("numbers", table.reference)
-    return _compute_all("across", findings, partial(_compute_across, table))
+    return _compute_all("across", table, partial(_compute_across, table))
 
 
 def _compute_cell(cell: CellResults, cache: RowCache | None, finding: str) -> Iterator[Row]:
@@ -92,25 +89,21 @@ def _compute_across(table: BenchmarkTable, finding: str) -> Iterable[Row]:
 
 
 def _compute_all(
-    part: str,
-    findings: Iterable[str],
-    compute: Callable[[str], Iterable[Row]],
-    cell: str = "",
-    publish: Callable[[list[Row]], None] = lambda rows: None,
+    part: str, source: CellResults | BenchmarkTable, compute: Callable[[str], Iterable[Row]]
 ) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of these findings; `publish` makes the rows known to later findings."""
+    """Return the rows of all findings; rows of a cell are made known to later findings."""
     rows: list[Row] = []
     problems: list[Problem] = []
-    for name in findings:
+    cell = source.name if isinstance(source, CellResults) else ""
+    for name in with_part("numbers", source.reference):
         if lost := {problem.finding for problem in problems}.intersection(_required(name)):
             problems.append(Problem(name, part, cell, f"it needs {', '.join(sorted(lost))}"))
             continue
         found, problem = run_safely(partial(_checked_rows, compute, name), name, part, cell)
-        if problem:
-            problems.append(problem)
-        else:
-            rows += found or []
-            publish(found or [])
+        problems += [problem] if problem else []
+        rows += found or []
+        if isinstance(source, CellResults):
+            source.add(found or [])
     return rows, problems
 
 

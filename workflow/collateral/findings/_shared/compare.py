@@ -9,13 +9,7 @@ import numpy as np
 
 from collateral.contract.rows import At
 from collateral.contract.tables import Field, Table
-from collateral.findings._shared.captions import (
-    CHANCE,
-    describe_metrics,
-    describe_spread,
-    different_devices,
-    join_sentences,
-)
+from collateral.findings._shared import captions
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -49,7 +43,7 @@ RANKING = (
 )
 FLOOR_NOTE = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
-    f"groups of n retrained models. {CHANCE}"
+    f"groups of n retrained models. {captions.CHANCE}"
 )
 UNITS = ("%", "points", "s", "nats")  # units that are written after numbers; others are left out
 # Text that a sentence adds to the name of a metric, by subset of examples.
@@ -156,20 +150,20 @@ def compare(
     groups, several = rows_by_kind(cell), len(cell.seeds) > 1
     groups[-1] += [TableRow(cell, FLOOR, "Retrain, other seeds", is_aside=True)] * several
     grids = [build_grid(corner, [columns[metric] for metric in part], groups) for part in parts]
-    caption = join_sentences(
+    caption = captions.join_sentences(
         f"{subject}: {cell.title}.",
         _describe_affected(cell) if "avg_gap_affected" in columns else "",
-        describe_spread(cell),
+        captions.describe_spread(cell),
         DEVIATION,
         PROTOCOLS[cell.benchmark.sharing],
         DIVERGED if any("diverged" in cell.troubles[run] for run in cell.labels) else "",
         note,
-        different_devices(cell) if "rte" in columns else "",
+        captions.different_devices(cell) if "rte" in columns else "",
     )
     terms = {term for gap in TERMS.values() for term in gap}
-    conventions = join_sentences(
+    conventions = captions.join_sentences(
         UA,
-        describe_metrics(metric for metric in columns if metric not in terms),
+        captions.describe_metrics(metric for metric in columns if metric not in terms),
         RANKING.format(ranked=ranked),
         FLOOR_NOTE if several else "",
         UNDEFINED,
@@ -203,25 +197,23 @@ def _describe_affected(cell: CellTable) -> str:
 def name_extremes(cell: CellTable, metric: str, subset: str = "") -> str:
     """Name the methods with the best and the worst mean over seeds; empty if all are equal."""
     shown, column = find_metric(metric), Column(metric, subset)
-    means = {
-        run: column.value(run_row(cell, run)) for run in (cell.reference, *cell.runs("method"))
-    }
-    reference = means.pop(cell.reference)
-    known = {cell.labels[run]: value for run, value in means.items() if not math.isnan(value)}
+    means = {cell.labels[run]: column.value(run_row(cell, run)) for run in cell.runs("method")}
+    known = {label: value for label, value in means.items() if not math.isnan(value)}
     unit = f" {shown.unit}" if shown.unit in UNITS else ""
     texts = {label: shown.text(value) + unit for label, value in known.items()}
-    if len(set(texts.values())) < 2 or (shown.ideal == "retrain" and math.isnan(reference)):
+    is_near, is_high = shown.ideal == "retrain", shown.ideal == "high"
+    reference = column.value(run_row(cell, cell.reference)) if is_near else 0.0
+    if len(set(texts.values())) < 2 or math.isnan(reference):
         return ""
-    first, last, distance = {
-        "retrain": ("nearest", "furthest", lambda label: abs(known[label] - reference)),
-        "high": ("highest", "lowest", lambda label: -known[label]),
-    }.get(str(shown.ideal), ("lowest", "highest", lambda label: known[label]))
-    order = sorted(known, key=distance)
+    distances = {label: abs(v - reference) if is_near else v for label, v in known.items()}
+    order = sorted(distances, key=lambda label: -distances[label] if is_high else distances[label])
     best, worst = (
         f"{', '.join(label for label in order if texts[label] == texts[end])} ({texts[end]})"
         for end in (order[0], order[-1])
     )
-    if shown.ideal == "retrain":
-        first += f" to {cell.reference_label}'s ({shown.text(reference)}{unit})"
+    first, last = ("highest", "lowest") if is_high else ("lowest", "highest")
+    if is_near:
+        owner = f"{cell.reference_label}'s ({shown.text(reference)}{unit})"
+        first, last = f"nearest to {owner}", "furthest"
     name = f"{shown.label}{SUBSETS[subset]}"
     return f"{name} is {first} with {best}, and {last} with {worst}."

@@ -93,14 +93,16 @@ def describe_failures(cell: CellTable) -> Iterator[str]:
 
 def describe_seeds(cell: CellTable) -> str:
     """Return the sentence on a plot's number of seeds and on its intervals."""
-    return describe_intervals(len(cell.seeds), "seeds") if len(cell.seeds) > 1 else "One seed."
+    return describe_intervals(len(cell.seeds), "seed")
 
 
 def describe_intervals(count: int, unit: str) -> str:
     """Return the sentence on the intervals over seeds or cells, or on why none are drawn."""
+    if count == 1:
+        return f"One {unit}."
     if count < LEAST_SEEDS:
-        return f"Means over {count} {unit}; intervals are drawn from {LEAST_SEEDS} {unit} on."
-    return f"Intervals: 95 %, over {count} {unit}."
+        return f"Means over {count} {unit}s; intervals are drawn from {LEAST_SEEDS} {unit}s on."
+    return f"Intervals: 95 %, over {count} {unit}s."
 
 
 def plot_cell(

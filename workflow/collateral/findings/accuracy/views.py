@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from collateral.contract.metrics import PERCENT
 from collateral.findings._shared.captions import fill_caption
 from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
@@ -19,9 +20,9 @@ RATES = TERMS["avg_gap_affected"]
 CAPTION = (
     "Accuracy on the affected classes, those that have a forgotten example, minus {reference}'s: "
     "on their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of "
-    "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale."
+    "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale. "
+    "{noise}"
 )
-NOISE_CAPTION = " Grey: where 95 % of differences between retrainings lie."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -30,10 +31,9 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         return
     panel, reference = _panel(cell), cell.reference_label
     axis = Axis(f"Unlearned − {reference} (points)", limits=fit_differences([panel]))
-    caption = CAPTION + NOISE_CAPTION * cell.has_retrain
     reading = f"Below zero: less accurate than {reference}."
     panels = [replace(panel, y=axis)]
-    yield plot_cell(cell, "affected", panels, fill_caption(caption, cell), reading=reading)
+    yield plot_cell(cell, "affected", panels, fill_caption(CAPTION, cell), reading=reading)
 
 
 def _panel(cell: CellTable) -> Panel:
@@ -42,7 +42,7 @@ def _panel(cell: CellTable) -> Panel:
         float(place): find_metric(metric).label + "\n(undefined)" * bool(np.isnan(values).all())
         for place, (metric, values) in enumerate(reference.items())
     }
-    noise = [find_metric(metric).factor * noise_floor(cell, metric) for metric in RATES]
+    noise = [PERCENT * noise_floor(cell, metric) for metric in RATES]
     series = [_bars(cell, run, reference, noise) for run in find_looks(cell)]
     bands = [
         Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)
@@ -67,9 +67,9 @@ def _bars(
 
     The intervals are those of the differences seed by seed.
     """
-    values = {metric: cell.values(run, metric) for metric in RATES}
-    paired = [find_metric(m).factor * (values[m] - reference[m]) for m in RATES]
-    heights = [find_metric(m).factor * (mean(values[m]) - mean(reference[m])) for m in RATES]
+    pairs = [(cell.values(run, metric), reference[metric]) for metric in RATES]
+    paired = [PERCENT * (own - other) for own, other in pairs]
+    heights = [PERCENT * (mean(own) - mean(other)) for own, other in pairs]
     more = {"noise": noise, "details": {"of": [find_metric(metric).label for metric in RATES]}}
     bars = average_seeds(cell, run, range(len(RATES)), paired, mark="bar", **more)
     shifts = np.subtract(heights, bars.y)

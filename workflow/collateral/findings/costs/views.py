@@ -2,19 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import (
-    describe_metrics,
-    different_devices,
-    fill_caption,
-    join_sentences,
-    list_devices,
-)
+from collateral.findings._shared import captions
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -26,7 +19,6 @@ from collateral.findings.columns import (
 )
 from collateral.findings.costs import PREPARATION
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std
 from collateral.results.record import STATED
 from collateral.results.table import CellTable
@@ -57,9 +49,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "costs",
         "Costs",
         [build_grid("Run", [*totals, *_own_columns(cell)], [rows]), *_phase_grid(phases)],
-        fill_caption(CAPTION, cell, devices=different_devices(cell)).strip(),
-        join_sentences(
-            describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
+        captions.fill_caption(CAPTION, cell, devices=captions.different_devices(cell)),
+        captions.join_sentences(
+            captions.describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
         ),
         records=[
             *build_records(rows, totals),
@@ -71,20 +63,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 def _own_columns(cell: CellTable) -> Iterator[Column]:
     """Yield the columns that combine several metrics, if these metrics are available."""
-    if any(not np.isnan(preparation(cell, run)).all() for run in cell.labels):
+    if any(_preparing_phases(cell, run) for run in cell.labels):
         yield Column(heading=PREPARATION.heading, show=_show_preparation)
     if cell.has_retrain:
         yield Column("rte_share", show=_show_share)
         yield Column(heading=find_metric("paying_deletions").label, show=_show_paying)
-    devices = list_devices(cell)
+    devices = captions.list_devices(cell)
     if len(set(devices.values())) > 1:
         yield Column(heading="Device", show=lambda row: Field(devices.get(row.run, EMPTY)))
-
-
-def preparation(cell: CellTable, run: str) -> Floats:
-    """Return the seconds of all preparation phases by seed; NaN without such phases."""
-    found = [cell.values(run, "seconds", at=phase) for phase in _preparing_phases(cell, run)]
-    return np.sum(found, axis=0) if found else np.full(len(cell.seeds), np.nan)
 
 
 def _preparing_phases(cell: CellTable, run: str) -> list[str]:
@@ -92,11 +78,14 @@ def _preparing_phases(cell: CellTable, run: str) -> list[str]:
 
 
 def _show_preparation(row: TableRow) -> Field:
-    seconds = preparation(row.cell, row.run)
+    """Return the seconds of all preparation phases; empty for a run without such phases."""
     phases = _preparing_phases(row.cell, row.run)
-    sources = [number_source(row.run, "seconds", at=phase) for phase in phases]
-    field = Field(PREPARATION.text(mean(seconds), std(seconds)), mean(seconds))
-    return replace(field, source=sources[0], also=tuple(sources[1:])) if sources else field
+    if not phases:
+        return Field(EMPTY)
+    seconds = np.sum([row.cell.values(row.run, "seconds", at=at) for at in phases], axis=0)
+    first, *others = (number_source(row.run, "seconds", at=phase) for phase in phases)
+    text = PREPARATION.text(mean(seconds), std(seconds))
+    return Field(text, mean(seconds), source=first, also=tuple(others))
 
 
 def _show_share(row: TableRow) -> Field:
@@ -108,11 +97,10 @@ def _show_share(row: TableRow) -> Field:
 def _show_paying(row: TableRow) -> Field:
     """Return the entry: from how many deletions on a method takes less total time than Retrain."""
     share = row.cell.number(row.run, "rte_share")
-    if row.cell.kinds[row.run] != "method" or math.isnan(share):
-        return Field(EMPTY)
-    if share >= 1:
+    deletions = row.cell.number(row.run, "paying_deletions")
+    if row.cell.kinds[row.run] == "method" and share >= 1:
         return Field("never", math.inf, source=number_source(row.run, "rte_share"))
-    if math.isnan(deletions := row.cell.number(row.run, "paying_deletions")):
+    if math.isnan(deletions):
         return Field(EMPTY)
     # At `paying_deletions`, both total times are equal; one more deletion makes the method faster.
     source = number_source(row.run, "paying_deletions")

@@ -15,9 +15,8 @@ METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: {reference}. Bands: 95 % intervals over "
-    "seeds. The panels' scales differ."
+    "seeds. The panels' scales differ. {noise}"
 )
-NOISE_CAPTION = " Grey: the range of 95 % of the means of other retrainings."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -26,7 +25,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     if not runs:
         return
     panels = [_panel(cell, runs, metric) for metric in METRICS]
-    caption = fill_caption(CAPTION + NOISE_CAPTION * cell.has_retrain, cell)
+    caption = fill_caption(CAPTION, cell)
     reading = f"Epoch 0: the base model. Dashed: {cell.reference_label}."
     plot = plot_cell(cell, "epochs", panels, caption, "by epoch", reading)
     yield replace(plot, columns=3, row_height=1.7)

@@ -11,15 +11,9 @@ from numpy.typing import NDArray
 from collateral.contract.rows import TRACKED, Row, without_value
 from collateral.findings.inputs import CellResults, Epoch, Result
 from collateral.metrics.accuracy import disagreement
-from collateral.metrics.similarity import (
-    NUM_BINS,
-    Ints,
-    assign_bins,
-    bin_count,
-    bin_edges,
-    bin_mean,
-)
-from collateral.metrics.statistics import Floats, difference_sd
+from collateral.metrics.arrays import Floats, Ints
+from collateral.metrics.similarity import NUM_BINS, assign_bins, bin_count, bin_edges, bin_mean
+from collateral.metrics.statistics import difference_sd
 
 BINNED = ("retain", "test")  # subsets whose examples are assigned to bins
 

@@ -11,12 +11,7 @@ import numpy as np
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import EVERY, Field, Grid, Table
 from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
-from collateral.findings._shared.series import (
-    average_seeds,
-    describe_intervals,
-    describe_seeds,
-    find_look,
-)
+from collateral.findings._shared.series import average_seeds, describe_intervals, find_look
 from collateral.findings.columns import (
     NEXT_SEED,
     Column,
@@ -182,9 +177,9 @@ def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
         replace(panel, y=Axis(title, limits=(0.0, top)))
         for panel, title in zip(panels, titles, strict=True)
     ]
-    title, over = table.cells[0].title, describe_seeds(table.cells[0])
+    title, over = table.cells[0].title, describe_intervals(len(table.cells[0].seeds), "seed")
     if (count := len(table.cells)) > 1:
-        title, over = f"All {count} cells", describe_intervals(count, "cells")
+        title, over = f"All {count} cells", describe_intervals(count, "cell")
     notes = [f"{READING} {over}"]
     yield Plot("localization", title, PLOT_CAPTION, panels, 2, notes=notes, row_height=2.4)
 

@@ -15,9 +15,8 @@ from collateral.contract.rows import At, Row
 from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
-from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import InvalidResultError, read_json, read_rows
-from collateral.results.outputs import Epoch, Epochs, StoredOutputs
+from collateral.results.outputs import Epoch, Epochs, Exposure, Probe, StoredOutputs, SupportSizes
 from collateral.results.provenance import read_cost, read_signed, verify
 from collateral.results.split import Split
 

@@ -306,9 +306,5 @@ class CellResults:
         seeds = self.seeds if seed is None else [seed]
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
 
-    def kind_of(self, run: str) -> str:
-        """Return the kind of a run: reference, method or control."""
-        return self.result(run, self.seeds[0]).kind
-
 
 STATUSES = ("ok", "collapsed", "diverged", SKIPPED)  # sorted from good to bad

@@ -37,10 +37,6 @@ class Outputs:
     # True class; needed only if there are more than MANY_CLASSES classes.
     label: NDArray[np.int64] | None = None
 
-    def __getitem__(self, index: NDArray[np.int64]) -> Outputs:
-        """Return the outputs of the examples in `index`."""
-        return Outputs(self.logits[index], self.confidence[index], self.prediction[index])
-
     def parts(self) -> Arrays:
         """Return a dict from name to array that the file stores."""
         logits: Arrays = {"logits": self.logits}

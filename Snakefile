@@ -13,7 +13,7 @@ from snakemake.utils import min_version
 
 from collateral.plan import paths
 from collateral.plan.diff import find_lost
-from collateral.plan.run_hooks import hold_lock, last_lines, result_lines
+from collateral.plan.run_hooks import hold_lock, last_lines
 
 min_version("9.0")
 
@@ -64,7 +64,7 @@ onstart:
 
 
 onsuccess:
-    for line in [*result_lines(GRID), *last_lines(GRID)]:
+    for line in last_lines(GRID):
         print(line)
     print(f"All benchmarks: {Path(paths.INDEX).absolute().as_uri()}")
     print(f"Tables and figures are under {paths.RESULTS}/<benchmark>/.")

@@ -236,24 +236,16 @@ def test_another_list_of_what_to_forget_is_named(finished):
     assert compare(plan, finished).different == {}
 
 
-def test_another_request_is_said_in_one_line_before_the_differences(finished):
-    cells = {CELL: {"forget": {"kind": "class_part", "class": "digit_3", "fraction": 0.4}}}
-    plan = grid(**{**TUNED, "cells": cells, "classes": [], "fractions": []})
-    first, second, *_ = describe(finished, compare(plan, finished))
-    assert first == f"{finished}: made for another request: the forget set of 1 cell has changed"
-    assert second == f"{finished / CELL / 'split.json'}: chosen.fraction: 0.5, planned 0.4"
-
-
-def test_of_many_differences_the_kinds_are_counted_and_ten_are_listed():
-    different = {f"{n}/record.json": ["code: 1, planned 2", "seed: 0, planned 1"] for n in range(6)}
-    lines = [*describe(Path("r"), Comparison(different, [], []))]
-    assert lines[:3] == [
-        "r: code: 6 times",
-        "r: seed: 6 times",
-        "r/0/record.json: code: 1, planned 2",
+def test_differences_are_listed_and_their_records_counted():
+    different = {f"{n}/record.json": ["code: 1, planned 2", "seed: 0, planned 1"] for n in range(2)}
+    lines = [*describe(Path("r"), Comparison(different, ["a"], ["b", "c"]))]
+    assert len(lines) == 4 + 3
+    assert lines[0] == "r/0/record.json: code: 1, planned 2"
+    assert lines[-3:] == [
+        "r: not as planned: 2; a run makes these again",
+        "r: planned and not there: 1, as a",
+        "r: there and not planned: 2, as b",
     ]
-    assert lines[-2:] == ["... and 2 more", "r: not as planned: 6; a run makes these again"]
-    assert len(lines) == 2 + 10 + 2
 
 
 def test_a_record_without_values_is_of_another_version(finished):

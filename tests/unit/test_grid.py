@@ -67,7 +67,7 @@ def test_every_cell_has_every_method_and_control():
 def test_the_base_model_itself_is_a_run_that_nothing_computes():
     cell = grid(methods={"ltd": {}}, controls=["original", "ideal"]).cells["digit_3-50"]
     assert list(cell.runs) == ["ltd", "original", "ideal"]
-    assert [run.name for run in cell.unlearned] == ["ltd", "ideal"]
+    assert [*cell.unlearned] == ["ltd", "ideal"]
     assert (cell.names_by_kind("method"), cell.names_by_kind("control")) == (
         ["ltd"],
         ["original", "ideal"],

@@ -23,6 +23,7 @@ from collateral.jobs.teacher import TeacherJob
 from collateral.jobs.tune import TuneJob
 from collateral.jobs.unlearn import UnlearnJob
 from collateral.plan.fingerprint import stage_code
+from collateral.plan.preflight import check_plan
 from collateral.plugins.find import MODEL
 
 CELL = "results/b/digit_3-50"
@@ -117,11 +118,13 @@ def test_a_list_of_indices_is_an_input(tmp_path):
 
 def test_a_list_that_is_missing_is_named_unless_its_split_is_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    plan = {"b": listed("mine.txt").benchmark}
     with pytest.raises(ConfigError, match=r"benchmarks\.b\.cells\.mine\.forget\.path: 'mine.txt'"):
-        _ = listed("mine.txt").user_files
+        check_plan(plan)
     split = tmp_path / "results/b/mine/split.json"
     split.parent.mkdir(parents=True)
     split.touch()
+    check_plan(plan)
     assert listed("mine.txt").user_files == []
 
 
@@ -546,7 +549,7 @@ def test_shadow_models_are_those_of_the_benchmark_for_all_cells_and_methods():
     jobs = [
         ExposeJob(benchmark, cell, run.name)
         for cell in benchmark.cells.values()
-        for run in cell.exposed
+        for run in cell.exposed.values()
     ]
     assert len(jobs) == 4 * 2
     models = [f"results/b/shadows/member-{member}/model.safetensors" for member in range(8)]

@@ -91,7 +91,7 @@ LIGHT = [
         for name in ("files", "layout", "plan", "provenance", "record")
     ),
     *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_metadata", *DATA.names())),
-    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_metadata", "_timm_metadata")),
+    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_metadata")),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
@@ -347,7 +347,7 @@ from collateral.cli import stages
 from collateral.config.load import read
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import build_grid
-from collateral.plan.resources import minutes
+from collateral.plan.estimate import minutes
 from collateral.jobs import list_jobs
 from collateral.plan.report_plan import PARTS, plan_hash, presenting_code
 for benchmark in build_grid(read(Path("config.yaml"))).values():

@@ -155,7 +155,7 @@ def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
         for name, run in cell.runs.items()
         if name in cell.tuned
     }
-    for run in cell.unlearned:
+    for run in cell.unlearned.values():
         job = found.for_run(run, is_first_seed=is_first_seed)
         there = set().union(*(kept[name] for name in job.tunings))
         for name in job.runs:

@@ -337,8 +337,6 @@ ABSENT = "the package nothing_of_this_name is not installed"
         "import nothing_of_this_name",
         "import torch, nothing_of_this_name.inner as n",
         "from nothing_of_this_name.inner import n",
-        "import sys\nif sys.platform:\n    import nothing_of_this_name",
-        "try:\n    import nothing_of_this_name\nexcept KeyError: ...",
     ],
 )
 def test_a_package_that_a_method_imports_and_is_not_there_is_named(plugged, code):
@@ -351,7 +349,6 @@ def test_a_package_that_a_method_imports_and_is_not_there_is_named(plugged, code
     [
         "import torch, numpy.linalg, json, collateral.training.run",
         "try:\n    import nothing_of_this_name\nexcept ImportError: ...",
-        "try:\n    import nothing_of_this_name\nexcept: ...",
         "if TYPE_CHECKING:\n    import nothing_of_this_name",
         "def later():\n    import nothing_of_this_name",
     ],
@@ -381,21 +378,12 @@ def test_a_module_of_the_package_that_is_not_there_is_named(plugged):
     assert "no module collateral.trainings" in plugged(inside)
 
 
-def test_packages_do_not_matter_where_no_job_needs_them(plugged, tmp_path, monkeypatch):
-    code = f"import nothing_of_this_name\n{FOUND}"
-    assert plugged(code, runs_here=False) == ""
-    assert ABSENT in plugged(code)
-    for cell in ("digit_3-50", "digit_3-90", "digit_8-50", "digit_8-90"):
-        for seed in (1, 2, 3):
-            assert ABSENT in plugged(code)
-            outputs = tmp_path / f"results/b/{cell}/seed-{seed}/mine/outputs.npz"
-            outputs.parent.mkdir(parents=True)
-            outputs.touch()
-    assert plugged(code) == ""
-
-
-def test_a_method_is_looked_at_where_it_unlearns_from_shadow_models(plugged, tmp_path):
+def test_packages_do_not_matter_where_no_job_of_the_benchmark_runs(plugged, tmp_path):
     code, cell = f"import nothing_of_this_name\n{FOUND}", tmp_path / "results/b/digit_3-50"
+    assert plugged(code, changes=ONE_RUN, runs_here=False) == ""
+    touch(cell / "../base/seed-4/outputs.npz")
+    touch(cell / "seed-4/retrain/outputs.npz")
+    assert ABSENT in plugged(code, changes=ONE_RUN)
     touch(cell / "seed-4/mine/outputs.npz")
     assert plugged(code, changes=ONE_RUN) == ""
     assert ABSENT in plugged(code, changes={**ONE_RUN, "shadows": {"count": 6}})

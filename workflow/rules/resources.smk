@@ -1,7 +1,8 @@
 """Local rules, priorities, and the memory and time limits of training jobs."""
 
-from collateral.plan import resources
+from collateral.plan import estimate
 from collateral.plan.paths import home, set_install_variables
+from collateral.plan.run_hooks import share_gpus
 
 set_install_variables(home())
 
@@ -26,7 +27,7 @@ localrules:
 
 
 # Number of slots of a GPU; jobs of base, retrain, shadow and expose take one, others take all.
-WHOLE_GPU = resources.share_gpus(workflow)
+WHOLE_GPU = share_gpus(workflow)
 
 # A benchmark with fewer cells has one process for its figures, which need not wait for cores.
 CELLS_PER_THREAD = 5
@@ -59,13 +60,13 @@ def presenting_threads(wildcards):
 
 def memory(wildcards, attempt):
     """Return the main memory of a training job, in MB."""
-    return resources.memory_mb(GRID[wildcards.benchmark], attempt)
+    return estimate.memory_mb(GRID[wildcards.benchmark], attempt)
 
 
 def minutes(kind):
     """Return a resource function: the time limit of a job of this kind."""
 
     def limit(wildcards, attempt):
-        return resources.minutes(job(kind, wildcards), attempt)
+        return estimate.minutes(job(kind, wildcards), attempt)
 
     return limit

@@ -8,7 +8,6 @@ from math import ceil
 
 from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
-PAGE = "report"  # rule that writes a page; the job of the last page runs alone, on one core
 SPLIT = ("tables", "figures")  # rules whose jobs use all cores if there are many cells
 
 
@@ -70,26 +69,22 @@ class Progress:
         """Estimate the time left; None until rules with half of all jobs have finished a job.
 
         The work left is the mean duration of each rule times its jobs left, minus the elapsed time
-        of running jobs. It is divided by the mean number of jobs that ran at the same time, except
-        for the last page. If no job of a rule has finished, its duration is the mean of all jobs,
-        or estimated from the number of cells if the rule makes tables, figures or pages.
+        of running jobs, divided by the mean number of jobs that ran at the same time. If no job of
+        a rule has finished, its duration is the mean of all jobs, or estimated from the number of
+        cells if the rule makes tables, figures or pages.
         """
         known = sum(self._planned[rule] for rule in self._finished)
         ages = [(job.rule, self._clock() - job.started) for job in self.running.values()]
         busy = self._busy + sum(age for _, age in ages)
         if 2 * known < self.total or not busy:
             return None
-        work = sum(
-            self._mean(rule) * (count - self._finished[rule])
-            for rule, count in self._planned.items()
-        )
+        left = {rule: count - self._finished[rule] for rule, count in self._planned.items()}
+        work = sum(self._mean(rule) * count for rule, count in left.items())
         concurrency = busy / self.elapsed
-        if len(ages) == 1 and ages[0][0] in SPLIT:
-            ages = [(rule, age * concurrency) for rule, age in ages]
-        work -= sum(min(age, self._mean(rule)) for rule, age in ages)
-        is_page_left = self._planned[PAGE] > self._finished[PAGE]
-        page = min(work, self._mean(PAGE)) if is_page_left else 0.0
-        return (work - page) / concurrency + page
+        for rule, age in ages:
+            cores = concurrency if rule in SPLIT and len(ages) == 1 else 1
+            work -= min(age * cores, self._mean(rule))
+        return work / concurrency
 
     def _mean(self, rule: str) -> float:
         if rule in self._finished:

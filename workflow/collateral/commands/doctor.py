@@ -6,13 +6,12 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, version
-from importlib.util import find_spec
 from json import dumps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from packaging.requirements import Requirement
 
@@ -21,8 +20,6 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.config.yaml import read_file
-from collateral.contract.data import DataOptions
-from collateral.contract.messages import looked_for
 from collateral.contract.work import count_cores
 from collateral.plan import paths, slurm
 from collateral.plan.estimate import SHIPPED, bytes_in_words, estimate
@@ -46,23 +43,25 @@ GROUPS = {
     "docs": "make the site of docs/ (`make docs` has an environment of its own)",
     "dev": "run the tests",
 }
-# Names of the dependency groups that must be installed for each purpose.
+# Names of the groups and of the other optional checks that each purpose needs.
+FIGURES = (CORE, "figures", "workflow")
+RUN = (*FIGURES, "torch", "device")
 NEEDED = {
-    "figures": (CORE, "figures", "workflow"),
-    "run": (CORE, "figures", "torch", "workflow"),
-    "cluster": (CORE, "figures", "torch", "workflow"),
-    "test": (CORE, "figures", "torch", "workflow", "dev"),
+    "figures": FIGURES,
+    "run": RUN,
+    "cluster": (*RUN, "SLURM", "partition"),
+    "test": (*RUN, "dev"),
 }
 MEMINFO = Path("/proc/meminfo")
 MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")  # memory limit of a container or a SLURM job
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-SLURM_PLUGIN = "snakemake_executor_plugin_slurm"
 PROFILE = Path("profiles/slurm/config.yaml")
 # Optional programs: name of the check, name of the program, reason to install it.
-PROGRAMS = (
-    ("browser", "chromium", "to test the page: `apt install chromium`"),
-    ("conda", "conda", "only for `snakemake --sdm conda`: conda-forge's Miniforge"),
-)
+PROGRAMS = {
+    "browser": ("chromium", "to test the page: `apt install chromium`"),
+    "conda": ("conda", "only for `snakemake --sdm conda`: conda-forge's Miniforge"),
+}
+OPTIONAL = (*GROUPS, "device", "SLURM", "partition", *PROGRAMS)  # checks that not all need
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Check:
     name: str
     found: str
     remedy: str = ""
-    is_needed: bool = False
+    is_needed: bool = True
 
     @property
     def status(self) -> str:
@@ -97,17 +96,23 @@ def doctor(
 
 
 def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
-    """Yield all checks in the order of the output."""
-    trains, submits = purpose != "figures", purpose == "cluster"
+    """Yield all checks in the order of the output, and mark those that a purpose does not need."""
+    for check in _list_checks(config, results):
+        is_spare = check.name in OPTIONAL and check.name not in NEEDED[purpose]
+        yield replace(check, is_needed=False) if is_spare else check
+
+
+def _list_checks(config: Path, results: Path) -> Iterator[Check]:
     config_check, valid = read_config(config)
     needed = needed_bytes(valid, slurm.IN_FLIGHT) if valid else None
-    yield from package_checks(purpose)
-    yield from (device_check(is_needed=trains), threads_check(), memory_check(), config_check)
+    for group, requirements in by_group(distribution(PACKAGE).requires or []).items():
+        yield group_check(group, requirements)
+    yield from (device_check(), threads_check(), memory_check(), config_check)
     yield disk_check(results, needed)
     yield from map(data_check, build_grid(valid).values() if valid else [])
-    yield slurm_check(is_needed=submits)
-    yield from partition_checks(is_needed=submits)
-    for name, program, remedy in PROGRAMS:
+    yield slurm_check()
+    yield from partition_checks()
+    for name, (program, remedy) in PROGRAMS.items():
         path = shutil.which(program)
         yield Check(name, _version(path)) if path else Check(name, f"no {program}", remedy)
 
@@ -115,36 +120,23 @@ def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
 # Packages
 
 
-def package_checks(purpose: str) -> Iterator[Check]:
-    """Compare the installed packages with the ranges in pyproject.toml, one check per group."""
-    try:
-        wanted = distribution(PACKAGE).requires or []
-    except PackageNotFoundError:
-        how = "`make setup` in a checkout, or `pip install 'collateral[torch,workflow]'`"
-        yield Check("packages", "collateral itself is not installed", how, is_needed=True)
-        return
-    for group, requirements in by_group(wanted).items():
-        yield group_check(group, requirements, is_needed=group in NEEDED[purpose])
-
-
 def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
     """Return the requirements of each dependency group, without the package itself."""
-    requirements = [Requirement(text) for text in wanted]
-    return {
-        group: [one for one in requirements if one.name != PACKAGE and group in _groups(one)]
-        for group in GROUPS
-    }
+    groups: dict[str, list[Requirement]] = {group: [] for group in GROUPS}
+    for requirement in map(Requirement, wanted):
+        if requirement.name != PACKAGE:
+            groups[_group(requirement)].append(requirement)
+    return groups
 
 
-def _groups(requirement: Requirement) -> set[str]:
-    """Return the groups of a requirement by its marker (`extra == "dev"`); core if it has none."""
+def _group(requirement: Requirement) -> str:
+    """Return the group of a requirement by its marker (`extra == "dev"`); core without a marker."""
     marker = requirement.marker
-    found = {group for group in GROUPS if marker is None or marker.evaluate({"extra": group})}
-    return {CORE} if found == {*GROUPS} else found
+    return next((group for group in GROUPS if marker and marker.evaluate({"extra": group})), CORE)
 
 
-def group_check(group: str, requirements: Iterable[Requirement], *, is_needed: bool) -> Check:
-    """Check one dependency group: list its versions, and how to install missing packages."""
+def group_check(group: str, requirements: Iterable[Requirement]) -> Check:
+    """Compare the installed packages of a group with the ranges in pyproject.toml."""
     found, lacking = [], []
     for requirement in requirements:
         installed = _installed(requirement.name)
@@ -152,8 +144,7 @@ def group_check(group: str, requirements: Iterable[Requirement], *, is_needed: b
             lacking.append(f"{requirement.name}{requirement.specifier}")
         found.append(f"{requirement.name} {installed or 'absent'}")
     install = f"without them one cannot {GROUPS[group]}: `pip install {shlex.join(lacking)}`"
-    versions = ", ".join(found)
-    return Check(group, versions, install, is_needed) if lacking else Check(group, versions)
+    return Check(group, ", ".join(found), install if lacking else "")
 
 
 def _installed(name: str) -> str | None:
@@ -166,17 +157,13 @@ def _installed(name: str) -> str | None:
 # The machine
 
 
-def device_check(*, is_needed: bool) -> Check:
+def device_check() -> Check:
     """Check for a GPU, and name the device that jobs would use; only this check imports torch."""
     try:
         torch = import_module("torch")
-    except ModuleNotFoundError:
-        how = "`pip install 'collateral[torch]'`; tables and figures need none: `make figures`"
-        return Check("device", "unknown: torch is not installed", how, is_needed)
     except (ImportError, OSError) as error:
-        reason = f"torch does not import: {' '.join(str(error).split())}"
-        how = "`pip install --force-reinstall torch torchvision`"
-        return Check("device", reason, how, is_needed)
+        how = "`pip install 'collateral[torch]'`; tables and figures need none: `make figures`"
+        return Check("device", f"unknown: torch does not import ({error})", how)
     if torch.cuda.is_available():
         found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
         gpus = ", ".join(f"{gpu.name} ({bytes_in_words(gpu.total_memory)})" for gpu in found)
@@ -215,7 +202,7 @@ def disk_check(folder: Path, needed: float | None) -> Check:
         return Check("disk", found)
     found += f"; the config takes at most {bytes_in_words(needed)}"
     remedy = "make room, or keep less: docs/scale.md, `Outputs`" if needed > free else ""
-    return Check("disk", found, remedy, is_needed=True)
+    return Check("disk", found, remedy)
 
 
 def free_bytes(folder: Path) -> int:
@@ -233,13 +220,13 @@ def read_config(path: Path) -> tuple[Check, Config | None]:
     """Read a config; return the result of the check, and the config if it is valid."""
     if not path.is_file():
         how = "work in a checkout, or name one: `collateral doctor my.yaml`"
-        return Check("config", f"there is no file {path}", how, is_needed=True), None
+        return Check("config", f"there is no file {path}", how), None
     try:
         config = read(path)
         check_plan(build_grid(config))
     except ConfigError as error:
         lines = str(error).splitlines()
-        return Check("config", f"{path} is not valid", "; ".join(lines), is_needed=True), None
+        return Check("config", f"{path} is not valid", "; ".join(lines)), None
     return Check("config", f"{path}: {', '.join(config.benchmarks)}"), config
 
 
@@ -256,71 +243,49 @@ def data_check(benchmark: Benchmark) -> Check:
     name, label = str(benchmark.config.data["name"]), f"data of {benchmark.name}"
     if Path(paths.DATA.format(benchmark=benchmark.name)).is_file():
         return Check(label, f"{name}, read already")
-    module, given = DATA.load(name), data_options(benchmark)
-    files, downloads = getattr(module, "FILES", None), bool(getattr(given, "download", False))
-    if files is None and downloads:
-        root = getattr(given, "root", "data")
-        return Check(label, f"{name}: a run looks in {root}/, else downloads it")
-    if files is None or not hasattr(given, "root"):
-        return _own_files_check(label, name, given)
-    root = given.root.expanduser()
-    lacking = [path for path in files.paths if not (root / path).is_file()]
+    options: Any = data_options(benchmark)
+    files, downloads = getattr(DATA.load(name), "FILES", None), getattr(options, "download", False)
+    named = [path for path in options.model_dump().values() if isinstance(path, Path)]
+    needed = [options.root / file for file in files.paths] if files else named
+    lacking = [str(path) for path in needed if not path.expanduser().exists()]
     if not lacking:
-        return Check(label, f"{name}, in {root}/")
-    found = f"{name}: {', '.join(lacking)} not in {root}/"
+        where = f"in {', '.join(map(str, named))}" if named else "nothing to fetch"
+        return Check(label, f"{name}, {where}")
+    found = f"{name}: there is no {', '.join(lacking)}"
     found += "; a run downloads it where there is internet" if downloads else ""
-    return Check(label, found, files.how, is_needed=not downloads)
-
-
-def _own_files_check(label: str, name: str, options: DataOptions) -> Check:
-    """Check that every file and folder in the options of the data set exists."""
-    named = {key: path for key, path in options.model_dump().items() if isinstance(path, Path)}
-    for key, path in named.items():
-        if not path.expanduser().exists():
-            remedy = f"put it there, or set `{key}:` to where it is"
-            found = f"{name}: there is no {path}{looked_for(path)}"
-            return Check(label, found, remedy, is_needed=True)
-    where = f"in {', '.join(map(str, named.values()))}" if named else "nothing to fetch"
-    return Check(label, f"{name}, {where}")
+    remedy = files.how if files else "put it there, or set the option of `data:` to where it is"
+    return Check(label, found, remedy, is_needed=not downloads)
 
 
 # Programs
 
 
-def slurm_check(*, is_needed: bool) -> Check:
+def slurm_check() -> Check:
     """Check whether jobs can be submitted to SLURM, and whether the cluster answers."""
     sbatch = shutil.which("sbatch")
     if not sbatch:
-        how = "only for a cluster: work on its login node"
-        return Check("SLURM", "no sbatch", how, is_needed)
+        return Check("SLURM", "no sbatch", "only for a cluster: work on its login node")
     found = _version(sbatch)
-    if find_spec(SLURM_PLUGIN) is None:
-        how = "`pip install 'collateral[workflow]'`"
-        return Check("SLURM", f"{found}; no executor plugin", how, is_needed)
     try:
         settings = slurm.cluster_settings()
     except slurm.ClusterError as error:
         why = str(error).splitlines()[-1]
         how = "is this a login node? `scontrol show config` must answer"
-        return Check("SLURM", f"{found}; it does not answer: {why}", how, is_needed)
+        return Check("SLURM", f"{found}; it does not answer: {why}", how)
     job = f"; inside job {os.environ['SLURM_JOB_ID']}" if "SLURM_JOB_ID" in os.environ else ""
     return Check("SLURM", f"{found}, cluster {settings.get('ClusterName', '?')}{job}")
 
 
-def partition_checks(*, is_needed: bool) -> Iterator[Check]:
+def partition_checks() -> Iterator[Check]:
     """Check that the cluster has the partitions that the SLURM profile names, if it names any."""
+    names = profile_partitions(PROFILE) if PROFILE.is_file() else []
     try:
-        names = profile_partitions(PROFILE) if PROFILE.is_file() else []
         there = slurm.partition_names(slurm.partitions()) if names else []
     except slurm.ClusterError:
         return  # `slurm_check` reports that the cluster does not answer
-    except ConfigError as error:
-        yield Check("partition", str(error), "mend the profile", is_needed)
-        return
     if names:
         problems = slurm.partition_problems(names, there)
-        found = f"{', '.join(names)}, by {PROFILE}"
-        yield Check("partition", found, "; ".join(problems), is_needed)
+        yield Check("partition", f"{', '.join(names)}, by {PROFILE}", "; ".join(problems))
 
 
 def profile_partitions(profile: Path) -> list[str]:

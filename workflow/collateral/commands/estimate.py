@@ -11,9 +11,9 @@ from typing import Annotated
 from collateral.commands.doctor import free_bytes
 from collateral.config.load import read
 from collateral.config.schema import Config
-from collateral.contract import power
 from collateral.contract.work import count_cores
 from collateral.jobs.metrics import EXAMPLE_SECONDS
+from collateral.metrics import power
 from collateral.models._metadata import Shape
 from collateral.plan import estimate as plan
 from collateral.plan import paths
@@ -201,10 +201,8 @@ def _rate(rates: Rates, model: str, shape: Shape) -> str:
     rate, anchor = rates.find_rate(model, shape), rates.anchor(model, shape)
     text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
     text += f"{rate.looking:,.0f}"
-    if rate == anchor:
-        return text
-    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + (", and no more than it can start steps" if rates.is_capped(rate) else "")
+    source = f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
+    return text if rate == anchor else text + source
 
 
 def _numbers(part: Sum) -> dict[str, float]:

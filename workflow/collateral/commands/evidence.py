@@ -18,7 +18,7 @@ from typing import IO, Annotated, Any
 
 import collateral
 from collateral.commands.verify import compute_again
-from collateral.plan.diff import summarize
+from collateral.plan.diff import first_lines
 from collateral.report.evidence import (
     changed_files,
     copy_records,
@@ -206,7 +206,7 @@ def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
         # If numbers differ, the page differs too and need not be compared.
         is_other = any(line.startswith("request.indices_sha256") for line in faults)
         other = [f"{found.benchmark}: made for another request"] if is_other else []
-        return [*other, *summarize(faults, (line.partition(".")[0] for line in faults))]
+        return [*other, *first_lines(faults)]
     gallery = build_gallery(found.benchmark, table) if record["pictures"] else None
     page = hashlib.sha256(render(record, gallery).encode()).hexdigest()
     copies = {f"{RECORDS}/{place}": digest for place, digest in hash_records(found).items()}

@@ -5,14 +5,13 @@ import builtins
 import csv
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from collateral.contract.params import Between
 from collateral.plugins import find as plugins
@@ -112,17 +111,13 @@ def _format_value(value: Any) -> str:
     return f"{value:g}".replace("e-0", "e-") if isinstance(value, int | float) else str(value)
 
 
-def _data_set(name: str) -> Iterator[str]:
-    module = DATA.load(name)
+def _declared(kind: Kind, name: str) -> Iterator[str]:
+    """Yield what a file of a data set or of a forget set declares."""
+    module = kind.load(name)
     yield from (inspect.getdoc(module) or "").splitlines()
-    yield f"source: {module.INFO.source}; licence: {module.INFO.licence}"
-    yield from _parameters(module.Options)
-
-
-def _forget_set(name: str) -> Iterator[str]:
-    module = FORGET.load(name)
-    yield from (inspect.getdoc(module) or "").splitlines()
-    yield from _parameters(module.Params)
+    if info := getattr(module, "INFO", None):
+        yield f"source: {info.source}; licence: {info.licence}"
+    yield from _parameters(module.Options if kind is DATA else module.Params)
 
 
 def _model(name: str) -> Iterator[str]:
@@ -145,18 +140,15 @@ def _parameters(model: type[BaseModel], prepare: type[BaseModel] | None = None) 
     first_phase = prepare.model_fields if prepare else {}
     for field, info in model.model_fields.items():
         mark = " [prepare]" if field in first_phase else ""
-        yield f"  {info.alias or field} = {_default(info)}{mark}: {info.description}"
-
-
-def _default(info: FieldInfo) -> str:
-    return "(required)" if info.is_required() else str(info.default)
+        default = "(required)" if info.is_required() else info.default
+        yield f"  {info.alias or field} = {default}{mark}: {info.description}"
 
 
 KINDS: dict[str, tuple[Kind, Callable[[str], Iterator[str]]]] = {
     "methods": (METHOD, _method),
     "controls": (CONTROL, _method),
-    "data": (DATA, _data_set),
-    "forget": (FORGET, _forget_set),
+    "data": (DATA, partial(_declared, DATA)),
+    "forget": (FORGET, partial(_declared, FORGET)),
     "models": (MODEL, _model),
     "findings": (FINDING, _finding),
 }

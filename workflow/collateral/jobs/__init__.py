@@ -50,20 +50,13 @@ def list_cell_jobs(benchmark: Benchmark, cell: Cell) -> Iterator[CellJob]:
 
 def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Job:
     """Return the job of a rule for these values of Snakemake's wildcards."""
-    names = _wildcard_names(kind)
-    return _find_job(kind, benchmark, *(getattr(wildcards, name) for name in names))
+    job = kinds()[kind]
+    names = [field.name for field in fields(job)][1:]
+    return job(benchmark, *(_read(benchmark, name, getattr(wildcards, name)) for name in names))
 
 
-# Jobs are cached, because Snakemake asks for each of their inputs and parameters.
-@cache
-def _find_job(kind: str, benchmark: Benchmark, *values: str) -> Job:
-    converted: list[Any] = []
-    for name, value in zip(_wildcard_names(kind), values, strict=True):
-        number = int(value) if name in NUMBERS else value
-        converted.append(benchmark.cells[value] if name == "cell" else number)
-    return kinds()[kind](benchmark, *converted)
-
-
-@cache
-def _wildcard_names(kind: str) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kinds()[kind]) if field.name != "benchmark")
+def _read(benchmark: Benchmark, name: str, value: str) -> Any:
+    """Return the value of a job's field from that of a wildcard."""
+    if name == "cell":
+        return benchmark.cells[value]
+    return int(value) if name in NUMBERS else value

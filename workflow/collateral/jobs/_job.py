@@ -5,8 +5,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from collateral.contract.work import NO_WORK, Work
 from collateral.plan import paths
@@ -41,16 +42,19 @@ class OwnFile:
         return {"name": self.file.name, "hash": digest, "rename": self.rename}
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class Job:
-    """A job of a benchmark; its fields are the wildcards of its Snakemake rule."""
+    """A job of a benchmark; its fields are the wildcards of its Snakemake rule.
+
+    Every subclass is a frozen dataclass, too.
+    """
 
     needs: ClassVar[tuple[str, ...]] = ()  # kinds of jobs whose files this job reads
     folder: ClassVar[str]  # pattern of the output folder
     # Name of the record in the output folder; empty if the job has no record.
     record_file: ClassVar[str] = layout.RECORD
     evaluated: ClassVar[str] = ""  # name of the output file that the metrics of a cell wait for
-    remedy: ClassVar[str] = ""  # what `make run` does if an output file of this job is missing
     stage: ClassVar[str] = ""  # name of the stage; empty if the kind of job has the same name
 
     benchmark: Benchmark
@@ -60,6 +64,10 @@ class Job:
         @property
         def seed(self) -> int:
             """Seed of the model and of all random choices, for a job with a model."""
+
+    def __init_subclass__(cls) -> None:
+        """Make a subclass a frozen dataclass."""
+        dataclass(frozen=True)(cls)
 
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
@@ -94,11 +102,6 @@ class Job:
     @property
     def files(self) -> tuple[str, ...]:
         """Names of the output files from which tables, figures and pages are made."""
-        return ()
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Input files of a job that trains no model; empty for a job that trains one."""
         return ()
 
     @property
@@ -176,9 +179,12 @@ class Job:
         return 0.0
 
 
-@dataclass(frozen=True)
 class CellJob(Job):
     """A job that belongs to one cell."""
+
+    # Attribute of Cell: names of the runs that have such a job, or any value that is true if a cell
+    # has such jobs. If it is empty, every cell has them.
+    listed: ClassVar[str] = ""
 
     cell: Cell
 
@@ -190,8 +196,11 @@ class CellJob(Job):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield all jobs of this kind in one cell."""
-        yield cls(benchmark, cell)
+        """Yield all jobs of this kind in one cell: one per seed and per name in its list."""
+        listed = getattr(cell, cls.listed) if cls.listed else (cell.name,)
+        values = {"seed": benchmark.seeds, "run": listed, "method": listed}
+        domains = [values[one.name] for one in fields(cls) if one.name in values]
+        return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if listed)
 
     @property
     def split(self) -> str:

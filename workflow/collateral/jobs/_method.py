@@ -104,7 +104,6 @@ class MethodJob(CellJob):
     """A job that runs an unlearning method on the model of one seed."""
 
     needs: ClassVar[tuple[str, ...]] = ("data", "split", "base")
-    remedy = "train it"
 
     @property
     def spec(self) -> RunSpec:
@@ -169,8 +168,14 @@ class MethodJob(CellJob):
 
     @property
     def code(self) -> str:
-        """Fingerprint of the stage, the method and the models."""
-        return method_code(self.kind_name, self.spec, self.model)
+        """Fingerprint of the stage, the method, and all models that its parameters name."""
+        run, uses = self.spec, self.spec.method.uses
+        # Tuning also runs the default parameters, which may name another teacher model.
+        choices = run.trial_params if self.kind_name == "tune" else run.choices
+        values = {str(value) for params in choices for value in params.model_dump().values()}
+        models = sorted({self.model, *values.intersection(MODEL.names())})
+        method = method_kind(uses).module(uses, "method")
+        return stage_code(self.kind_name, method, *map(MODEL.module, models))
 
     def final_params(self, found: Record, folder: Path) -> Record:
         """Return all parameters of a run; tuned parameters have the values that tuning selected."""
@@ -206,16 +211,3 @@ class FirstSeedJob(MethodJob):
 def method_options(run: RunSpec) -> list[str]:
     """Return the command-line options for a method and its parameters."""
     return ["--method", run.method.uses, "--params", run.params.model_dump_json()]
-
-
-@cache
-def method_code(stage: str, run: RunSpec, model: str) -> str:
-    """Return the fingerprint of a stage, a method, and all models that its parameters name."""
-    # Tuning also runs the default parameters, which may name another teacher model.
-    choices = run.trial_params if stage == "tune" else run.choices
-    values = {str(value) for params in choices for value in params.model_dump().values()}
-    models = {model, *values.intersection(MODEL.names())}
-    uses = run.method.uses
-    return stage_code(
-        stage, method_kind(uses).module(uses, "method"), *sorted(map(MODEL.module, models))
-    )

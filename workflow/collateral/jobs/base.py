@@ -1,7 +1,6 @@
 """Job of the base model: trained on all examples, or given by the user."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 from collateral.jobs._job import OwnFile, Record
@@ -11,13 +10,11 @@ from collateral.plan.grid import Benchmark
 from collateral.plan.work import FLOAT_BYTES
 
 
-@dataclass(frozen=True)
 class BaseJob(WeightsJob):
     """Training of the base model of one seed."""
 
     needs = ("data",)
     folder = paths.BASE
-    remedy = "train it, and all that starts from it,"
 
     seed: int
 

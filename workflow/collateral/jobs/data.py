@@ -30,7 +30,6 @@ class DataJob(Job):
     folder = paths.BENCHMARK
     record_file = layout.DATA_RECORD
     files = (layout.LABELS, layout.DATA_RECORD)
-    remedy = "read the data set again and train everything anew"
 
     @property
     def name(self) -> str:

@@ -1,16 +1,14 @@
 """Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Self
 
 from collateral.contract.work import Work, inference_work
 from collateral.jobs._job import Record
 from collateral.jobs._method import FirstSeedJob, method_options
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.grid import RunSpec
 from collateral.plan.work import BLOCK, RUN_BLOCKS
 from collateral.results import layout
 
@@ -18,21 +16,15 @@ from collateral.results import layout
 EXPOSED_BYTES = 1 + 4 + 4
 
 
-@dataclass(frozen=True)
 class ExposeJob(FirstSeedJob):
     """Unlearning from all shadow models by one method, with random numbers of the first seed."""
 
     needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
+    listed = "exposed"
     evaluated = layout.EXPOSURE_MARGINS
-    remedy = "train it, and the shadow models where these are missing too,"
 
     run: str
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per method, if the benchmark has shadow models."""
-        return (cls(benchmark, cell, run.name) for run in cell.exposed)
 
     @property
     def spec(self) -> RunSpec:

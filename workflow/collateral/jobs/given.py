@@ -1,33 +1,23 @@
 """Job that evaluates an unlearned model that the user provides; nothing is trained."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self
 
 from collateral.contract.work import Work
 from collateral.jobs._job import CellJob, OwnFile, Record
 from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell
 
 
-@dataclass(frozen=True)
 class GivenJob(WeightsJob, CellJob):
     """Evaluation of a file of unlearned weights."""
 
     needs = ("data", "split")
     folder = paths.RUN
-    remedy = "look at its weights"
+    listed = "given"
     stage = "given"
 
     seed: int
     run: str
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per seed and entry of `given`."""
-        return (cls(benchmark, cell, seed, run) for seed in benchmark.seeds for run in cell.given)
 
     @property
     def own(self) -> OwnFile | None:

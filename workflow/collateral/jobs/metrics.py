@@ -56,7 +56,7 @@ class MetricsJob(CellJob):
             "--tuned": cell.tuned,
             "--tracked": cell.tracked,
             "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
-            "--exposed": [run.name for run in cell.exposed],
+            "--exposed": cell.exposed,
             "--attacks": dict.fromkeys([MIA, *config.attacks]),
             "--probed": config.probe.names if config.probe else [],
         }

@@ -16,7 +16,6 @@ class NeighboursJob(CellJob):
     folder = paths.CELL
     record_file = Path(layout.NEIGHBOURS_RECORD).name
     files = (Path(layout.NEIGHBOURS).name, record_file)
-    remedy = "make it"
     seconds = 0.1
 
     @property
@@ -30,16 +29,11 @@ class NeighboursJob(CellJob):
         return self.benchmark.seeds
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """Input files of the job."""
-        return (self.path(paths.DATA), self.split, *self.embeddings)
-
-    @property
     def bytes(self) -> float:
         """Disk space of one similarity per seed and example, in bytes."""
         return FLOAT_BYTES * len(self.seeds) * self.workload.size.num_examples
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
-        inputs = self.record_inputs(*self.sources)
+        inputs = self.record_inputs(self.split, *self.embeddings)
         return {"seeds": [*self.seeds], "code": self.code, INPUTS: inputs}

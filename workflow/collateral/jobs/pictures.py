@@ -20,7 +20,6 @@ class PicturesJob(CellJob):
     folder = paths.CELL
     record_file = Path(layout.PICTURES_RECORD).name
     files = (Path(layout.PICTURES).name, record_file)
-    remedy = "make it"
     seconds = 0.1
 
     @property
@@ -36,15 +35,11 @@ class PicturesJob(CellJob):
         return [self.path(paths.SPLIT, cell=name) for name in names]
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """Input files of the job."""
-        return (self.path(paths.DATA), self.path(paths.NEIGHBOURS), *self.withheld)
-
-    @property
     def bytes(self) -> float:
         """Disk space of the images, in bytes."""
         return NUM_IMAGES * prod(self.workload.size.shape)
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
-        return {"keep": self.keep, "code": self.code, INPUTS: self.record_inputs(*self.sources)}
+        inputs = self.record_inputs(self.path(paths.NEIGHBOURS), *self.withheld)
+        return {"keep": self.keep, "code": self.code, INPUTS: inputs}

@@ -1,36 +1,26 @@
 """Job that probes the models of a cell and seed, if the config has the key `probe`."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self
 
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
 from collateral.jobs._job import CellJob, Record, as_json
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import BLOCK, FLOAT_BYTES
 from collateral.plugins.find import MODEL
 from collateral.results import layout
 
 
-@dataclass(frozen=True)
 class ProbeJob(CellJob):
     """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
     needs = ("data", "split", "base", "retrain", "given", "unlearn")
     folder = paths.PROBE
+    listed = "probed"
     files = (layout.PROBE_RESULT, layout.RECORD, layout.COST)
     evaluated = layout.PROBE_RESULT
-    remedy = "use the models once more, and train those that are gone,"
 
     seed: int
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per seed, if the config has probes."""
-        return (cls(benchmark, cell, seed) for seed in (benchmark.seeds if cell.probed else ()))
 
     @property
     def probes(self) -> Probes:

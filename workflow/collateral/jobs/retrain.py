@@ -1,32 +1,20 @@
 """Job of the reference Retrain: a model trained without the forget set, or the user's weights."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self
-
 from collateral.jobs._job import CellJob, OwnFile, Record
 from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
 
-@dataclass(frozen=True)
 class RetrainJob(WeightsJob, CellJob):
     """Training of the retrained model of one seed."""
 
     needs = ("data", "split")
     folder = paths.RETRAIN
-    remedy = "train it"
+    listed = "has_retrain"
 
     seed: int
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each seed; none without a retrained model."""
-        seeds = benchmark.seeds if benchmark.reference == layout.RETRAIN else ()
-        return (cls(benchmark, cell, seed) for seed in seeds)
 
     @property
     def own(self) -> OwnFile | None:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -17,7 +16,6 @@ from collateral.results import layout
 MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the margin
 
 
-@dataclass(frozen=True)
 class ShadowJob(WeightsJob):
     """Training of one shadow model."""
 
@@ -55,7 +53,7 @@ class ShadowJob(WeightsJob):
         """Tell whether the job will run: its margins and any file made from them are missing."""
         made_from = []
         for name, cell in self.benchmark.cells.items():
-            made_from += [self.path(paths.EXPOSED, cell=name, run=run.name) for run in cell.exposed]
+            made_from += [self.path(paths.EXPOSED, cell=name, run=run) for run in cell.exposed]
             made_from += [self.path(paths.SPLIT, cell=name)] * (cell.forget.needs == "shadows")
         has_margins = Path(f"{self.out}/{layout.MARGINS}").exists()
         return not has_margins and not all(Path(file).exists() for file in made_from)

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from collateral.config.errors import ConfigError, format_key
-from collateral.contract.messages import looked_for
-from collateral.jobs._job import CellJob, Record, as_json
+from collateral.jobs._job import CellJob, Record, as_json, existing
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plugins.find import FORGET
@@ -22,7 +20,6 @@ class SplitJob(CellJob):
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
-    remedy = "choose the forget set again and train all of the cell anew"
     seconds = 0.1
 
     @property
@@ -37,16 +34,9 @@ class SplitJob(CellJob):
 
     @property
     def user_files(self) -> list[str]:
-        """User's list of examples to forget; a missing file is reported before any job."""
+        """User's list of examples to forget; empty if it does not exist."""
         path = self.cell.forget.params.get("path")
-        if path is None:
-            return []
-        file = Path(path).expanduser()
-        if not file.exists() and not Path(self.split).exists():
-            key = self.forget_key("path")
-            raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
-        # A deleted list of examples is no error if split.json exists.
-        return [str(file)] if file.exists() else []
+        return existing([Path(path)]) if path is not None else []
 
     @property
     def earlier(self) -> list[str]:
@@ -63,10 +53,6 @@ class SplitJob(CellJob):
             margins = paths.shadow_files(paths.SHADOW)["margins"]
             return [self.path(margins, member=member) for member in range(benchmark.pool.count)]
         return []
-
-    def forget_key(self, *keys: str) -> str:
-        """Return the full config key of the forget set, or of one of its parameters."""
-        return format_key(("benchmarks", self.benchmark.name, *self.cell.forget.place, *keys))
 
     @property
     def code(self) -> str:

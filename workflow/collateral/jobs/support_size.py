@@ -1,17 +1,15 @@
 """Job that trains LTD's teachers on supports of several sizes, for the key `support_size`."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from collateral.config.schema import SupportSizeConfig
 from collateral.contract.work import Work
 from collateral.jobs._job import Record, as_json
 from collateral.jobs._method import MethodJob
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.grid import RunSpec
 from collateral.plugins.find import prepare_values
 from collateral.results import layout
 from collateral.results.files import read_json
@@ -19,21 +17,15 @@ from collateral.results.files import read_json
 SUPPORT = ("k", "k_each", "min_similarity")  # names of parameters that set the size of the support
 
 
-@dataclass(frozen=True)
 class SupportSizeJob(MethodJob):
     """Training of the teachers of one seed, one per support size."""
 
     needs = (*MethodJob.needs, "tune")
     folder = paths.SUPPORT_SIZE
+    listed = "support_sized"
     evaluated = layout.SUPPORT_SIZES
 
     seed: int
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per seed, if `support_size` applies to this cell."""
-        seeds = benchmark.seeds if cell.support_sized else ()
-        return (cls(benchmark, cell, seed) for seed in seeds)
 
     @property
     def spec(self) -> RunSpec:

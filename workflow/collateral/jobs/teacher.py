@@ -1,13 +1,11 @@
 """Job that trains LTD's teacher for the first seed, if the selection rule of tuning uses it."""
 
 import shlex
-from collections.abc import Iterator
-from typing import Self
 
 from collateral.jobs._job import Record, as_json
 from collateral.jobs._method import FirstSeedJob, Preparation
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.grid import RunSpec
 from collateral.plugins.find import prepare_values
 
 
@@ -15,13 +13,8 @@ class TeacherJob(FirstSeedJob):
     """Training of the local teacher of a cell."""
 
     folder = paths.TEACHER
+    listed = "teacher"
     files = ()
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job if the selection rule of the cell uses a teacher."""
-        if cell.teacher:
-            yield cls(benchmark, cell)
 
     @property
     def spec(self) -> RunSpec:

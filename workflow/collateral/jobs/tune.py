@@ -1,9 +1,6 @@
 """Job that runs all trials of a method for the first seed, and selects its parameters."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Self
 
 from collateral.contract.work import Work
 from collateral.jobs._job import Record, as_json
@@ -15,26 +12,20 @@ from collateral.jobs._method import (
     method_options,
 )
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.grid import RunSpec
 from collateral.results import layout
 
 
-@dataclass(frozen=True)
 class TuneJob(FirstSeedJob):
     """Tuning of one method."""
 
     needs = (*FirstSeedJob.needs, "teacher")
     folder = paths.TUNE
+    listed = "tuned"
     files = (layout.TRIALS, layout.SELECTED, *DONE_FILES)
     evaluated = layout.TRIALS
-    remedy = "train it, and the runs that follow its choice,"
 
     method: str
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per method with parameters to tune."""
-        return (cls(benchmark, cell, method) for method in cell.tuned)
 
     @property
     def spec(self) -> RunSpec:

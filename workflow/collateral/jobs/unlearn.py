@@ -1,37 +1,27 @@
 """Job of one run of a method or control; a tracked run is evaluated after every epoch."""
 
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Self
 
 from collateral.contract.work import Work
 from collateral.jobs._job import Record, as_json
 from collateral.jobs._method import MethodJob, Preparation, find_preparations, method_options
 from collateral.jobs._weights import RUN_FILES
 from collateral.plan import paths
-from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.grid import RunSpec
 from collateral.results import layout
 
 
-@dataclass(frozen=True)
 class UnlearnJob(MethodJob):
     """One run of a method or control, for one seed."""
 
     needs = (*MethodJob.needs, "retrain", "teacher", "tune")
     folder = paths.RUN
+    listed = "unlearned"
     evaluated = layout.OUTPUTS
 
     seed: int
     run: str
-
-    @classmethod
-    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield one job per seed and run."""
-        names = [run.name for run in cell.unlearned]
-        return (cls(benchmark, cell, seed, run) for seed in benchmark.seeds for run in names)
 
     @property
     def spec(self) -> RunSpec:
@@ -51,7 +41,9 @@ class UnlearnJob(MethodJob):
     @property
     def options(self) -> str:
         """Command-line options: the run's name, its method, and its parameters in the config."""
-        return run_options(self.spec)
+        run = self.spec
+        vary, track = ["--vary", as_json(run.vary)], ["--track"] if run.tracked else []
+        return shlex.join(["--run", run.name, *method_options(run), *vary, *track])
 
     @property
     def base(self) -> str:
@@ -79,10 +71,12 @@ class UnlearnJob(MethodJob):
 
         With tuning, it is the mean over all parameters that tuning may select.
         """
-        # For the first seed, tuning may have run `prepare` already; all other seeds are alike.
-        first, *others = self.benchmark.seeds
-        seed = self.seed if self.seed == first else others[0]
-        return run_work(UnlearnJob(self.benchmark, self.cell, seed, self.run))
+        run, workload = self.spec, self.workload
+        unlearning = workload.unlearn(self.cell, run.choices) * (1 / len(run.choices))
+        num_evaluated = 1 + (workload.num_tracked(self.cell, run) if run.tracked else 0)
+        prepared = workload.prepare(self.cell, self.preparation.made)
+        share = prepared * (1 / max(1, len(run.preparations)))
+        return (unlearning + workload.evaluation * num_evaluated + share).for_model(self.model)
 
     @property
     def bytes(self) -> float:
@@ -96,23 +90,3 @@ class UnlearnJob(MethodJob):
         params = self.final_params(found["params"], folder)
         record = self.model_record(self.split, self.base, *self.selected, *self.retrained)
         return {**record, "run": self.run, "params": params}
-
-
-@cache
-def run_work(job: UnlearnJob) -> Work:
-    """Return the estimated amount of computation of a run; results are cached."""
-    run, workload = job.spec, job.workload
-    work = workload.unlearn(job.cell, run.choices) * (1 / len(run.choices)) + workload.evaluation
-    if run.tracked:
-        work += workload.evaluation * workload.num_tracked(job.cell, run)
-    prepared = workload.prepare(job.cell, job.preparation.made)
-    return (work + prepared * (1 / max(1, len(run.preparations)))).for_model(job.model)
-
-
-# Cached, so that the jobs of all seeds share one string; Snakemake reads it many times.
-@cache
-def run_options(run: RunSpec) -> str:
-    """Return the command-line options of a run."""
-    track = ["--track"] if run.tracked else []
-    vary = ["--vary", as_json(run.vary)]
-    return shlex.join(["--run", run.name, *method_options(run), *vary, *track])

@@ -1,7 +1,6 @@
 """Compare results with the plan: find records that differ, and files that are missing."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,8 +17,6 @@ from collateral.results.provenance import INPUTS, read_signed
 
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
 MOST_LISTED = 20  # maximum number of missing files, or of differences from the plan, in a message
-MOST_SHOWN = 10  # maximum number of differences that `verify` lists
-MOST_NAMED = 5  # maximum number of records that the warning about missing metadata names
 PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
 
@@ -71,13 +68,7 @@ def record_differences(job: Job, folder: Path) -> list[str]:
 
 def describe(folder: Path, found: Comparison) -> Iterator[str]:
     """Yield lines about records that differ from the plan, are missing, or are not planned."""
-    splits = [name for name in found.different if Path(name).name == Path(layout.SPLIT).name]
-    if changed := sum(any(map(_is_of_request, found.different[name])) for name in splits):
-        cells = f"{changed} cell{'s' * (changed != 1)}"
-        yield f"{folder}: made for another request: the forget set of {cells} has changed"
-    lines = [(name, line) for name, lines in found.different.items() for line in lines]
-    kinds = [f"{folder}: {line.partition(':')[0]}" for _, line in lines]
-    yield from summarize([f"{folder / name}: {line}" for name, line in lines], kinds)
+    yield from first_lines(_name_differences(folder, found))
     if found.different:
         yield f"{folder}: not as planned: {len(found.different)}; a run makes these again"
     if found.missing:
@@ -88,19 +79,15 @@ def describe(folder: Path, found: Comparison) -> Iterator[str]:
         yield f"{folder}: all as planned"
 
 
-def _is_of_request(line: str) -> bool:
-    """Tell whether a difference in split.json means another forget set, and not only other code."""
-    return line.startswith("chosen")
+def _name_differences(folder: Path, found: Comparison) -> list[str]:
+    """Return a line for each value that differs, with the path of its record."""
+    return [f"{folder / name}: {line}" for name, lines in found.different.items() for line in lines]
 
 
-def summarize(lines: Sequence[str], kinds: Iterable[str]) -> Iterator[str]:
-    """Yield all lines or, if they are many, how many there are of each kind, and the first lines.
-
-    `kinds` has the kind of each line.
-    """
-    if len(lines) > MOST_SHOWN:
-        yield from (f"{kind}: {count} times" for kind, count in Counter(kinds).items())
-    yield from _first_lines(lines, MOST_SHOWN)
+def first_lines(lines: Sequence[str]) -> list[str]:
+    """Return the first lines and, if there are more, a line with the number of others."""
+    more = len(lines) - MOST_LISTED
+    return [*lines[:MOST_LISTED], *([f"... and {more} more"] if more > 0 else [])]
 
 
 def _is_prepared(path: str) -> bool:
@@ -125,64 +112,22 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
-@dataclass(frozen=True)
-class Needed:
-    """A file from which tables, figures and pages are made, and the job that writes it."""
-
-    path: str
-    job: Job
-
-    @property
-    def remedy(self) -> str:
-        """Return a sentence that says that the file is missing, and how to restore it."""
-        gone = [path for path in self.job.sources if not Path(path).is_file()]
-        price = ", without training" if self.job.sources else ""
-        price = f", which takes training: {gone[0]} is missing too" if gone else price
-        by_run = f"let `make run` {self.job.remedy} (rule {self.job.rule}){price}"
-        return f"{self.path}: missing; copy it from where it was made, or {by_run}"
+def list_needed(benchmark: Benchmark) -> dict[str, Job]:
+    """Return all files from which the pages of a benchmark are made, with their jobs."""
+    return {f"{job.out}/{name}": job for job in list_jobs(benchmark) for name in job.files}
 
 
-def list_needed(benchmark: Benchmark) -> Iterator[Needed]:
-    """Yield all files from which the pages of a benchmark are made."""
-    for job in list_jobs(benchmark):
-        yield from (Needed(f"{job.out}/{name}", job) for name in job.files)
-
-
-def find_missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
-    """Return the missing files from which pages are made."""
-    needed = (one for benchmark in benchmarks for one in list_needed(benchmark))
-    return [one for one in needed if not Path(one.path).is_file()]
-
-
-def describe_missing(files: list[Needed]) -> str:
-    """Return the first missing files, one per line, and how many there are."""
-    lines = _first_lines([one.remedy for one in files], MOST_LISTED)
-    return "\n".join([*lines, f"{len(files)} missing: no table, figure or page was made"])
-
-
-def describe_stale(lines: list[str]) -> str:
-    """Return the first differences from the plan, one per line, and how many there are."""
-    end = (
-        f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
-        "no table, figure or page was made"
-    )
-    return "\n".join([*_first_lines(lines, MOST_LISTED), end])
-
-
-def _first_lines(lines: Sequence[str], most: int) -> list[str]:
-    """Return the first `most` lines and, if there are more, a line with the number of others."""
-    more = len(lines) - most
-    return [*lines[:most], *([f"... and {more} more"] if more > 0 else [])]
+def find_missing(benchmarks: Iterable[Benchmark]) -> dict[str, Job]:
+    """Return the missing files from which pages are made, with their jobs."""
+    needed = (pair for benchmark in benchmarks for pair in list_needed(benchmark).items())
+    return {path: job for path, job in needed if not Path(path).is_file()}
 
 
 def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
     """Compare records of finished jobs with the plan; return a line for each value that differs."""
-    found = []
-    for benchmark in benchmarks:
-        folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
-        different = compare(benchmark, folder).different
-        found += [f"{folder / name}: {line}" for name, lines in different.items() for line in lines]
-    return found
+    folders = {Path(paths.BENCHMARK.format(benchmark=one.name)): one for one in benchmarks}
+    found = (_name_differences(folder, compare(one, folder)) for folder, one in folders.items())
+    return [line for lines in found for line in lines]
 
 
 def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
@@ -198,9 +143,9 @@ def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> li
 
 def _lost(benchmark: Benchmark) -> Iterator[str]:
     was_whole = Path(paths.METRICS.format(benchmark=benchmark.name)).exists()
-    for one in find_missing([benchmark]):
-        if was_whole or Path(one.path).parent.exists():
-            yield one.path
+    for path in find_missing([benchmark]):
+        if was_whole or Path(path).parent.exists():
+            yield path
     if Path(paths.CHECKED.format(benchmark=benchmark.name)).exists():
         yield from (path for path in list_presented(benchmark) if not Path(path).exists())
 
@@ -237,19 +182,18 @@ class Unwatched:
         return (path in self._report_files or path in self._jobs) and Path(path).exists()
 
     def lines(self) -> list[str]:
-        """Return a line about finished jobs without metadata; empty if all jobs have metadata."""
+        """Return lines about finished jobs without metadata; empty if all jobs have metadata."""
         if not self.is_met:
             return []
         head = "Some results have no metadata; their records were compared with the plan:"
         if not self.stale:
             return [f"{head} all as planned."]
-        named = [f"{path} ({found})" for path, found in sorted(self.stale.items())][:MOST_NAMED]
-        more = len(self.stale) - len(named)
-        listed = ", ".join([*named, *([f"{more} more"] if more else [])])
-        count = len(self.stale)
-        return [
-            f"{head} {count} not as planned, run again with all that depends on them: {listed}."
-        ]
+        count, named = (
+            len(self.stale),
+            [f"{path}: {self.stale[path]}" for path in sorted(self.stale)],
+        )
+        again = f"{count} not as planned, run again with all that depends on them:"
+        return [f"{head} {again}", *first_lines(named)]
 
     def _difference(self, path: str) -> str:
         job = self._jobs[path]

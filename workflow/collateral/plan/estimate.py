@@ -2,13 +2,17 @@
 
 Hours are images divided by images per second. Images are epochs times the examples that a job
 touches (contract/work.py); speeds of models that were not measured are scaled by multiply-adds.
+
+The limits of a job for a scheduler follow from the same numbers. They are rough: enough for a GPU
+a quarter as fast as an A100. Each further attempt doubles them, and resumes from the checkpoint of
+the one before. A workstation does not use them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
-from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +23,8 @@ from collateral.contract.work import NO_WORK, Work
 from collateral.jobs import kinds, list_jobs
 from collateral.jobs._job import Job
 from collateral.models._metadata import Shape, find_metadata
-from collateral.plan.grid import build_grid
-from collateral.plan.work import Workload, find_workload
+from collateral.plan.grid import Benchmark, build_grid
+from collateral.plan.work import SizeUnknownError, Workload, find_workload
 from collateral.plugins.find import MODEL
 
 MEASURED_SHAPE = (32, 32, 3)  # image shape with which the shipped training speeds were measured
@@ -43,6 +47,13 @@ SHARED_SECONDS = {"theory": 4.0, "index": 0.5}
 SHARED_BYTES = 2_000_000  # bytes of the index page and of the results of the rule `theory`
 # Seconds of a job besides training: Snakemake, reading and writing; on a GPU also importing torch.
 START_SECONDS, WARM_START_SECONDS = 10.0, 0.2
+SLOWNESS = 4  # time limit of a job divided by its estimated time on an A100
+# Bytes per layer output in training: float32 before and after batch norm, and their gradients.
+STEP_BYTES = 4 * 2 * 2
+UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
+LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
+# Torch with CUDA needs up to 3 GB of main memory; images need at most four times their size.
+LEAST_MB, COPIES = 4000, 4
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ class Rates:
             return anchor
         ratio = _multiply_adds(anchor.model, anchor.shape) / _multiply_adds(model, shape)
         training, looking = ratio * anchor.training, ratio * anchor.looking
-        most = self._most
+        most = MOST_ON_A_GPU if self.is_gpu else MOST_ON_A_CPU
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
 
     def anchor(self, model: str, shape: Shape) -> Rate:
@@ -89,18 +100,10 @@ class Rates:
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:
             ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
-            is_related = _family(rate.model) == _family(model)
+            is_related = MODEL.module(rate.model) == MODEL.module(model)
             return rate.model != model, not is_related, max(ratio, 1 / ratio)
 
         return min(self.measured, key=difference)
-
-    def is_capped(self, rate: Rate) -> bool:
-        """Tell whether the training speed is the maximum that is assumed for the device."""
-        return rate.training == self._most
-
-    @property
-    def _most(self) -> float:
-        return MOST_ON_A_GPU if self.is_gpu else MOST_ON_A_CPU
 
     def to_json(self) -> bytes:
         """Return the training speeds as JSON, in the format that `read_rates` reads."""
@@ -121,11 +124,6 @@ def read_rates(path: Path) -> Rates:
 
 def _multiply_adds(model: str, shape: Shape) -> int:
     return find_metadata(model, shape).multiply_adds
-
-
-@cache
-def _family(model: str) -> str:
-    return MODEL.module(model)
 
 
 def _shipped(rates: Mapping[str, float]) -> tuple[Rate, ...]:
@@ -190,12 +188,10 @@ class Estimate:
 
     def add_job(self, job: Job) -> None:
         """Add the seconds and the disk space of one job."""
-        work, shape = job.work, job.workload.size.shape
-        if work is NO_WORK:
-            self.add(job.rule, Sum(1, 0.0, job.seconds, job.bytes))
-            return
-        seconds = start_seconds(self.rates) + self.rates.seconds(work, shape)
-        gpu_seconds = seconds if self.rates.is_gpu else 0.0
+        work, shape, seconds = job.work, job.workload.size.shape, job.seconds
+        if work is not NO_WORK:
+            seconds = start_seconds(self.rates) + self.rates.seconds(work, shape)
+        gpu_seconds = seconds if self.rates.is_gpu and work is not NO_WORK else 0.0
         self.add(job.rule, Sum(1, gpu_seconds, seconds, job.bytes))
         self.trained |= {(model, shape) for model in work.models}
 
@@ -245,7 +241,7 @@ def checkpoint_bytes(workload: Workload) -> int:
     """Return the bytes of a checkpoint: four copies of the weights, and tracked epochs' outputs."""
     # Copies of the weights: current ones, those of the best epoch, and two moments of AdamW.
     cells = workload.benchmark.cells.values()
-    runs = ((cell, run) for cell in cells for run in cell.unlearned if run.tracked)
+    runs = ((cell, run) for cell in cells for run in cell.unlearned.values() if run.tracked)
     tracked = (workload.tracked_bytes(*one) for one in runs)
     return 4 * workload.facts.bytes(workload.size.num_classes) + max(tracked, default=0)
 
@@ -263,3 +259,31 @@ def bytes_in_words(size: float) -> str:
         if size >= unit:
             return f"{size / unit:.1f} {name}"
     return f"{size / 1e3:.0f} kB"
+
+
+def memory_mb(benchmark: Benchmark, attempt: int) -> int:
+    """Return the main memory of a training job, in MB."""
+    config = benchmark.config
+    try:
+        size = find_workload(benchmark).size
+    except SizeUnknownError:
+        shape, images = UNKNOWN_SHAPE, 0
+    else:
+        shape, images = size.shape, size.num_examples
+    activations = find_metadata(config.model, shape).activations * config.base.batch_size
+    needed = STEP_BYTES * activations + COPIES * images * prod(shape)
+    return _doubled(round(LEAST_MB + needed / 2**20), attempt)
+
+
+def minutes(job: Job, attempt: int) -> int:
+    """Return the time limit of a training job, in minutes."""
+    try:
+        seconds = A100.seconds(job.work, job.workload.size.shape)
+    except SizeUnknownError:
+        seconds = 0.0
+    planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)
+    return min(_doubled(planned, attempt), MOST_MINUTES)
+
+
+def _doubled(amount: int, attempt: int) -> int:
+    return amount << (attempt - 1)

@@ -39,7 +39,7 @@ STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 def fingerprint(modules: Iterable[str]) -> str:
     """Return a hash of `modules` and of all modules of the package that they import."""
-    return _hash(*sorted({_module_hash(module) for module in modules}))[:16]
+    return hash_texts(*sorted({_module_hash(module) for module in modules}))
 
 
 @cache
@@ -48,9 +48,9 @@ def stage_code(stage: str, *modules: str) -> str:
     return fingerprint([STAGE.module(stage), *modules])
 
 
-def files_hash(folder: Path, pattern: str) -> str:
-    """Return a hash of the files in a folder that match a pattern, such as templates."""
-    return _hash(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob(pattern))))[:16]
+def hash_texts(*texts: str) -> str:
+    """Return a short hash of texts, such as templates."""
+    return _hash(*texts)[:16]
 
 
 def _hash(*texts: str) -> str:

@@ -5,9 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from collateral.config.cells import ForgetSpec, cell_methods, list_cells
+from collateral.config.cells import (
+    ForgetSpec,
+    cell_methods,
+    format_value,
+    format_varied,
+    list_cells,
+)
 from collateral.config.methods import MethodSpec, resolve
-from collateral.config.names import format_value, format_varied
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
 from collateral.contract.conventions import TEACHER, default_showing
@@ -107,7 +112,8 @@ class Cell:
         # Methods that unlearn from every shadow model; sweeps are excluded.
         is_attacked = benchmark.shadows is not None and benchmark.shadows.attack
         methods = [run for run in self.runs.values() if run.method.kind == METHOD.what]
-        self.exposed = [run for run in methods if is_attacked and not run.vary]
+        self.exposed = {run.name: run for run in methods if is_attacked and not run.vary}
+        self.has_retrain = benchmark.has_retrain
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
@@ -122,9 +128,9 @@ class Cell:
         return [name for name, run in self.runs.items() if run.tracked]
 
     @property
-    def unlearned(self) -> list[RunSpec]:
+    def unlearned(self) -> dict[str, RunSpec]:
         """Runs that need a job: all but the control `original`, which is the base model."""
-        return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
+        return {name: run for name, run in self.runs.items() if name != layout.ORIGINAL}
 
     def names_by_kind(self, kind: str) -> list[str]:
         """Return the names of all runs of a kind; given weights are of the kind `method`."""

@@ -3,23 +3,20 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from collateral.config.errors import ConfigError
+from collateral.config.errors import ConfigError, format_key
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
-from collateral.jobs._job import CellJob, OwnFile
-from collateral.jobs._method import MethodJob
+from collateral.jobs._job import OwnFile
 from collateral.jobs.data import DataJob, required_by_runs, required_retained
 from collateral.jobs.split import SplitJob
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
-from collateral.plan.diff import record_differences
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
@@ -38,67 +35,51 @@ def check_plan(
 ) -> None:
     """Raise one ConfigError with all problems that would make a job fail.
 
-    Packages are checked if jobs run here; weights are compared with the model by the first process
-    of a run, and not again by its jobs.
+    Packages are checked if jobs run here; weights are compared with the model, and columns with
+    the data, by the first process of a run, and not again by its jobs.
     """
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
         messages += _weights_errors(benchmark, compare=runs_here and is_first)
-        messages += [*_data_errors(benchmark), *_group_errors(benchmark)]
-    for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
-        messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_forget_errors(cell_job)]
+        messages += _data_errors(benchmark)
+        messages += _group_errors(benchmark) if is_first else []
+        for job in SplitJob.list_all(benchmark):
+            messages += [*_file_errors(job), *_size_errors(job), *_forget_errors(job)]
     if messages:
         raise ConfigError(dict.fromkeys(messages))
 
 
 def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
-    """Yield the problems in the code of plugged-in models and methods."""
-    plugged = set(filter(MODEL.is_plugged_in, MODEL.names()))
-    for model in sorted(plugged.intersection(_list_model_names(benchmark) if plugged else ())):
-        will_run = runs_here and _will_run(benchmark)
-        found = [*_plugged_errors(MODEL.module(model), "build", will_run=will_run)]
-        yield from found or _work_errors(model)
-    used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
-    for method in sorted(filter(METHOD.is_plugged_in, used)):
-        will_run = runs_here and _will_run(benchmark, method)
+    """Yield the problems in the code of plugged-in models and methods.
+
+    Packages that are not installed are a problem only if jobs of this benchmark will run here.
+    """
+    runs = [run for cell in benchmark.cells.values() for run in cell.unlearned.values()]
+    values = {str(v) for run in runs for one in run.choices for v in one.model_dump().values()}
+    models = {benchmark.config.model, *values.intersection(MODEL.names())}
+    methods = {run.method.uses for run in runs}
+    will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
+    for model in sorted(filter(MODEL.is_plugged_in, models)):
+        found = _plugged_errors(MODEL.module(model), "build", will_run=will_run)
+        yield from found or _errors(declared_work, model)
+    for method in sorted(filter(METHOD.is_plugged_in, methods)):
         yield from _plugged_errors(METHOD.module(method, "method"), "unlearn", will_run=will_run)
 
 
-def _plugged_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
-    """Yield the problems of a plug-in's code, or why its fingerprint cannot be computed."""
+def _plugged_errors(module: str, function: str, *, will_run: bool) -> list[str]:
+    """Return the problems of a plug-in's code, or why its fingerprint cannot be computed."""
     found = [*code_errors(module, function, will_run=will_run)]
-    yield from found
-    if not found:
-        try:
-            fingerprint([module])
-        except (ModuleNotFoundError, ValueError) as error:
-            yield f"'{find_file(module)}': {error}"
+    return found or [f"'{find_file(module)}': {error}" for error in _errors(fingerprint, [module])]
 
 
-def _work_errors(model: str) -> Iterator[str]:
-    """Yield a problem if the multiply-adds that a plugged-in model declares are invalid."""
+def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
+    """Call a function; return the text of its error in a list, which is empty without an error."""
     try:
-        declared_work(model)
-    except ValueError as error:
-        yield str(error)
-
-
-def _will_run(benchmark: Benchmark, method: str | None = None) -> bool:
-    """Tell whether any job with a model will run; with `method`, any job of that method."""
-    jobs = list_jobs(benchmark)
-    if method is None:
-        return any(job.will_run for job in jobs)
-    of_methods = (job for job in jobs if isinstance(job, MethodJob))
-    return any(job.will_run for job in of_methods if job.spec.method.uses == method)
-
-
-def _list_model_names(benchmark: Benchmark) -> Iterator[str]:
-    """Yield values that may name models: the benchmark's model, and parameters like `teacher`."""
-    yield benchmark.config.model
-    runs = (run for cell in benchmark.cells.values() for run in cell.unlearned)
-    for params in (params for run in runs for params in run.choices):
-        yield from map(str, params.model_dump().values())
+        function(argument)
+    except (ModuleNotFoundError, ValueError) as error:
+        return [str(error)]
+    return []
 
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
@@ -169,7 +150,7 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
     if not benchmark.config.groups:
         return
     try:
-        columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
+        columns = find_workload(benchmark).size.columns()
     except ValueError:
         return  # the check of the data, or the job that reads the data, reports this error
     for index, name in enumerate(benchmark.config.groups):
@@ -181,29 +162,15 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
 
 
-def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
-    """Return a dict from name to metadata column in labels.npz; empty without a current file."""
-    job = DataJob(benchmark)
-    path = Path(job.path(paths.LABELS))
-    if not path.exists() or record_differences(job, path.parent):
-        return {}
-    # Imported only if needed, because numpy takes long to import, and few configs have `groups`.
-    labels = import_module("collateral.results.dataset").Labels.load(path)
-    found: dict[str, list[Any]] = {}
-    for columns in (labels.columns, labels.test_columns):
-        for name, values in columns.items():
-            found.setdefault(name, []).extend(values)
-    return found
+def _file_errors(job: SplitJob) -> Iterator[str]:
+    """Yield the user's list of examples to forget if it is missing, and no forget set is made."""
+    path = job.cell.forget.params.get("path")
+    if path is not None and not job.user_files and not Path(job.split).exists():
+        text = f"{str(path)!r}: there is no such file{looked_for(Path(path).expanduser())}"
+        yield f"{_forget_key(job, 'path')}: {text}"
 
 
-def _file_errors(job: CellJob) -> Iterator[str]:
-    try:
-        _ = SplitJob(job.benchmark, job.cell).user_files
-    except ConfigError as error:
-        yield from str(error).split("\n")
-
-
-def _size_errors(job: CellJob) -> Iterator[str]:
+def _size_errors(job: SplitJob) -> Iterator[str]:
     """Yield the parameters that require more examples than a cell, or a shadow model, retains."""
     benchmark, cell, workload = job.benchmark, job.cell, find_workload(job.benchmark)
     try:
@@ -216,7 +183,7 @@ def _size_errors(job: CellJob) -> Iterator[str]:
     if retained <= 0:
         found = workload.size.num_train
         yield f"{_forget_key(job)}: all {found} train examples, none is retained"
-    for key, count in required_by_runs(benchmark, cell, cell.exposed).items():
+    for key, count in required_by_runs(benchmark, cell, cell.exposed.values()).items():
         if count > (least := workload.least_retained(cell)):
             yield (
                 f"{key}: {count}: a shadow model may retain only {least} examples in "
@@ -224,7 +191,7 @@ def _size_errors(job: CellJob) -> Iterator[str]:
             )
 
 
-def _forget_errors(job: CellJob) -> Iterator[str]:
+def _forget_errors(job: SplitJob) -> Iterator[str]:
     """Yield classes or values of a forget set that do not exist in the data set."""
     kind: Any = FORGET.load(job.cell.forget.kind)
     if Path(job.path(paths.SPLIT)).exists():
@@ -238,8 +205,8 @@ def _forget_errors(job: CellJob) -> Iterator[str]:
         yield f"{_forget_key(job, found[0])}: {found[1]}"
 
 
-def _forget_key(job: CellJob, key: str = "") -> str:
+def _forget_key(job: SplitJob, key: str = "") -> str:
     """Return the config key of a forget set: under `cells`, or `classes` and `fractions`."""
-    if not job.cell.forget.place:
-        return f"benchmarks.{job.benchmark.name}.{OF_CLASSES[key]}"
-    return SplitJob(job.benchmark, job.cell).forget_key(*filter(None, [key]))
+    place = job.cell.forget.place
+    keys = (*place, *filter(None, [key])) if place else (OF_CLASSES[key],)
+    return format_key(("benchmarks", job.benchmark.name, *keys))

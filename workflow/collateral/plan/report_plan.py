@@ -1,6 +1,5 @@
 """Inputs of the reporting stages: plan.json, and the fingerprints of findings."""
 
-import hashlib
 import json
 import re
 from dataclasses import asdict
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import collateral
 from collateral.data._metadata import draws_test
-from collateral.plan.fingerprint import files_hash, stage_code
+from collateral.plan.fingerprint import hash_texts, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
 from collateral.plugins.find import FINDING, params_class
@@ -66,8 +65,7 @@ def _test_drawn(benchmark: Benchmark) -> bool | None:
 
 def plan_hash(benchmark: Benchmark) -> str:
     """Return a hash of plan.json; the file is rewritten when the hash changes."""
-    content = json.dumps(asdict(make_plan(benchmark)))
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    return hash_texts(json.dumps(asdict(make_plan(benchmark))))
 
 
 def presenting_code(stage: str) -> str:
@@ -78,7 +76,7 @@ def presenting_code(stage: str) -> str:
 
 def templates_hash(folder: Path = TEMPLATES) -> str:
     """Return a hash of the page's templates, because fingerprints include only Python files."""
-    return files_hash(folder, "*.j2")
+    return hash_texts(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.j2"))))
 
 
 def _cell_plan(cell: Cell) -> CellPlan:

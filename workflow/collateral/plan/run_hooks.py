@@ -18,6 +18,7 @@ from typing import Any, TextIO
 from collateral.plan import paths
 from collateral.results.files import InvalidResultError, read_json
 from collateral.results.gates import count_amber_gates, describe_red_gates
+from collateral.results.record import GPU_SLOTS, MOST_SLOTS
 from collateral.warm.client import ADDRESS, OFF
 
 FOLDER = Path(".snakemake")
@@ -96,34 +97,44 @@ def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Pop
     return server if server.stdout.readline() else None
 
 
-def result_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return the finding of each benchmark, its number of warnings, and the address of its page."""
-    lines = []
+def last_lines(benchmarks: Iterable[str]) -> list[str]:
+    """Return the last lines of a run: findings, pages, and sanity checks that failed (red gates).
+
+    A damaged file is named by its error: the run itself was good.
+    """
+    lines, red = [], []
     for name in benchmarks:
+        glance, gates, page = (
+            Path(pattern.format(benchmark=name))
+            for pattern in (paths.GLANCE, paths.GATES, paths.REPORT)
+        )
         try:
-            headline = read_json(Path(paths.GLANCE.format(benchmark=name))).get("headline", "")
-            warnings = count_amber_gates(Path(paths.GATES.format(benchmark=name)))
-        except InvalidResultError:  # `last_lines` reports a damaged gates.json
+            red += describe_red_gates(gates)
+            headline = read_json(glance).get("headline", "") if glance.exists() else None
+        except InvalidResultError as error:
+            lines.append(str(error))
             continue
         lines += [f"{name}: {headline}"] if headline else []
-        page = Path(paths.REPORT.format(benchmark=name)).absolute().as_uri()
-        lines.append(f"{name}: {warnings} warning{'s' * (warnings != 1)}. {page}")
-    return lines
+        if headline is not None:
+            warnings = count_amber_gates(gates)
+            lines.append(f"{name}: {warnings} warnings. {page.absolute().as_uri()}")
+    meaning = ["Numbers of these cells do not mean what they say."] if red else []
+    return [*lines, *red, *meaning]
 
 
-def last_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return a line for each sanity check that failed (red gate), and what such a failure means.
+def share_gpus(workflow: Any) -> int:
+    """Let jobs share GPUs; return the number of jobs per GPU, such as 3 for `gpu_slots=3`.
 
-    If the file of gates is damaged, its error takes their place: the run itself was good.
+    Snakemake then counts slots instead of GPUs. A scheduler such as SLURM counts GPUs itself.
     """
-    found, damaged = [], []
-    for name in benchmarks:
-        try:
-            found += describe_red_gates(Path(paths.GATES.format(benchmark=name)))
-        except InvalidResultError as error:
-            damaged.append(str(error))
-    meaning = ["Numbers of these cells do not mean what they say."] if found else []
-    return [*damaged, *found, *meaning]
+    given = workflow.resource_settings.resources
+    slots = (given.get("gpu_slots").value or 1) if workflow.local_exec else 1
+    if slots not in range(1, MOST_SLOTS + 1):
+        raise ValueError(f"--resources gpu_slots={slots}: choose 1 to {MOST_SLOTS} jobs per GPU")
+    if gpus := given.get("gpu").value:
+        workflow.register_resource("gpu", slots * gpus)
+    os.environ[GPU_SLOTS] = str(slots)
+    return slots
 
 
 class SlurmPluginError(Exception):

@@ -65,11 +65,12 @@ class Session:
         files: Sequence[Path],
         seconds: Mapping[str, float],
         devices: Sequence[str] = (),
+        by_epoch: Sequence[float] = (),
     ) -> None:
         """Write the record and then the cost of a job, after all its other files."""
         numerics = {"numerics": describe_numerics(devices)} if devices else {}
         write_record(out / layout.RECORD, {**record, **numerics}, root=self.folder, files=files)
-        write_cost(out, seconds, self.device, self.folder)
+        write_cost(out, seconds, self.device, self.folder, by_epoch)
 
     def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
@@ -112,10 +113,8 @@ def write_results(
     ended = {"status": find_status(outputs, session.data.labels)}
     if run.skipped:
         ended = {"status": SKIPPED, "reason": run.skipped}
-    about = {**ended, "numerics": describe_numerics(run.devices), "extra": run.reported}
-    files = [out / name for name in names]
-    write_record(out / layout.RECORD, {**record, **about}, root=session.folder, files=files)
-    write_cost(out, run.clock.seconds, session.device, session.folder, run.tracked_seconds)
+    about, files = {**record, **ended, "extra": run.reported}, [out / name for name in names]
+    session.finish(out, about, files, run.clock.seconds, run.devices, run.tracked_seconds)
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:

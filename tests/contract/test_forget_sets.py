@@ -16,8 +16,7 @@ from collateral.metrics.margins import memorisation
 from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.dataset import Labels
-from collateral.results.experiments import ShadowMargins
-from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.outputs import ModelOutputs, Outputs, ShadowMargins
 from collateral.results.provenance import write_record
 from collateral.results.split import Split
 

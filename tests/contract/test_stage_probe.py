@@ -15,8 +15,8 @@ from workshop import Workshop, command
 
 from collateral.cli import main
 from collateral.contract.probes import Probes, Relearn, Residual, Resurface
-from collateral.results.experiments import Probe
 from collateral.results.files import InvalidResultError
+from collateral.results.outputs import Probe
 from collateral.results.split import Split
 from collateral.stages import probe as stage
 from collateral.training.examples import Examples, Images

@@ -13,8 +13,8 @@ from collateral.cli import main, make_parser
 from collateral.contract.conventions import Skipped
 from collateral.methods.ft import method as ft
 from collateral.results import layout
-from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.results.files import write_json
+from collateral.results.outputs import Exposure, ShadowMargins
 from collateral.results.provenance import write_record
 from collateral.stages import expose
 from collateral.training import fit as fitting

@@ -15,8 +15,8 @@ from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
 from collateral.metrics.similarity import assign_bins
 from collateral.results import layout
-from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
+from collateral.results.outputs import SupportSizes
 from collateral.results.provenance import write_record
 
 SIZES = ["8", "16", "40"]

@@ -28,9 +28,16 @@ from collateral.contract.rows import ATTACKS
 from collateral.metrics.copies import EXACT
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours, Pictures
-from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import write_json
-from collateral.results.outputs import Epochs, ModelOutputs, Outputs, keep_outputs
+from collateral.results.outputs import (
+    Epochs,
+    Exposure,
+    ModelOutputs,
+    Outputs,
+    Probe,
+    SupportSizes,
+    keep_outputs,
+)
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import INPUTS, hash_files, sign_folder
 from collateral.results.split import Split

@@ -25,9 +25,8 @@ from collateral.metrics.likelihood_attacks import (
 from collateral.plots.plot import fit_x
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
-from collateral.results.experiments import Exposure
 from collateral.results.files import write_json
-from collateral.results.outputs import Outputs
+from collateral.results.outputs import Exposure, Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, write_cell

@@ -15,8 +15,8 @@ from collateral.findings.probe.views import chance, plots, tables, words
 from collateral.metrics.divergence import zrf
 from collateral.metrics.features import debiased_cka
 from collateral.results import layout
-from collateral.results.experiments import Probe
 from collateral.results.files import InvalidResultError
+from collateral.results.outputs import Probe
 
 ALL = ("relearn", "residual", "zrf")
 PLAIN = Wrong(forget=(0, 0), near=(0, 0), far=(0, 0), test=(0, 0))

@@ -11,7 +11,7 @@ from collateral.contract.rows import Row
 from collateral.findings.metric_index import is_known
 from collateral.findings.support_size.numbers import bin_rows, retrain_rows, seed_rows, size_rows
 from collateral.metrics.divergence import histogram, histogram_kl, keep_largest
-from collateral.results.experiments import SupportSizes
+from collateral.results.outputs import SupportSizes
 
 LN2, LN3, LN7 = math.log(2), math.log(3), math.log(7)
 # Two classes, one forgotten example, of the first: with the one that is added to it, a sure

@@ -255,13 +255,6 @@ def test_images_of_a_data_set_are_pages_of_its_file(tmp_path):
     assert (tmp_path / "dataset.npz").read_bytes() == content
 
 
-def test_outputs_of_some_examples_are_theirs():
-    some = outputs(5)[np.array([3, 1])]
-    assert some.prediction.tolist() == [0, 1]
-    assert some.confidence.tolist() == [0.75, 0.25]
-    assert equal(some.logits, outputs(5).logits[[3, 1]])
-
-
 def test_embeddings_are_read_as_they_were_written(tmp_path):
     written = Embeddings(np.ones((5, 4), np.float32), np.zeros((2, 4), np.float32))
     written.save(tmp_path / "embeddings.npz")

@@ -20,9 +20,8 @@ from collateral.contract.rows import ATTACKS
 from collateral.findings.metric_index import is_known
 from collateral.findings.registry import read_problems
 from collateral.results.dataset import Labels, Neighbours
-from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
-from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.outputs import ModelOutputs, Outputs, SupportSizes
 from collateral.results.split import Split
 
 LABELS = Labels(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 1]), ("three", "eight"))

@@ -468,15 +468,6 @@ def test_what_the_system_refuses_is_named(tmp_path):
         call(*words)
 
 
-def test_a_plan_that_does_not_know_a_run_is_refused(results):
-    folder = results / "digits"
-    BenchmarkPlan({"ft": "FT"}, "matched", {"cell": CellPlan()}).save(folder / layout.PLAN)
-    with pytest.raises(
-        SystemExit, match=r"collateral gather: .*plan\.json: does not know ga of cell"
-    ):
-        gather(folder)
-
-
 def test_a_walk_of_nothing_finds_nothing(tmp_path):
     assert verify_results(tmp_path / "nowhere") == Verification([], 0, [])
 

@@ -98,20 +98,17 @@ def red_gates(results: Path, found: Verification) -> list[str]:
 
 def differences(results: Path) -> list[InvalidResultError]:
     """Recompute metrics and tables from the stored outputs; return a fault for each difference."""
+    faults: list[InvalidResultError] = []
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
-        of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
-        of_all = [fault for path in sorted(plans) for fault in _pages(path, Path(name))]
-    return [*of_cells, *of_all]
-
-
-def _metrics(record: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Recompute a cell's metrics.csv from model outputs, and yield a fault if it differs.
-
-    A record without the key `options` is skipped: it is of the metrics.csv of a whole benchmark.
-    """
-    if "options" in read_signed(record):
-        yield from _compare_files(record.parent / layout.METRICS, compute_again(record, out))
+        for path in sorted(records):
+            # A record without the key `options` is of the metrics.csv of a whole benchmark.
+            if "options" in read_signed(path):
+                again = compute_again(path, Path(name))
+                faults += _compare_files(path.parent / layout.METRICS, again)
+        for path in sorted(plans):
+            faults += _pages(path, Path(name))
+    return faults
 
 
 def compute_again(record: Path, out: Path) -> Path:

@@ -80,14 +80,15 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tu
 
 def _results_folder(folders: Sequence[Path]) -> Path:
     """Return the folder of results that contains the folders of all these benchmarks."""
-    for folder in folders:
-        if not (folder / layout.DATA_RECORD).is_file():
-            raise ValueError(f"{folder}: no benchmark's folder: there is no {layout.DATA_RECORD}")
     # Links are not resolved: the folder of results may be a link to a larger disk.
-    found = {(Path.cwd() / os.path.normpath(folder)).parent for folder in folders}
-    if len(found) > 1:
-        raise ValueError(f"benchmarks of several folders: {', '.join(map(str, sorted(found)))}")
-    return found.pop()
+    paths = [Path.cwd() / os.path.normpath(folder) for folder in folders]
+    results = paths[0].parent
+    for path in paths:
+        if not (path / layout.DATA_RECORD).is_file():
+            raise ValueError(f"{path}: no benchmark's folder: there is no {layout.DATA_RECORD}")
+        if path.parent != results:
+            raise ValueError(f"{path}: not in {results}, as the first benchmark; bundle it apart")
+    return results
 
 
 def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:

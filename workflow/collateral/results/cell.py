@@ -15,9 +15,8 @@ from collateral.contract.rows import At, Row
 from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
-from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import InvalidResultError, read_json, read_rows
-from collateral.results.outputs import Epoch, Epochs, StoredOutputs
+from collateral.results.outputs import Epoch, Epochs, Exposure, Probe, StoredOutputs, SupportSizes
 from collateral.results.provenance import read_cost, read_signed, verify
 from collateral.results.split import Split
 
@@ -306,10 +305,6 @@ class CellResults:
         """Return the status of a run; without a seed, the worst status of all seeds."""
         seeds = self.seeds if seed is None else [seed]
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
-
-    def kind_of(self, run: str) -> str:
-        """Return the kind of a run: reference, method or control."""
-        return self.result(run, self.seeds[0]).kind
 
 
 STATUSES = ("ok", "collapsed", "diverged", SKIPPED)  # sorted from good to bad

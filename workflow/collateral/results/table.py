@@ -147,7 +147,7 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
         {
             **place,
             **_fields(row),
-            "kind": cell.kind_of(row.run),
+            "kind": cell.result(row.run, cell.seeds[0]).kind,
             "status": cell.worst_status(row.run, row.seed),
         }
         for row in sorted(rows, key=_order)

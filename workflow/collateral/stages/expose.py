@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from collateral.contract.conventions import derive_seed
 from collateral.plugins.find import params_class
 from collateral.results import layout
-from collateral.results.experiments import ShadowMargins
+from collateral.results.outputs import ShadowMargins
 from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split, ids_hash
 from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile

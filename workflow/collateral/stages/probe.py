@@ -22,8 +22,7 @@ from collateral.contract.probes import PARTS, Cka, Linear, Probes, Relearn, Resi
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
 from collateral.metrics.similarity import Mask, near_masks, similarity_by_class
 from collateral.results import layout
-from collateral.results.experiments import Probe
-from collateral.results.outputs import Embeddings
+from collateral.results.outputs import Embeddings, Probe
 from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split
 from collateral.stages._options import Job, SplitFile

@@ -7,7 +7,7 @@ import torch
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
 from collateral.results import layout
-from collateral.results.experiments import ShadowMargins
+from collateral.results.outputs import ShadowMargins
 from collateral.results.split import ids_hash
 from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, TrainingValues
 from collateral.training.checkpoints import open_checkpoints

@@ -14,8 +14,7 @@ from collateral.data._subset import choose_forget_set
 from collateral.metrics.margins import margins, memorisation
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Labels
-from collateral.results.experiments import ShadowMargins
-from collateral.results.outputs import StoredOutputs
+from collateral.results.outputs import ShadowMargins, StoredOutputs
 from collateral.results.provenance import verify
 from collateral.results.split import Split
 from collateral.stages._options import Code

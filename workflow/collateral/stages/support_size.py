@@ -10,7 +10,7 @@ from collateral.contract.conventions import derive_seed
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
-from collateral.results.experiments import SupportSizes
+from collateral.results.outputs import SupportSizes
 from collateral.stages._method import OpenedJob
 from collateral.stages._options import MethodJob, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints

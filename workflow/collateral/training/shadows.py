@@ -12,7 +12,7 @@ from torch import nn
 
 from collateral.contract.conventions import SKIPPED, count_share, derive_seed
 from collateral.contract.params import MethodParams
-from collateral.results.experiments import Exposure, ShadowMargins
+from collateral.results.outputs import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples
 from collateral.training.inference import infer

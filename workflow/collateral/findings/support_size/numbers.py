@@ -22,7 +22,7 @@ from collateral.metrics.divergence import (
     keep_largest,
     mean_pairwise_kl,
 )
-from collateral.results.experiments import SupportSizes
+from collateral.results.outputs import SupportSizes
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -50,7 +50,6 @@ class Job:
     Every subclass is a frozen dataclass, too.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()  # kinds of jobs whose files this job reads
     folder: ClassVar[str]  # pattern of the output folder
     # Name of the record in the output folder; empty if the job has no record.
     record_file: ClassVar[str] = layout.RECORD

@@ -7,7 +7,6 @@ files; the others read them.
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
 from collateral.contract.params import MethodParams
 from collateral.contract.work import Work
@@ -102,8 +101,6 @@ DONE_FILES = (layout.RECORD, layout.COST)  # names of the files that every finis
 
 class MethodJob(CellJob):
     """A job that runs an unlearning method on the model of one seed."""
-
-    needs: ClassVar[tuple[str, ...]] = ("data", "split", "base")
 
     @property
     def spec(self) -> RunSpec:

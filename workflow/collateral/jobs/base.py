@@ -13,7 +13,6 @@ from collateral.plan.work import FLOAT_BYTES
 class BaseJob(WeightsJob):
     """Training of the base model of one seed."""
 
-    needs = ("data",)
     folder = paths.BASE
 
     seed: int

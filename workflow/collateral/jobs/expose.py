@@ -19,7 +19,6 @@ EXPOSED_BYTES = 1 + 4 + 4
 class ExposeJob(FirstSeedJob):
     """Unlearning from all shadow models by one method, with random numbers of the first seed."""
 
-    needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
     listed = "exposed"
     evaluated = layout.EXPOSURE_MARGINS

@@ -11,7 +11,6 @@ from collateral.plan import paths
 class GivenJob(WeightsJob, CellJob):
     """Evaluation of a file of unlearned weights."""
 
-    needs = ("data", "split")
     folder = paths.RUN
     listed = "given"
     stage = "given"

@@ -14,7 +14,6 @@ from collateral.results import layout
 class ProbeJob(CellJob):
     """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
-    needs = ("data", "split", "base", "retrain", "given", "unlearn")
     folder = paths.PROBE
     listed = "probed"
     files = (layout.PROBE_RESULT, layout.RECORD, layout.COST)

@@ -10,7 +10,6 @@ from collateral.results.provenance import INPUTS
 class RetrainJob(WeightsJob, CellJob):
     """Training of the retrained model of one seed."""
 
-    needs = ("data", "split")
     folder = paths.RETRAIN
     listed = "has_retrain"
 

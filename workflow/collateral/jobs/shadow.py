@@ -19,7 +19,6 @@ MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the marg
 class ShadowJob(WeightsJob):
     """Training of one shadow model."""
 
-    needs = ("data",)
     folder = paths.SHADOW
     evaluated = ""
     stage = "shadow"

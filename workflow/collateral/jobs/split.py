@@ -16,7 +16,6 @@ LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to 
 class SplitJob(CellJob):
     """Selection of the examples to forget."""
 
-    needs = ("data", "base", "shadow")
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)

@@ -20,7 +20,6 @@ SUPPORT = ("k", "k_each", "min_similarity")  # names of parameters that set the 
 class SupportSizeJob(MethodJob):
     """Training of the teachers of one seed, one per support size."""
 
-    needs = (*MethodJob.needs, "tune")
     folder = paths.SUPPORT_SIZE
     listed = "support_sized"
     evaluated = layout.SUPPORT_SIZES

@@ -19,7 +19,6 @@ from collateral.results import layout
 class TuneJob(FirstSeedJob):
     """Tuning of one method."""
 
-    needs = (*FirstSeedJob.needs, "teacher")
     folder = paths.TUNE
     listed = "tuned"
     files = (layout.TRIALS, layout.SELECTED, *DONE_FILES)

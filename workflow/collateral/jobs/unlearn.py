@@ -15,7 +15,6 @@ from collateral.results import layout
 class UnlearnJob(MethodJob):
     """One run of a method or control, for one seed."""
 
-    needs = (*MethodJob.needs, "retrain", "teacher", "tune")
     folder = paths.RUN
     listed = "unlearned"
     evaluated = layout.OUTPUTS

@@ -25,7 +25,7 @@ class BaseJob(WeightsJob):
     @property
     def own(self) -> OwnFile | None:
         """Weights that the user gives for this model, or None if the model is trained."""
-        return self.own_file("base.weights", self.benchmark.config.base)
+        return self.find_file("base.weights", self.benchmark.config.base)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,9 +30,9 @@ class ExposeJob(FirstSeedJob):
         return self.cell.runs[self.run]
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Command-line options: the run's name, its method, and its parameters in the config."""
-        return shlex.join(["--run", self.run, *method_options(self.spec)])
+        return ["--run", self.run, *method_options(self.spec)]
 
     @property
     def shadows(self) -> list[str]:

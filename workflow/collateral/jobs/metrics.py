@@ -1,6 +1,5 @@
 """Job that computes all numbers of a cell from the files of all other jobs."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 
 from collateral.contract.rows import MIA
@@ -43,7 +42,7 @@ class MetricsJob(CellJob):
         return (*forget.earlier, self.cell.name) if forget.is_last else ()
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options with the cell, its seeds and its runs."""
         seeds, cell, config = self.benchmark.seeds, self.cell, self.benchmark.config
         lists: dict[str, Iterable[object]] = {
@@ -69,7 +68,7 @@ class MetricsJob(CellJob):
             "--reference": [] if reference == layout.RETRAIN else [reference],
         }
         lists |= {option: words for option, words in optional.items() if words}
-        return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
+        return [word for key, words in lists.items() for word in (key, *map(str, words))]
 
     @property
     def seconds(self) -> float:

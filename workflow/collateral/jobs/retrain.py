@@ -18,7 +18,7 @@ class RetrainJob(WeightsJob, CellJob):
     @property
     def own(self) -> OwnFile | None:
         """Weights that the user gives for this model, or None if the model is trained."""
-        return self.own_file("retrain.weights", self.benchmark.config.retrain)
+        return self.find_file("retrain.weights", self.benchmark.config.retrain)
 
     @property
     def num_trained(self) -> int:

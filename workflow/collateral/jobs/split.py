@@ -35,7 +35,7 @@ class SplitJob(CellJob):
     def user_files(self) -> list[str]:
         """User's list of examples to forget; empty if it does not exist."""
         path = self.cell.forget.params.get("path")
-        return existing([Path(path)]) if path is not None else []
+        return existing(Path(path)) if path is not None else []
 
     @property
     def earlier(self) -> list[str]:

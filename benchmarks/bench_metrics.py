@@ -22,8 +22,7 @@ from scipy.special import softmax
 from collateral.cli import main as collateral
 from collateral.config.schema import BenchmarkConfig
 from collateral.results import layout
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.provenance import write_cost, write_record
 from collateral.results.split import Split

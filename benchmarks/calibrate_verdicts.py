@@ -36,8 +36,16 @@ from collateral.findings.verdict.rule import (
     run_tests,
     with_midpoint,
 )
-from collateral.metrics.differences import Contrast, angle, angle_step, holm, unpaired
-from collateral.metrics.equivalence import FACTOR, equivalence_p, tost_p
+from collateral.metrics.differences import (
+    FACTOR,
+    Contrast,
+    angle,
+    angle_step,
+    equivalence_p,
+    holm,
+    tost_p,
+    unpaired,
+)
 from collateral.results.cell import CellResults
 
 FOLDER = Path("docs/data/calibration")

@@ -1,35 +1,43 @@
 """Mutation testing: change the pure modules in one place at a time, and check that a test fails.
 
-    python tools/mutants.py                     # all modules, on one core
-    python tools/mutants.py plan/paths gap      # modules whose path contains one of these
+    python tools/mutants.py --sample 300        # 300 mutants of all modules, drawn at random
+    python tools/mutants.py plan/paths gap      # all mutants of modules whose path contains these
     python tools/mutants.py --every 5           # every fifth mutant of each module
 
+Each mutant has the same probability to be drawn, and `--seed` (1 if not given) fixes the draw.
+
+No list says which tests belong to a module. At first every test file runs once, and the lines of
+the modules that each test executes are kept in .pytest_cache/mutants.json, until a source that the
+test file imports changes. A mutant is given the tests that execute its line, the fastest first, up
+to a limit of seconds.
+
 The first round is fast: for each mutant, a process that has collected the tests is forked, the
-changed module replaces the loaded one, and those tests run that execute the changed line, until one
-fails. Objects that were computed from the old module stay as they were. Therefore a mutant that no
-test noticed is tried again in a new process, which imports only the changed module and runs all
-tests of the module. Mutants that survive both rounds are printed; CONTRIBUTING.md explains them.
+changed module replaces the loaded one, and the tests run until one fails. Objects that were
+computed from the old module stay as they were. Therefore a mutant that no test noticed is tried
+again in a new process, which imports only the changed module, with more tests. Mutants that survive
+both rounds are printed; CONTRIBUTING.md explains them.
 """
 
 import ast
 import copy
-import inspect
+import hashlib
 import json
 import linecache
 import os
+import random
 import resource
 import signal
 import sys
 import tempfile
 import textwrap
+import time
 from argparse import ArgumentParser
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
-from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
@@ -39,52 +47,25 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, PREFIX = ROOT / "workflow/collateral", "collateral."
-QUIET = ("-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider")
-OF_CELLS = ("test_stage_metrics", "test_finding_compute")  # all findings of a cell
-OF_TABLES = ("test_tables", "test_tables_sweeps", "test_plots_cases")
-TESTS = {
-    "plan/fingerprint": ("test_fingerprint", "test_presentation"),
-    "plan/grid": ("test_grid", "test_jobs", "test_preparation", "test_presentation"),
-    **{
-        f"jobs/{name}": ("test_jobs", "test_estimate", "test_comparison", "test_preparation")
-        for name in ("_method", "_weights", "expose", "metrics", "shadow", "tune", "unlearn")
-    },
-    "plan/paths": ("test_paths", "test_jobs"),
-    "plan/report_plan": ("test_presentation",),
-    "findings/columns": ("test_columns",),
-    "findings/_shared/compare": (*OF_TABLES, "test_views"),
-    "metrics/accuracy": ("test_finding_accuracy", "test_finding_classes", *OF_CELLS),
-    "metrics/association": ("test_finding_localization", "test_finding_classes"),
-    "metrics/copies": ("test_gates", "test_neighbours", "test_pictures"),
-    "metrics/divergence": ("test_finding_divergence",),
-    "metrics/membership": ("test_finding_membership", "test_finding_epochs", *OF_CELLS),
-    "metrics/similarity": (
-        *("test_similarity", "test_finding_locality", "test_finding_localization"),
-        *OF_CELLS,
-    ),
-    "metrics/statistics": (
-        *("test_finding_gap", "test_finding_trajectory", "test_finding_locality"),
-        *("test_finding_classes", "test_tables", "test_stage_metrics"),
-    ),
-    "findings/accuracy/numbers": ("test_finding_accuracy", *OF_CELLS),
-    "findings/classes/numbers": ("test_finding_classes",),
-    "findings/costs/numbers": (*OF_CELLS, "test_tables_costs"),
-    "findings/epochs/numbers": OF_CELLS,
-    "findings/forget_set/numbers": OF_CELLS,
-    "findings/gap/numbers": ("test_finding_gap", *OF_CELLS),
-    "findings/locality/numbers": ("test_finding_locality", "test_finding_epochs", *OF_CELLS),
-    "findings/membership/numbers": ("test_finding_membership", "test_finding_epochs", *OF_CELLS),
-    "findings/reported/numbers": OF_CELLS,
-    "findings/summary/numbers": ("test_tables_summary",),
-    "findings/support_size/numbers": ("test_finding_support_size", *OF_CELLS),
-    "findings/trajectory/views": ("test_tables_trajectory", "test_plots_cases"),
-    "findings/trajectory/numbers": ("test_finding_trajectory",),
-    "findings/tuning/numbers": ("test_finding_tuning", *OF_CELLS),
-    "metrics/selection": ("test_selection",),
-}
+CACHE = ROOT / ".pytest_cache/mutants.json"
+QUIET = ("-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider", "-m", "not slow")
+# The pure modules: what they return depends on their arguments alone.
+PURE = (
+    *("plan/*.py", "jobs/*.py", "metrics/*.py", "findings/*/numbers.py"),
+    *("findings/verdict/rule.py", "findings/columns.py", "findings/_shared/compare.py"),
+    "findings/trajectory/views.py",
+)
+IMPURE = ("plan/preflight.py", "plan/run_hooks.py", "plan/slurm.py")
+# Tests that are slow and do not look at what pure modules return.
+LEFT_OUT = (
+    *("browser", "bundle", "docs", "figures", "folder", "fuzz", "generated", "init", "layers"),
+    *("parquet", "plots_page", "plots_print", "shown_in_browser", "theory", "warm"),
+)
+FAILED = "failed.txt"  # file with the test that failed
+SECONDS = (5, 60)  # of tests per mutant, in the first round and in the second
 # Modules that are imported before processes are forked; none of them imports a mutated module.
 LIBRARIES = (
-    *("pandas", "scipy.special", "scipy.stats", "sklearn.svm"),
+    *("matplotlib.pyplot", "pandas", "scipy.special", "scipy.stats", "sklearn.svm", "torch"),
     "collateral.config.load",
 )
 OF_EVERY_CLASS = ("__dict__", "__weakref__")
@@ -123,18 +104,24 @@ class Mutant:
         return f"{self.line}: {self.change}"
 
 
-def mutants(path: Path) -> Iterator[Mutant]:
-    """Yield a mutant of a module for each node of its syntax tree and each possible change."""
-    tree = ast.parse(path.read_text())
-    skipped = {id(node) for part in _unbroken(tree) for node in ast.walk(part)}
-    for node in [node for node in ast.walk(tree) if id(node) not in skipped]:
-        for other in WAYS.get(type(node), lambda node: ())(node):
+def mutants(name: str, places: Collection[int]) -> Iterator[Mutant]:
+    """Yield the mutants of a module that are at these places among all its changes."""
+    tree = ast.parse(_path(name).read_text())
+    for place, (node, other) in enumerate(changes(tree)):
+        if place in places:
             before, own = _text(node), (node.__class__, node.__dict__)
             line = next(part.lineno for part in ast.walk(node) if hasattr(part, "lineno"))
             node.__class__, node.__dict__ = other.__class__, {**own[1], **other.__dict__}
             change, source = f"{before} -> {_text(node)}", ast.unparse(tree)
             node.__class__, node.__dict__ = own
             yield Mutant(line, change, source)
+
+
+def changes(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """Yield each node of a syntax tree with each node that could replace it."""
+    skipped = {id(node) for part in _unbroken(tree) for node in ast.walk(part)}
+    for node in [node for node in ast.walk(tree) if id(node) not in skipped]:
+        yield from ((node, other) for other in WAYS.get(type(node), lambda node: ())(node))
 
 
 def _text(node: ast.AST) -> str:
@@ -238,89 +225,235 @@ def _with(node: ast.AST, **fields: Any) -> ast.AST:
     return changed
 
 
+@dataclass(frozen=True)
+class Test:
+    """A test, its time, and the lines that it executes."""
+
+    id: str
+    seconds: float
+    shared: dict[str, float]  # seconds of the fixtures that it shares with other tests
+    lines: dict[str, list[int]]  # by module
+
+
+@dataclass(eq=False)
+class Tracer:
+    """A pytest plug-in that runs all tests of a file and writes what they execute."""
+
+    path: Path  # file to write
+    by: list[str] = field(default_factory=lambda: [""])  # stack of the running test and fixtures
+    since: float = 0
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    lines: dict[str, dict[str, set[int]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(set))
+    )
+    passed: list[pytest.Item] = field(default_factory=list)
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        modules = {str(import_module(_module(name)).__file__): name for name in MODULES}
+
+        def trace(frame: FrameType, event: str, _: Any) -> Any:
+            name = modules.get(frame.f_code.co_filename)
+            if name is None:
+                return None
+            self.lines[self.by[-1]][name].add(frame.f_lineno)
+            return trace
+
+        sys.settrace(trace)
+        for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+            failed = session.testsfailed
+            self.push(item.nodeid)
+            session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self.pop()
+            self.passed += [item] if session.testsfailed == failed else []
+        sys.settrace(None)
+        session.testsfailed = 0
+        self.path.write_text(json.dumps([asdict(self.test(item)) for item in self.passed]))
+        return True
+
+    def test(self, item: pytest.Item) -> Test:
+        shared = shared_fixtures(item)
+        parts = [self.lines[key] for key in (item.nodeid, *shared)]
+        lines = {n: sorted(set().union(*(part[n] for part in parts if n in part))) for n in MODULES}
+        return Test(
+            id=item.nodeid,
+            seconds=self.seconds[item.nodeid],
+            shared={key: self.seconds[key] for key in shared if key in self.seconds},
+            lines={name: numbers for name, numbers in lines.items() if numbers},
+        )
+
+    def push(self, key: str) -> None:
+        self.charge()
+        self.by.append(key)
+
+    def pop(self) -> None:
+        self.charge()
+        self.by.pop()
+
+    def charge(self) -> None:
+        now = time.process_time()
+        self.seconds[self.by[-1]] += now - self.since
+        self.since = now
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        is_shared = fixturedef.scope != "function"
+        self.push(_key(fixturedef) if is_shared else self.by[-1])
+        try:
+            return (yield)
+        finally:
+            self.pop()
+
+
+def shared_fixtures(item: pytest.Item) -> list[str]:
+    """Return the fixtures of a test that other tests use, too."""
+    if not isinstance(item, pytest.Function):
+        return []
+    fixtures = [one for some in item._fixtureinfo.name2fixturedefs.values() for one in some]
+    return [_key(fixture) for fixture in fixtures if fixture.scope != "function"]
+
+
+def _key(fixture: pytest.FixtureDef[Any]) -> str:
+    return f"{fixture.baseid}::{fixture.argname}"
+
+
+def traced_tests() -> list[Test]:
+    """Return all tests with the lines that they execute, from the cache where it is up to date."""
+    kept = json.loads(CACHE.read_text()) if CACHE.is_file() else {}
+    hashes: dict[str, str] = {}
+    for path in (path for path in test_files() if not _is_fresh(kept.get(path.name), hashes)):
+        print(f"tracing {path.name}", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "tests.json"
+            _fails(partial(_trace, path, out), 900)
+            tests = json.loads(out.read_text()) if out.is_file() else []
+            sources = json.loads((Path(folder) / "sources.json").read_text())
+        kept[path.name] = {"sources": {s: _hash(s, hashes) for s in sources}, "tests": tests}
+        CACHE.parent.mkdir(exist_ok=True)
+        CACHE.write_text(json.dumps(kept))
+    return [Test(**test) for path in test_files() for test in kept[path.name]["tests"]]
+
+
+def _trace(path: Path, out: Path) -> int:
+    status = pytest.main([*QUIET, "--basetemp", f"{out.parent}/tmp", str(path)], [Tracer(out)])
+    loaded = [getattr(module, "__file__", None) or "" for module in list(sys.modules.values())]
+    sources = [f for f in loaded if f.startswith((str(PACKAGE), str(ROOT / "tests")))]
+    (out.parent / "sources.json").write_text(json.dumps(sorted({str(path), *sources})))
+    return int(status)
+
+
+def test_files() -> list[Path]:
+    """Return the files of unit tests that are tried on mutants."""
+    return [
+        path
+        for path in sorted((ROOT / "tests/unit").glob("test_*.py"))
+        if not path.stem.removeprefix("test_").startswith(LEFT_OUT)
+    ]
+
+
+def _is_fresh(entry: Any, hashes: dict[str, str]) -> bool:
+    return entry is not None and all(
+        _hash(source, hashes) == kept for source, kept in entry["sources"].items()
+    )
+
+
+def _hash(source: str, hashes: dict[str, str]) -> str:
+    if source not in hashes:
+        path = Path(source)
+        hashes[source] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return hashes[source]
+
+
+def tests_of(tests: Iterable[Test], name: str, line: int, seconds: float) -> list[str]:
+    """Return the tests that execute a line of a module, the fastest first, of so many seconds."""
+    own = f"tests/unit/test_{name.rpartition('/')[2]}.py::"  # These may run it in a process.
+    near = [test for test in tests if name in test.lines or test.id.startswith(own)]
+    # A line that no test executes is executed when the module is imported.
+    near = [test for test in near if line in test.lines.get(name, [line])] or near
+    chosen, shared = list[str](), set[str]()
+    for test in sorted(near, key=lambda test: test.seconds + sum(test.shared.values())):
+        seconds -= test.seconds + sum(test.shared[key] for key in test.shared.keys() - shared)
+        if seconds < 0 and chosen:
+            break
+        chosen.append(test.id)
+        shared |= test.shared.keys()
+    return chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Failed:
+    """A pytest plug-in that writes which test failed."""
+
+    path: Path
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.path.write_text(report.nodeid)
+
+
 @dataclass(frozen=True, eq=False)
 class Fast:
-    """A pytest plug-in that runs the tests on mutants and collects the mutants that survive."""
+    """A pytest plug-in that runs the tests on mutants and writes the mutants that survive."""
 
-    names: Sequence[str]
-    every: int
-    folder: Path  # folder of the files with which forked processes return results
-    ran: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    by: list[str] = field(default_factory=lambda: [""])  # stack of the running test and fixtures
+    places: Mapping[str, Collection[int]]  # of the mutants, by module
+    tests: Sequence[Test]
+    folder: Path
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for module in [module for name, module in sys.modules.items() if name.startswith(PREFIX)]:
             for cached in [each for each in vars(module).values() if hasattr(each, "cache_clear")]:
                 cached.cache_clear()
-        found = {name: list(self.unnoticed(session, name)) for name in self.names}
+        found = {name: list(self.unnoticed(session, name)) for name in self.places}
         (self.folder / "found.json").write_text(json.dumps(found))
         return True
 
-    def unnoticed(self, session: pytest.Session, name: str) -> Iterator[str]:
-        module, items = import_module(_module(name)), _items(session, name)
-        source = inspect.getsource(module)
-        assert not _fails(partial(self.trace, session, items, module, source), 300), name
-        lines = json.loads((self.folder / "lines.json").read_text())
-        for mutant in islice(mutants(PACKAGE / f"{name}.py"), 0, None, self.every):
-            # A line that no test executes is executed when the module is imported.
-            tests = [item for item in items if mutant.line in lines[item.nodeid]] or items
-            if not _fails(partial(_run, session, tests, module, mutant.source), 60):
-                yield str(mutant)
-
-    def trace(
-        self, session: pytest.Session, items: list[pytest.Item], module: ModuleType, source: str
-    ) -> int:
-        """Run the tests on the unchanged module; write the lines of it that each test executes."""
-
-        def in_module(frame: FrameType, event: str, _: Any) -> Any:
-            if frame.f_code.co_filename != module.__file__:
-                return None
-            self.ran[self.by[-1]].add(frame.f_lineno)
-            return in_module
-
-        sys.settrace(in_module)
-        status = _run(session, items, module, source)
-        sys.settrace(None)
-        lines = {
-            item.nodeid: sorted(set().union(*(self.ran[n] for n in (item.nodeid, *fixtures(item)))))
-            for item in items
-        }
-        (self.folder / "lines.json").write_text(json.dumps(lines))
-        return status
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.by.append(item.nodeid)
-        return (yield)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
-        is_shared = fixturedef.scope != "function"  # Its lines count for all tests that use it.
-        self.by.append(fixturedef.argname if is_shared else self.by[-1])
-        try:
-            return (yield)
-        finally:
-            self.by.pop()
+    def unnoticed(self, session: pytest.Session, name: str) -> Iterator[int]:
+        run = partial(_run, session, import_module(_module(name)))
+        places = sorted(self.places[name])
+        for place, mutant in zip(places, mutants(name, places), strict=True):
+            ids = tests_of(self.tests, name, mutant.line, SECONDS[0])
+            if not _is_noticed(run, name, mutant, ids, self.folder / FAILED):
+                yield place
 
 
-def fixtures(item: pytest.Item) -> list[str]:
-    return item.fixturenames if isinstance(item, pytest.Function) else []
+@dataclass(frozen=True, eq=False)
+class Only:
+    """A pytest plug-in that runs only these tests, in this order."""
+
+    ids: Sequence[str]
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        by_id = {item.nodeid: item for item in items}
+        items[:] = [by_id[test] for test in self.ids]
 
 
-def _items(session: pytest.Session, name: str) -> list[pytest.Item]:
-    """Return the tests of a module, in the order of its test files in TESTS."""
-    order = {ROOT / "tests/unit" / f"{test}.py": place for place, test in enumerate(TESTS[name])}
-    return sorted((i for i in session.items if i.path in order), key=lambda i: order[i.path])
+def _is_noticed(
+    run: Callable[[Sequence[str], str], int],
+    name: str,
+    mutant: Mutant,
+    ids: list[str],
+    failed: Path,
+) -> bool:
+    """Tell whether a test fails on a mutant; it must not fail on the module as it is."""
+    failed.unlink(missing_ok=True)
+    if not _fails(partial(run, ids, mutant.source)):
+        return False
+    if not failed.is_file():
+        return True  # The process came to its end before a test did, or the module is no module.
+    tried = ids[: ids.index(failed.read_text()) + 1]
+    is_sound = not _fails(partial(run, tried, _path(name).read_text()))
+    if not is_sound:
+        print(f"{tried[-1]} fails on {name} as it is", file=sys.stderr, flush=True)
+    return is_sound
 
 
-def _run(
-    session: pytest.Session, items: Sequence[pytest.Item], module: ModuleType, source: str
-) -> int:
+def _run(session: pytest.Session, module: ModuleType, ids: Sequence[str], source: str) -> int:
     """Replace a module by this source, and run collected tests until one fails."""
     try:
         _put_in(module, source)
     except ValueError:  # The new code does not fit the old function; the second round tries it.
         return 0
+    by_id = {item.nodeid: item for item in session.items}
+    items = [by_id[test] for test in ids]
     for item, following in zip(items, [*items[1:], None], strict=True):
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
@@ -363,17 +496,16 @@ def _does(old: Any, new: Any) -> bool:
     return True
 
 
-def _run_apart(name: str, source: str | None) -> int:
-    """Run the tests of a module with this source, in a process that has not imported it."""
-    path, own = str(PACKAGE / f"{name}.py"), SourceFileLoader.get_code
+def _run_apart(name: str, failed: Path, ids: Sequence[str], source: str) -> int:
+    """Run tests with this source of a module, in a process that has not imported it."""
+    path, own = str(_path(name)), SourceFileLoader.get_code
 
     def get_code(self: SourceFileLoader, module: str) -> CodeType | None:
         return compile(source, path, "exec") if module == _module(name) else own(self, module)
 
-    if source is not None:
-        _remember(path, source)
-        SourceFileLoader.get_code = get_code
-    return int(pytest.main([*QUIET, "-x", *_files([name])]))
+    _remember(path, source)
+    SourceFileLoader.get_code = get_code
+    return int(pytest.main([*QUIET, "-x", *_files(ids)], [Only(ids), Failed(failed)]))
 
 
 def _remember(path: str, source: str) -> None:
@@ -381,7 +513,7 @@ def _remember(path: str, source: str) -> None:
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
 
 
-def _fails(work: Callable[[], int], seconds: int) -> bool:
+def _fails(work: Callable[[], int], seconds: int = 3 * SECONDS[1]) -> bool:
     """Run `work` in a forked process; return whether it failed or took too long."""
     process = os.fork()
     if process:
@@ -395,44 +527,90 @@ def _fails(work: Callable[[], int], seconds: int) -> bool:
         os._exit(status)
 
 
-def _files(names: Iterable[str]) -> list[str]:
-    tests = dict.fromkeys(test for name in names for test in TESTS[name])
-    return [str(ROOT / "tests/unit" / f"{test}.py") for test in tests]
+def _files(ids: Iterable[str]) -> list[str]:
+    return [str(ROOT / file) for file in dict.fromkeys(test.partition("::")[0] for test in ids)]
+
+
+def _path(name: str) -> Path:
+    return PACKAGE / f"{name}.py"
 
 
 def _module(name: str) -> str:
-    return f"{PREFIX}{name.replace('/', '.')}"
+    return f"{PREFIX}{name.replace('/', '.').removesuffix('.__init__')}"
 
 
-def fast(names: Sequence[str], every: int) -> dict[str, list[str]]:
-    """Return the mutants that survive the first round, by module."""
-    with tempfile.TemporaryDirectory() as folder:
-        words = [*QUIET, "--basetemp", f"{folder}/tests", *_files(names)]
-        process = os.fork()
-        if not process:
-            os._exit(pytest.main(words, plugins=[Fast(names, every, Path(folder))]))
-        os.waitpid(process, 0)
-        places: dict[str, list[str]] = json.loads((Path(folder) / "found.json").read_text())
-        return places
+def pure_modules() -> dict[str, int]:
+    """Return the number of possible changes of each pure module."""
+    paths = {path for pattern in PURE for path in PACKAGE.glob(pattern)}
+    names = [path.relative_to(PACKAGE).as_posix() for path in sorted(paths)]
+    counts = {
+        name.removesuffix(".py"): sum(1 for _ in changes(ast.parse((PACKAGE / name).read_text())))
+        for name in names
+        if name not in IMPURE
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+MODULES = pure_modules()
+
+
+def fast(
+    places: Mapping[str, Collection[int]], tests: Sequence[Test], folder: Path
+) -> dict[str, list[int]]:
+    """Return the places of the mutants that survive the first round, by module."""
+    words = [*QUIET, "--basetemp", f"{folder}/tests", *_files(test.id for test in tests)]
+    process = os.fork()
+    if not process:
+        plugins = [Fast(places, tests, folder), Failed(folder / FAILED)]
+        os._exit(pytest.main(words, plugins=plugins))
+    os.waitpid(process, 0)
+    survivors: dict[str, list[int]] = json.loads((folder / "found.json").read_text())
+    return survivors
+
+
+def apart(name: str, places: Collection[int], tests: Sequence[Test], folder: Path) -> list[Mutant]:
+    """Return the mutants of a module that survive the second round."""
+    failed = folder / FAILED
+    return [
+        mutant
+        for mutant in mutants(name, places)
+        if not (ids := tests_of(tests, name, mutant.line, SECONDS[1]))
+        or not _is_noticed(partial(_run_apart, name, failed), name, mutant, ids, failed)
+    ]
+
+
+def chosen_places(
+    names: Sequence[str], every: int, sample: int | None, seed: int
+) -> dict[str, Collection[int]]:
+    """Return the places of the mutants to try, by module."""
+    pairs = [(name, place) for name in names for place in range(0, MODULES[name], every)]
+    if sample is not None:
+        pairs = sorted(random.Random(seed).sample(pairs, min(sample, len(pairs))))
+    return {one: {place for name, place in pairs if name == one} for one in dict(pairs)}
 
 
 def main() -> None:
     """Print one line per module, and the mutants that no test noticed."""
     parser = ArgumentParser()
     parser.add_argument("names", nargs="*", default=[""])
-    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--every", type=int, default=1, help="try every n-th mutant of a module")
+    parser.add_argument("--sample", type=int, help="try so many mutants, drawn at random")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
     args = parser.parse_args()
-    names = [name for name in TESTS if any(part in name for part in args.names)]
+    names = [name for name in MODULES if any(part in name for part in args.names)]
     for library in LIBRARIES:
         import_module(library)
-    assert not sys.modules.keys() & map(_module, TESTS), "a library imports what is to be broken"
-    for name, places in fast(names, args.every).items():
-        assert not _fails(partial(_run_apart, name, None), 300), f"{name}: its tests fail as it is"
-        tried = list(islice(mutants(PACKAGE / f"{name}.py"), 0, None, args.every))
-        again = [mutant for mutant in tried if str(mutant) in places]
-        left = [m for m in again if not _fails(partial(_run_apart, name, m.source), 60)]
-        print(f"| {name} | {len(tried)} | {len(left)} | {1 - len(left) / len(tried):.1%} |")
-        print("".join(f"    {mutant}\n" for mutant in left), end="", flush=True)
+    assert not sys.modules.keys() & map(_module, MODULES), "a library imports what is to be broken"
+    places = chosen_places(names, args.every, args.sample, args.seed)
+    tests, num_left = traced_tests(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, survivors in fast(places, tests, Path(folder)).items():
+            left = apart(name, survivors, tests, Path(folder))
+            num_left += len(left)
+            print(f"| {name} | {len(places[name])} | {len(left)} |")
+            print("".join(f"    {mutant}\n" for mutant in left), end="", flush=True)
+    num = sum(map(len, places.values()))
+    print(f"{num - num_left} of {num} mutants noticed ({1 - num_left / num:.0%})")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import uuid
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -40,9 +39,6 @@ busy.touch(exist_ok=False)
 time.sleep(0.05)
 busy.unlink()
 """
-
-
-PROGRAM = f"{Path(sys.executable).name} hold train"
 
 
 class Job:
@@ -92,14 +88,11 @@ def test_each_job_takes_the_first_device_that_is_free(start):
     assert said == ["took a", "took b", "took c"]
 
 
-def test_a_job_waits_for_a_device_and_says_who_has_it(start):
+def test_a_job_waits_for_a_device_and_says_so(start):
     first, second = start("a", "b"), start("b")
     assert (first.says(), second.says()) == ("took a", "took b")
     third = start("a", "b")
-    assert third.says() == (
-        f"waiting: a is held by process {first.process.pid} ({PROGRAM}); "
-        f"b is held by process {second.process.pid} ({PROGRAM})"
-    )
+    assert third.says() == "waiting: other jobs use a, b"
     second.kill()
     assert third.says() == "took b"
 
@@ -128,7 +121,7 @@ def test_a_job_that_ends_gives_its_device_back(start):
 def test_jobs_that_see_other_devices_or_another_order_agree_on_who_has_what(start):
     assert start("a", "b").says() == "took a"
     assert start("b", "a").says() == "took b"
-    assert start("a").says().startswith("waiting: a is held by")
+    assert start("a").says().startswith("waiting:")
 
 
 def test_of_many_jobs_at_once_no_two_work_on_one_device(machine, tmp_path):
@@ -145,18 +138,14 @@ SHARE = HOLD.replace("claim(names,", "claim(names, slots=2,")
 def test_jobs_that_share_fill_one_device_and_then_the_next(start):
     said = [start("a", "b", code=SHARE).says() for _ in range(4)]
     assert said == ["took a", "took a", "took b", "took b"]
-    assert start("a", "b", code=SHARE).says().startswith("waiting: a is held by process")
+    assert start("a", "b", code=SHARE).says().startswith("waiting:")
 
 
 def test_a_job_that_does_not_share_waits_until_all_slots_are_free(start):
     first, second = start("a", code=SHARE), start("a", code=SHARE)
     assert (first.says(), second.says()) == ("took a", "took a")
     third = start("a")
-    # The kernel lists sockets in no order of its own.
-    said = third.says().removeprefix("waiting: a is held by ").split(", ")
-    assert sorted(said) == sorted(
-        f"process {job.process.pid} ({PROGRAM})" for job in (first, second)
-    )
+    assert third.says() == "waiting: other jobs use a"
     second.kill()
     fourth = start("a", code=SHARE)
     assert fourth.says() == "took a"  # the job that waits keeps no slot
@@ -169,7 +158,7 @@ def test_nobody_gets_a_slot_of_a_device_that_a_job_has_for_itself(start):
     whole = start("a")
     assert whole.says() == "took a"
     sharing = start("a", code=SHARE)
-    assert sharing.says().startswith("waiting: a is held by")
+    assert sharing.says().startswith("waiting:")
     whole.kill()
     assert sharing.says() == "took a"
 
@@ -213,7 +202,7 @@ def test_a_job_takes_the_gpu_that_others_left(gpus, start):
 def test_the_only_gpu_is_locked_too(gpus, start):
     gpus(1)
     assert devices.choose_device() == torch.device("cuda", 0)
-    assert start("gpu-0").says().startswith("waiting: gpu-0")
+    assert start("gpu-0").says().startswith("waiting: other jobs use gpu-0")
 
 
 def test_asked_again_a_job_stays_where_it_is(gpus):
@@ -225,7 +214,7 @@ def test_a_gpu_of_a_slurm_job_is_locked_for_that_job_alone(gpus, start, monkeypa
     gpus(1)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert devices.choose_device() == torch.device("cuda", 0)
-    assert start("gpu-0 of job 17").says().startswith("waiting: gpu-0 of job 17")
+    assert start("gpu-0 of job 17").says().startswith("waiting: other jobs use gpu-0 of job 17")
     assert start("gpu-0 of job 18").says() == "took gpu-0 of job 18"
     assert start("gpu-0").says() == "took gpu-0"
 
@@ -242,7 +231,7 @@ def test_jobs_share_a_gpu_as_the_run_says(gpus, start, monkeypatch):
     monkeypatch.setenv(GPU_SLOTS, "2")
     assert devices.choose_device() == torch.device("cuda", 0)
     assert start("gpu-0", code=SHARE).says() == "took gpu-0"
-    assert start("gpu-0", code=SHARE).says().startswith("waiting: gpu-0")
+    assert start("gpu-0", code=SHARE).says().startswith("waiting: other jobs use gpu-0")
 
 
 def test_an_impossible_name_is_an_error_and_no_lock_to_wait_for():

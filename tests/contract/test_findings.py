@@ -30,8 +30,7 @@ from collateral.plots import page
 from collateral.plots import print as printed
 from collateral.plugins.find import FINDING, add_plugins
 from collateral.report.sections import TABS
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 

@@ -12,7 +12,7 @@ from collateral.contract.data import DatasetSize
 from collateral.data._metadata import find_forget_error
 from collateral.data.forget import classes_part, hardest, index_file, random_part, zipf
 from collateral.data.forget.class_part import Params, select
-from collateral.metrics.memorisation import memorisation
+from collateral.metrics.margins import memorisation
 from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.dataset import Labels
@@ -239,11 +239,11 @@ def test_the_split_seed_is_recorded_where_it_was_used(tmp_path):
         (
             "classes_part",
             {"classes": {"cat": 0.5, "dog": 0.009}},
-            r"classes: fraction: 0.009 of the 101 .*'dog' is no example",
+            r"fraction: 0.009 of the 101 .*'dog' is no example",
         ),
         ("random_part", {"fraction": 0.004}, "fraction: 0.004 of the 202 .* is no example"),
         ("random_part", {"fraction": 1}, "fraction"),
-        ("index_file", {"path": "other.txt"}, r"path: 'other.txt': there is no such file"),
+        ("index_file", {"path": "other.txt"}, r"path: 'other.txt': .*No such file"),
         ("index_file", {"path": "places.csv"}, r"should end in .txt, .json, .npy"),
     ],
 )
@@ -332,18 +332,16 @@ def test_listed_places_are_taken_in_order_and_the_file_is_hashed(tmp_path, place
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "", "no index in it; expected at least one"),
-        ("a.txt", "# nothing\n\n", "no index in it"),
-        ("a.txt", "1\n2\n1\n", "1 stands there twice"),
-        ("a.txt", "1\n202\n", "202: no train example has this index; there are 202, 0 to 201"),
-        ("a.txt", "-1\n5\n", "-1: no train example has this index"),
-        ("a.txt", "1\n2.5\n", "line 2: '2.5' is not a whole number"),
-        ("a.txt", "1 2\n", "line 1: '1 2' is not a whole number"),
-        ("a.txt", "99999999999999999999\n", "too large"),
-        ("a.json", "[]", "no index in it"),
-        ("a.json", "[1, 1]", "1 stands there twice"),
-        ("a.json", "[1, true]", "true is not a whole number"),
-        ("a.json", '{"a": 1}', "a dict; expected a list of whole numbers"),
+        ("a.txt", "# nothing\n\n", "expected a list of whole numbers"),
+        ("a.txt", "1\n2\n1\n", "1; expected different indices"),
+        ("a.txt", "1\n202\n", "202; expected different indices of train examples, 0 to 201"),
+        ("a.txt", "-1\n5\n", "-1; expected different indices"),
+        ("a.txt", "1\n2.5\n", "'2.5'"),
+        ("a.txt", "1 2\n", "'1 2'"),
+        ("a.txt", "99999999999999999999\n", "expected a list of whole numbers"),
+        ("a.json", "[]", "expected a list of whole numbers"),
+        ("a.json", "[1, 2.5]", "expected a list of whole numbers"),
+        ("a.json", '{"a": 1}', "expected a list of whole numbers"),
         ("a.json", "[1, ", "Expecting value"),
         ("a.npy", b"", "No data left"),
         ("a.npy", b"nothing of numpy's", "pickled"),
@@ -362,7 +360,7 @@ def test_a_list_that_is_not_sound_is_refused(tmp_path, places, name, content, me
 )
 def test_an_array_of_another_shape_or_type_is_refused(tmp_path, places, array):
     np.save(places / "a.npy", array)
-    with pytest.raises(ValueError, match="expected an array of integers with one axis"):
+    with pytest.raises(ValueError, match="expected a list of whole numbers"):
         run_stage(tmp_path, "index_file", {"path": "a.npy"})
 
 
@@ -449,7 +447,7 @@ def test_a_later_round_ranks_what_is_still_retained(tmp_path):
 
 
 def test_a_share_without_an_example_is_refused():
-    with pytest.raises(ValueError, match=r"0\.001 of 202 train examples is no example"):
+    with pytest.raises(ValueError, match=r"0\.001 of the 202 train examples is no example"):
         choose("hardest", {"share": 0.001})
     size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (8, 8, 1))
     assert find_forget_error(hardest, size, hardest.Params(share=0.001))[0] == "share"

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
-from collateral.models import _memory, resnet
+from collateral.models import resnet
 from collateral.models._build import build_model
 from collateral.models.resnet import recompute
 
@@ -170,14 +170,14 @@ def test_of_batches_of_256_photographs_stages_that_do_not_fit_are_recomputed(
 def memory(monkeypatch, tmp_path):
     """Return the module on a machine of two cores with 8 GiB, outside of SLURM."""
     (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 8388608 kB\n")
-    monkeypatch.setattr(_memory, "MACHINE", tmp_path / "meminfo")
-    monkeypatch.setattr(_memory, "CONTAINER", tmp_path / "memory.max")
-    monkeypatch.setattr(_memory, "count_cores", lambda: 2)
+    monkeypatch.setattr(resnet, "MACHINE", tmp_path / "meminfo")
+    monkeypatch.setattr(resnet, "CONTAINER", tmp_path / "memory.max")
+    monkeypatch.setattr(resnet, "count_cores", lambda: 2)
     for name in ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE"):
         monkeypatch.delenv(f"SLURM_{name}", raising=False)
-    _memory.find_free_memory.cache_clear()
-    yield _memory
-    _memory.find_free_memory.cache_clear()
+    resnet.find_free_memory.cache_clear()
+    yield resnet
+    resnet.find_free_memory.cache_clear()
 
 
 def test_jobs_side_by_side_share_the_free_memory_of_the_machine(memory, monkeypatch):

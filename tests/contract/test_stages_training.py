@@ -22,8 +22,7 @@ from collateral.plugins.find import (
     prepared_name,
 )
 from collateral.results.dataset import Labels
-from collateral.results.epochs import Epochs
-from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
+from collateral.results.outputs import Epochs, ModelOutputs, Outputs, StoredOutputs
 from collateral.results.provenance import file_hash, hash_files
 from collateral.results.split import Split, ids_hash
 from collateral.stages import train, tune, unlearn

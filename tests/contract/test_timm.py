@@ -1,7 +1,7 @@
 """Classifiers of timm: metadata without importing timm, building, and unlearning."""
 
 import csv
-from dataclasses import astuple
+from dataclasses import astuple, fields
 
 import pytest
 
@@ -14,9 +14,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from collateral.contract.data import ImageInfo
 from collateral.data import synthetic
 from collateral.models._build import build_model
-from collateral.models._metadata import find_metadata
+from collateral.models._metadata import FILE, TimmMetadata, find_metadata, read_timm
 from collateral.models._timm import embed, head_path
-from collateral.models._timm_metadata import COLUMNS, FILE, TimmMetadata, read_all
 from collateral.plugins.find import MODEL, params_class
 from collateral.results.split import Split
 from collateral.training.examples import Task, train_examples
@@ -90,25 +89,25 @@ def written(found: dict[str, TimmMetadata | None]) -> None:
     """Write the file anew."""
     with FILE.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow(["name", *(field.name for field in fields(TimmMetadata))])
         for name, facts in sorted(found.items()):
             writer.writerow([name, *(map(int, astuple(facts)) if facts else [""] * 5)])
-    read_all.cache_clear()
+    read_timm.cache_clear()
 
 
 def test_the_file_has_what_timm_has(request):
     names = timm.list_models()
     if request.config.getoption("--fix"):
         written(
-            {name: read_all()[name] if name in read_all() else measured(name) for name in names}
+            {name: read_timm()[name] if name in read_timm() else measured(name) for name in names}
         )
     assert len(names) > 1000
-    assert sorted(read_all()) == sorted(names), "run pytest tests/contract/test_timm.py --fix"
+    assert sorted(read_timm()) == sorted(names), "run pytest tests/contract/test_timm.py --fix"
 
 
 @pytest.mark.parametrize("name", [*SOME, "levit_128", "vgg11", "swin_tiny_patch4_window7_224"])
 def test_the_file_has_the_facts(name):
-    assert read_all()[name] == measured(name)
+    assert read_timm()[name] == measured(name)
 
 
 @EVERY

@@ -72,7 +72,7 @@ def test_a_state_dict_among_more_is_found(tmp_path, key):
 def test_a_file_with_two_state_dicts_is_refused(tmp_path):
     one, other = small().state_dict(), small(seed=1).state_dict()
     torch.save({"model": one, "state_dict": other, "epoch": 3}, tmp_path / "a.pt")
-    with pytest.raises(ValueError, match=r"has state dicts under 'state_dict' and 'model'; save"):
+    with pytest.raises(ValueError, match=r"but has 2 \(keys of the file: model"):
         read_weights(tmp_path / "a.pt")
     torch.save({"model": "small_cnn", "state_dict": other}, tmp_path / "a.pt")
     assert same_weights(read_weights(tmp_path / "a.pt"), other)
@@ -93,40 +93,34 @@ def test_a_file_with_code_in_it_is_refused_and_does_not_run(tmp_path):
     pickle.loads(pickle.dumps(Mine(made)))
     made.rmdir()  # so it would be made
     torch.save({"head.weight": Mine(made)}, tmp_path / "a.pt")
-    with pytest.raises(ValueError, match=r"a\.pt': refused, as it is no file of tensors alone"):
+    with pytest.raises(ValueError, match=r"a\.pt': cannot be read as tensors alone"):
         read_weights(tmp_path / "a.pt")
     assert not made.exists()
 
 
 def test_a_whole_model_that_was_pickled_is_refused(tmp_path):
     torch.save(nn.Linear(2, 2), tmp_path / "a.pt")
-    with pytest.raises(ValueError, match=r"might run; save model\.state_dict\(\)"):
+    with pytest.raises(ValueError, match=r"save model\.state_dict\(\)"):
         read_weights(tmp_path / "a.pt")
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("a.safetensors", "no sound .safetensors file"),
-        ("a.pt", "cannot be read: damaged, or no file that torch saved"),
-    ],
-)
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pt"])
 @pytest.mark.parametrize("content", [b"", b"not at all", b"\x00" * 100])
-def test_a_broken_file_is_named(tmp_path, name, said, content):
+def test_a_broken_file_is_named(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=said) as error:
+    with pytest.raises(ValueError, match="cannot be read as tensors alone: it is damaged") as error:
         read_weights(tmp_path / name)
     assert str(error.value).startswith(f"'{tmp_path / name}': ") and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("is_zip", [True, False])
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
-def test_a_file_that_was_cut_off_is_not_accused_of_code(tmp_path, is_zip, share):
+def test_a_file_that_was_cut_off_is_named(tmp_path, is_zip, share):
     path = tmp_path / "a.pt"
     torch.save({"a": torch.zeros(1000)}, path, _use_new_zipfile_serialization=is_zip)
     whole_file = path.read_bytes()
     path.write_bytes(whole_file[: int(share * len(whole_file))])
-    with pytest.raises(ValueError, match=r"a\.pt': cannot be read: damaged"):
+    with pytest.raises(ValueError, match=r"a\.pt': cannot be read"):
         read_weights(path)
 
 
@@ -137,13 +131,13 @@ def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
 
 def test_the_keys_of_what_is_no_state_dict_are_said(tmp_path):
     torch.save({"epoch": 3, "net": small().state_dict()}, tmp_path / "a.pt")
-    with pytest.raises(ValueError, match=r"\(found: epoch, net\); save model\.state_dict\(\)"):
+    with pytest.raises(ValueError, match=r"\(keys of the file: epoch, net\)"):
         read_weights(tmp_path / "a.pt")
 
 
 def test_what_is_no_state_dict_is_named(tmp_path):
     torch.save([torch.zeros(2)], tmp_path / "a.pt")
-    with pytest.raises(ValueError, match="not a state dict, from names to tensors"):
+    with pytest.raises(ValueError, match="one state dict, from names to tensors, but has 0"):
         read_weights(tmp_path / "a.pt")
 
 
@@ -195,7 +189,7 @@ def test_old_files_without_batch_norms_counter_do(tmp_path):
         ),
         (
             lambda w: [w.update({f"net.{k}": w.pop(k)}) for k in [*w]],
-            "and 17 more; try rename: {net.: ''}",
+            "net.head.weight; try rename: {net.: ''}",
         ),
     ],
 )
@@ -219,7 +213,10 @@ def test_a_file_of_one_tensor_is_not_told_to_rename(tmp_path):
     [
         ({"module.": ""}, "rename: 'module.': no name in the file begins so; the first is 'body."),
         ({"body.": "x.", "tail.": "y"}, "rename: 'tail.': no name in the file begins so"),
-        ({"head.weight": "head.bias"}, "rename: 'head.bias' and 'head.weight' both become 'head."),
+        (
+            {"head.weight": "head.bias"},
+            "rename: 'head.bias' and 'head.weight' would get",
+        ),
     ],
 )
 def test_a_rename_without_effect_or_of_two_names_to_one_is_refused(tmp_path, rename, said):

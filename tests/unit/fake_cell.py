@@ -18,11 +18,9 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.dataset import Labels
-from collateral.results.epochs import Epochs, keep_outputs
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import write_json
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.outputs import Epochs, ModelOutputs, Outputs, keep_outputs
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, COST_COLUMNS, CellTable, read_tables, write_cell
@@ -104,9 +102,7 @@ class FakeCell:
 def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
     """Write the outputs by epoch of a tracked run, and an empty history."""
     kept = [keep_outputs(model) for model in models]
-    Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
-        place / layout.EPOCHS
-    )
+    Epochs.stack(kept).save(place / layout.EPOCHS)
     if not (place / layout.HISTORY).exists():
         (place / layout.HISTORY).write_text("loop,epoch\n")
 

@@ -27,12 +27,10 @@ from collateral.cli import main
 from collateral.contract.rows import ATTACKS
 from collateral.metrics.copies import EXACT
 from collateral.results import layout
-from collateral.results.dataset import Labels, Pictures
-from collateral.results.epochs import Epochs, keep_outputs
+from collateral.results.dataset import Labels, Neighbours, Pictures
 from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import write_json
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.outputs import Epochs, ModelOutputs, Outputs, keep_outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import INPUTS, hash_files, sign_folder
 from collateral.results.split import Split
@@ -318,9 +316,7 @@ class Made:
     def _write_epochs(self, place: Path, cell: str, run: str, seed: int) -> None:
         course = self.course(cell, run, seed)
         kept = [keep_outputs(model) for model in course]
-        Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
-            place / layout.EPOCHS
-        )
+        Epochs.stack(kept).save(place / layout.EPOCHS)
         rows = [
             {"loop": int(epoch > 0), "epoch": epoch - 1 if epoch else "", **self.rates(cell, model)}
             for epoch, model in enumerate(course)

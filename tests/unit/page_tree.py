@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -67,8 +69,10 @@ class Element:
         return "".join(child if isinstance(child, str) else child.raw for child in self.children)
 
     def json(self) -> Any:
-        """Return what a script holds."""
-        return json.loads(self.raw)
+        """Return the data in a script, which may be packed."""
+        is_packed = "data-packed" in self.attributes
+        packed = base64.b64decode(self.raw) if is_packed else b""
+        return json.loads(zlib.decompress(packed) if is_packed else self.raw)
 
 
 class _Reader(HTMLParser):

@@ -1,6 +1,7 @@
 """Bugs of tools/bugs.py and modules of tools/mutants.py are still there, and have tests."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import bugs
@@ -26,8 +27,39 @@ def test_a_bug_can_be_put_in_and_has_tests(bug):
     assert bug.old != bug.new
 
 
-@pytest.mark.parametrize("name", mutants.TESTS)
-def test_a_module_to_break_and_its_tests_are_there(name):
-    files = [f"tests/unit/{test}.py" for test in mutants.TESTS[name]]
-    missing = [file for file in files if not (ROOT / file).is_file()]
-    assert (mutants.PACKAGE / f"{name}.py").is_file() and missing == []
+@pytest.mark.parametrize("pattern", [*mutants.PURE, *mutants.IMPURE])
+def test_a_pattern_of_modules_to_break_finds_some(pattern):
+    assert [*mutants.PACKAGE.glob(pattern)]
+
+
+@pytest.mark.parametrize("name", mutants.LEFT_OUT)
+def test_test_files_that_are_left_out_are_there(name):
+    assert [*(ROOT / "tests/unit").glob(f"test_{name}*.py")]
+
+
+def test_a_sample_of_mutants_has_its_size_and_is_the_same_for_a_seed():
+    names = [*mutants.MODULES]
+    places = mutants.chosen_places(names, every=1, sample=300, seed=1)
+    assert sum(map(len, places.values())) == 300
+    assert all(0 <= n < mutants.MODULES[name] for name, some in places.items() for n in some)
+    assert mutants.chosen_places(names, every=1, sample=300, seed=1) == places
+    assert mutants.chosen_places(names, every=1, sample=300, seed=2) != places
+    assert mutants.chosen_places(["metrics/ranks"], every=20, sample=None, seed=1) == {
+        "metrics/ranks": {*range(0, mutants.MODULES["metrics/ranks"], 20)}
+    }
+
+
+def test_a_mutant_gets_the_tests_that_execute_its_line_the_fastest_first():
+    def test(name, seconds, line, shared=()):
+        lines = {"metrics/ranks": [line]} if line else {}
+        return mutants.Test(f"tests/unit/{name}", seconds, dict.fromkeys(shared, 2.0), lines)
+
+    slow, fast = test("test_a.py::slow", 1, 7, ["a"]), test("test_a.py::fast", 0.5, 7, ["a"])
+    other, none = test("test_b.py::other", 0.1, 8), test("test_c.py::none", 0.1, 0)
+    own, tests = test("test_ranks.py::own", 0.2, 0), [slow, fast, other, none]
+    chosen = partial(mutants.tests_of, name="metrics/ranks")
+    assert chosen(tests, line=7, seconds=9) == [fast.id, slow.id]
+    assert chosen(tests, line=7, seconds=3.6) == [fast.id, slow.id]  # the fixture is set up once
+    assert chosen(tests, line=7, seconds=3.4) == [fast.id]
+    assert chosen(tests, line=9, seconds=9) == [other.id, fast.id, slow.id]
+    assert chosen([*tests, own], line=8, seconds=9) == [other.id, own.id]

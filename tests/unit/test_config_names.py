@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.config.names import RESERVED, format_value, format_varied, is_slug, slug
+from collateral.config.cells import RESERVED, format_value, format_varied, is_slug, slug
 from collateral.plan import paths
 
 

@@ -8,7 +8,6 @@ import pytest
 from plug_ins import ONE_PHASE, QUESTION, forgotten_after, write_files, write_method
 from small_config import complaint, complaints, config
 
-from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.config.methods import resolve
 from collateral.plan.grid import build_grid
@@ -23,11 +22,6 @@ def plugins(tmp_path):
 
 def with_plugins(folder, **changes):
     return {**config(**changes), "plugins": [str(folder)]}
-
-
-def test_a_folder_of_plug_ins_is_named_in_one_line():
-    (line,) = complaints(with_plugins("a\x00\n"))
-    assert line.startswith("plugins: 'a\\x00\\n': there is no such folder; paths start at")
 
 
 def test_a_folder_of_plug_ins_that_is_not_there_is_named(tmp_path):
@@ -118,27 +112,14 @@ def test_a_plug_in_without_what_every_method_has_is_named(tmp_path, params, lack
     assert line == f"plugins: '{place}': has no {lacking}, which every method has"
 
 
-TOUCHABLE = "allowed: retain, forget images, forget labels"
-MISTOUCHED = {
-    'frozenset({"retain", "forget image"})': [
-        f"'forget image' is not allowed; {TOUCHABLE}; did you mean forget images?"
-    ],
-    'frozenset({"Retain", 7})': [
-        f"7 is not allowed; {TOUCHABLE}",
-        f"'Retain' is not allowed; {TOUCHABLE}; did you mean retain?",
-    ],
-    '"retain"': [f"'retain': should be a frozenset of names; {TOUCHABLE}"],
-}
-
-
-@pytest.mark.parametrize("touches", MISTOUCHED)
+@pytest.mark.parametrize("touches", ['frozenset({"retain", "forget image"})', '"retain"'])
 def test_what_no_method_can_touch_is_named(tmp_path, touches):
     params = ONE_PHASE.replace('frozenset({"retain"})', touches)
     with forgotten_after():
         folder = write_method(tmp_path, "greedy", params)
-        lines = complaints(with_plugins(folder, methods={"greedy": {}}))
-    place = f"plugins: '{folder / 'greedy/params.py'}': Params.touches: "
-    assert lines == [place + said for said in MISTOUCHED[touches]]
+        (line,) = complaints(with_plugins(folder, methods={"greedy": {}}))
+    assert line.startswith(f"plugins: '{folder / 'greedy/params.py'}': Params.touches: ")
+    assert line.endswith("should be a frozenset of some of retain, forget images, forget labels")
 
 
 @pytest.mark.parametrize(
@@ -184,20 +165,15 @@ def test_a_metric_of_a_name_that_a_finding_of_the_package_has_is_named(tmp_path)
     assert line == f"plugins: '{place}': METRICS: 'ua': {said}"
 
 
-def test_a_metric_of_two_plug_ins_is_named_and_a_broken_third_with_them(tmp_path):
-    files = {
-        "a/findings/first/__init__.py": asking("mine"),
-        "a/findings/broken/__init__.py": "1 / 0",
-        "b/findings/second/__init__.py": asking("mine"),
-    }
+def test_a_metric_of_two_plug_ins_is_named(tmp_path):
+    files = {f"{a}/findings/of_{a}/__init__.py": asking("mine") for a in "ab"}
     with forgotten_after():
         write_files(tmp_path, files)
         raw = with_plugins(tmp_path / "a")
         raw["plugins"] = [str(tmp_path / "a"), str(tmp_path / "b")]
-        broken, clash = complaints(raw)
-    assert "ZeroDivisionError" in broken
-    assert str(tmp_path / "b/findings/second/__init__.py") in clash
-    assert "METRICS: 'mine': the finding first has a metric of this name" in clash
+        (clash,) = complaints(raw)
+    assert str(tmp_path / "b/findings/of_b/__init__.py") in clash
+    assert "METRICS: 'mine': the finding of_a has a metric of this name" in clash
 
 
 @pytest.mark.parametrize(
@@ -237,14 +213,6 @@ def test_a_plug_in_is_unknown_where_its_folder_is_not_named(plugins):
 
 def test_plug_ins_of_one_test_are_unknown_in_the_next():
     assert "mine" not in METHOD.names()
-
-
-def test_a_number_of_a_plug_in_that_bounds_it_not_is_bounded(plugins):
-    add_plugins(
-        [write_method(plugins, "free", ONE_PHASE.replace("float = Field(1.0", "int = Field(1"))]
-    )
-    with pytest.raises(ConfigError, match=r"strength: 1000.*: should be at most 1000000000"):
-        resolve("free", {"strength": 10**400}, ("methods", "free"))
 
 
 def test_a_value_without_a_default_has_no_default_trial(plugins):

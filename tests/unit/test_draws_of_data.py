@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from image_files import write_image
 
-from collateral.data._readers.image_folder import index_folder
-from collateral.data._readers.test_set import FolderOptions, GroupDraw, draw_examples
+from collateral.data._readers.examples import draw_groups
+from collateral.data.folder import Options, index_folder
 from collateral.data.forget import class_part, classes_part, random_part
 from collateral.results.dataset import Labels
 
@@ -14,21 +14,22 @@ SEEDS = (0, 1, 2, 17)
 
 
 def draw_test_set(_, seed):
-    return sorted(draw_examples(LABELS.train.tolist(), range(90), 0.3, seed))
+    rows = [*map(str, range(90))]
+    return sorted(draw_groups(LABELS.train.tolist(), rows, 0.3, seed, set()))
 
 
 def draw_test_groups(_, seed):
     groups = [str(row // 3) for row in range(90)]  # one example of each class
-    draw = GroupDraw(LABELS.train.tolist(), groups, 0.3)
-    return sorted(draw.draw(LABELS.class_names, "patient", seed, stay=()))
+    return sorted(draw_groups(LABELS.train.tolist(), groups, 0.3, seed, set()))
 
 
 def draw_test_files(folder, seed):
     for label in "ab":
         for place in range(12):
             write_image(folder / label / f"{place}.png")
-    source = FolderOptions(path=folder, test_share=0.4, test_seed=seed)
-    return [file.path for file in index_folder(source).test]
+    index_folder.cache_clear()
+    examples = index_folder(Options(path=folder, test_share=0.4, test_seed=seed)).examples
+    return [examples.names[row] for row in examples.rows(test=True)]
 
 
 def forgotten(kind, **params):

@@ -16,9 +16,11 @@ from collateral.contract.params import MethodParams
 from collateral.contract.work import Sizes, Work, training_work
 from collateral.jobs import list_jobs
 from collateral.jobs.base import BaseJob
+from collateral.jobs.expose import ExposeJob
 from collateral.jobs.pictures import NUM_IMAGES
 from collateral.jobs.probe import ProbeJob
 from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.shadow import ShadowJob
 from collateral.jobs.teacher import TeacherJob
 from collateral.jobs.tune import TuneJob
 from collateral.jobs.unlearn import UnlearnJob
@@ -210,6 +212,76 @@ def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
     more = counted(**SHADOWS)
     more.subtract(counted())
     assert {rule: count for rule, count in more.items() if count} == {"shadow": 8, "expose": 3 * 2}
+
+
+def test_a_shadow_model_is_trained_on_its_share_and_its_margins_are_of_all():
+    work = workload(shadows={"count": 8, "share": 0.6})
+    first = ShadowJob(work.benchmark, 0)
+    assert first.work == only(3 * 144, TRAIN)
+    weights = work.facts.bytes(4)
+    assert first.bytes == weights + (1 + 4) * TRAIN + 9 * 4096
+
+
+def test_a_method_unlearns_from_every_shadow_model_with_the_mean_work_of_its_trials():
+    """Of 210 retained and 30 forgotten, a shadow model has 126 and 18."""
+    methods = {"ft": {"lr": [0.1, 0.2], "epochs": 2}, "salun": {"epochs": 1}}
+    work = workload(methods=methods, shadows={"count": 8, "share": 0.6})
+    assert job(work, ExposeJob, "ft").work == only(8 * 2 * 126, 8 * TRAIN)
+    prepared = job(work, ExposeJob, "salun")
+    assert prepared.work == only(8 * (144 + 144), 8 * TRAIN)
+    assert prepared.bytes == 8 * (1 + 4 + 4) * TRAIN + 9 * 4096
+
+
+def test_disk_space_of_every_kind_of_job_is_its_arrays_and_small_files():
+    """Of 320 images of 8x8, 4 classes and 64 features; SalUn keeps a number for every weight."""
+    work = workload(methods={"ft": {}, "salun": {"epochs": 1}}, seeds=[0, 1])
+    run = work.facts.bytes(4) + ALL * (2 * 4 + 4 + 8) + 9 * 4096
+    assert work.run_bytes == run
+    assert taken_by(work) == {
+        "data": ALL * (64 + 8 + 8),
+        "split": 0,
+        "base": run + 4 * 64 * ALL,
+        "neighbours": 4 * 2 * ALL,
+        "pictures": 204 * 64,
+        "retrain": 2 * run,
+        "unlearn": 4 * run + 2 * 4 * work.facts.numbers,
+        "metrics": 1_000_000,
+    }
+
+
+def test_of_more_than_256_classes_ten_logits_an_example_are_kept():
+    data = {"name": "synthetic", "families": 64, "classes_per_family": 4}
+    work = workload(data=data)
+    assert work.run_bytes == work.facts.bytes(256) + 256 * 80 * (2 * 256 + 12) + 9 * 4096
+    data["families"] = 65
+    work = workload(data=data)
+    assert work.run_bytes == work.facts.bytes(260) + 260 * 80 * (10 * 4 + 2 + 12) + 9 * 4096
+
+
+def test_seconds_of_metrics_grow_with_runs_epochs_and_shadow_models():
+    """Of 3 seeds: Retrain, the original, FT and GA; GA's base and 5 epochs; 8 x 8 fits each."""
+    methods = {"ft": {}, "ga": {"epochs": 5}}
+    work = workload(methods=methods, track=["ga"], **SHADOWS)
+    by_rule = {one.rule: one.seconds for one in jobs_of(work)}
+    runs, epochs, fits = 3 * 4 * 8e-6, 3 * (1 + 5) * 2e-6, 2 * 8**2 * TRAIN * 2e-7
+    assert by_rule["metrics"] == pytest.approx(0.2 + ALL * (runs + epochs) + fits)
+    assert by_rule["data"] == pytest.approx(0.5 + 8e-8 * ALL * (64 + 16))
+
+
+def test_limits_for_a_scheduler_are_of_images_activations_and_a_slower_gpu():
+    """Every further attempt doubles them; 24 hours are the most."""
+    benchmark = build_grid(read(PAPER))["cifar100"]
+    activations = find_metadata("resnet56", IMAGES).activations * benchmark.config.base.batch_size
+    images = 60_000 * 32 * 32 * 3
+    megabytes = round(4000 + (4 * 2 * 2 * activations + 4 * images) / 2**20)
+    assert [memory_mb(benchmark, attempt) for attempt in (1, 2, 3)] == [
+        *(megabytes, 2 * megabytes, 4 * megabytes)
+    ]
+    base = BaseJob(benchmark, 0)
+    planned = round(4 * A100.seconds(base.work, IMAGES) / 60)
+    assert 30 < planned < 12 * 60
+    found = [minutes(base, attempt) for attempt in (1, 2, 9)]
+    assert found == [planned, 2 * planned, 24 * 60]
 
 
 def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():

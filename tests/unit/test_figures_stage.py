@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 from fake_results import RUNS, FakeCell, full_cell, supports_cell
 from PIL import Image
-from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.plots.plot import Panel, Plot
-from collateral.plugins.find import FINDING, add_plugins
+from collateral.plugins.find import FINDING
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import read_signed
 
@@ -134,18 +133,6 @@ def test_a_cell_without_figures_has_an_empty_list_of_captions(stage):
     folder = stage(fake)
     assert captions_in(folder) == []
     assert problems_in(folder) == []
-
-
-def test_a_plug_in_that_draws_in_the_old_way_is_told_what_to_do(stage, tmp_path):
-    finding = tmp_path / "plugins/findings/old"
-    finding.mkdir(parents=True)
-    (finding / "__init__.py").write_text('"""Is it old?"""\n')
-    (finding / "figure.py").write_text("def figures(cell): return iter(())\n")
-    with forgotten_after():
-        add_plugins([tmp_path / "plugins"])
-        problems = problems_in(stage(full_cell(runs=("ga",))))
-    assert {problem["finding"] for problem in problems} == {"old"}
-    assert all("views.py (docs/add-a-finding.md)" in problem["error"] for problem in problems)
 
 
 def test_the_plan_sets_the_width_and_captions_have_title_and_notes(stage):

@@ -12,8 +12,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.metrics.accuracy import class_accuracy
 from collateral.metrics.association import fitted_slope
 from collateral.metrics.statistics import interval_half_width
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 

@@ -13,8 +13,7 @@ from plug_ins import forgotten_after
 
 from collateral.findings.registry import cell_numbers, in_order, read_problems, write_problems
 from collateral.plugins.find import FINDING, add_plugins
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 

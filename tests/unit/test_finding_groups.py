@@ -9,8 +9,8 @@ from scipy import stats
 
 from collateral.findings.groups.numbers import numbers
 from collateral.findings.groups.views import tables, words
-from collateral.metrics import calibration
-from collateral.metrics.calibration import calibration_errors
+from collateral.metrics import accuracy
+from collateral.metrics.accuracy import calibration_errors
 
 # The first half of the near examples are women; ten of the far ones are of a small group.
 SEX = np.array(["f"] * FORGET + ["f"] * 20 + ["m"] * 20 + ["f"] * 70 + ["m"] * 80 + ["x"] * 10)
@@ -166,7 +166,7 @@ def test_a_calibrated_model_has_a_debiased_square_of_zero_and_a_binned_error_abo
 
 
 def test_binned_errors_are_of_large_groups_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(calibration, "LEAST_EXAMPLES", 75)
+    monkeypatch.setattr(accuracy, "LEAST_EXAMPLES", 75)
     found = replace(counted(RUNS), labels=GROUPED).numbers(tmp_path, **OPTIONS)
     assert {key[3:] for key in found if key[2] == "group_ece"} == {("retain", "sex=m far")}
     assert found["ga", 0, "group_ece", "retain", "sex=m far"] == pytest.approx(0.2, abs=1e-3)

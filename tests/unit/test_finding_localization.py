@@ -12,11 +12,12 @@ from collateral.metrics.association import (
     STATISTICS,
     Neighborhood,
     Ranked,
+    Resamples,
     deciles,
     logit_margins,
+    percentiles,
     pooled_mean,
 )
-from collateral.metrics.bootstrap import Resamples, percentiles
 from collateral.metrics.similarity import most_similar_mask
 
 RNG = np.random.default_rng(0)

@@ -10,15 +10,14 @@ from fake_results import read_cell
 from table_reading import texts_of
 
 from collateral.findings.klom.views import tables
-from collateral.metrics.klom import (
+from collateral.metrics.margins import (
     fit_gaussians,
     gaussian_kl,
     margins,
     mean_variance,
     seed_halves,
 )
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 
@@ -208,11 +207,11 @@ def test_the_table_shows_what_was_subtracted(tmp_path):
     texts = texts_of(table.grids[0])
     assert texts["FT"] == ["0.25", "1.50", "−0.01", "1.50", "−0.01"]
     assert texts["Retrain vs. Retrain, subtracted"][0] == "0.12"
-    assert "n = 5 seeds, of which 2 for each distribution" in table.caption
+    assert "n = 5 seeds, half of them for each distribution" in table.caption
     assert len(table.records) == 2 * 7
 
 
 def test_with_one_seed_the_table_says_why_it_is_empty(tmp_path):
     [table] = tables(read_cell(tmp_path, table_cell(1)))
     assert texts_of(table.grids[0]) == {"FT": ["–"] * 5}
-    assert "One seed has no distribution" in table.caption
+    assert "one seed has no distribution" in table.caption

@@ -17,8 +17,7 @@ from collateral.metrics.divergence import (
     relative_mmd,
     squared_bandwidth,
 )
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 

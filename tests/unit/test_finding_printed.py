@@ -13,8 +13,7 @@ from collateral.findings.registry import PRINTED, make_tables
 from collateral.jobs.retrain import RetrainJob
 from collateral.plan.grid import build_grid
 from collateral.plan.report_plan import make_plan
-from collateral.report.headline import headline
-from collateral.report.page import benchmark_part, render
+from collateral.report.page import benchmark_part, render, write
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from paper.claims.evaluate import CLAIMS, evaluate
@@ -96,8 +95,8 @@ def test_the_page_begins_with_the_printed_reference_and_gives_no_verdict(tmp_pat
     part = benchmark_part(seal(folder))
     assert part.problems == []
     top, found, _ = render(part).partition('<section class="cell')
-    assert found and f"<h1>{headline(part.decision)}</h1>" in top
-    assert headline(part.decision).startswith("No verdict without Retrain: ")
+    assert found and f"<h1>{write(part.decision, 'headline')}</h1>" in top
+    assert write(part.decision, "headline").startswith("No verdict without Retrain: ")
     assert "Retrain was not run here" in top and "{printed: paper}" in top
     assert {"gap", "verdict", "klom"} <= {*part.left_out}
     (cell,) = part.cells

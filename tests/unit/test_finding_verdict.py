@@ -20,7 +20,7 @@ from collateral.findings.verdict.numbers import (
     verdict_rows,
 )
 from collateral.findings.verdict.rule import MIDPOINT, Samples, decide, run_tests, seeds_needed
-from collateral.findings.verdict.sentences import SENTENCES, find_verdict, find_verdicts
+from collateral.findings.verdict.sentences import find_verdict, find_verdicts, write_sentence
 from collateral.findings.verdict.views import AREA, LEAST_AREA, list_runs, plots, tables, words
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -336,7 +336,7 @@ def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path)
     lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
     made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
     assert find_verdict(made, "ft") == "cannot tell"
-    assert "Both in 1 of 5 seeds: chance is unknown" in SENTENCES["cannot tell"](made, "ft")
+    assert "Both in 1 of 5 seeds: chance is unknown" in write_sentence(made, "ft", "cannot tell")
     assert list(find_verdicts(made)) == []  # Retrain's RA is undefined, which is a red check
 
 

@@ -193,6 +193,10 @@ def test_a_method_counts_only_where_it_is_named(package):
         "from collateral.results.deep import DEPTH",
         "def load():\n    from collateral.results.deep import DEPTH",
         "if True:\n    import json, collateral.results.deep",
+        "if True:\n    pass\nelse:\n    import collateral.results.deep",
+        "try:\n    pass\nexcept OSError:\n    import collateral.results.deep",
+        "try:\n    pass\nfinally:\n    import collateral.results.deep",
+        "match 1:\n    case 1:\n        import collateral.results.deep",
     ],
 )
 def test_every_form_of_import_counts(package, statement):
@@ -232,6 +236,25 @@ def test_where_a_name_comes_from_counts(package):
         "stages/other.py", text.replace("one", "x").replace("two", "one").replace("x", "two")
     )
     assert package.fingerprint("collateral.stages.other") != before
+
+
+@pytest.mark.parametrize(
+    ("text", "swapped"),
+    [
+        ("from collateral.results import {} as p, {} as q\n", ("one", "two")),
+        ("from collateral.results.one import {} as p, {} as q\n", ("first", "second")),
+        ("import collateral.results.{} as p, collateral.results.{} as q\n", ("one", "two")),
+        ("import {}, collateral.results.one as {}\n", ("json", "csv")),
+    ],
+)
+def test_under_which_name_something_is_imported_counts(package, text, swapped):
+    for name in ("one", "two"):
+        package.write(f"results/{name}.py", f"first = '{name}'\nsecond = 2\n")
+    found = []
+    for names in (swapped, swapped[::-1]):
+        package.write("stages/other.py", text.format(*names))
+        found.append(package.fingerprint("collateral.stages.other"))
+    assert found[0] != found[1]
 
 
 def test_modules_that_import_each_other_are_named(package):

@@ -12,14 +12,14 @@ from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_class_names, find_input_files, find_size, hash_user_files
 from collateral.data._readers.file_list import SUFFIXES, SUFFIXES_OF
-from collateral.data._readers.image_folder import cached_index
 from collateral.data._subset import take_subset
+from collateral.data.folder import index_folder
 from collateral.results.dataset import Labels
 
 
 @pytest.fixture(autouse=True)
 def _listed_anew():
-    cached_index.cache_clear()
+    index_folder.cache_clear()
 
 
 def options(path, **more):
@@ -31,7 +31,7 @@ def load(path, **more):
 
 
 def relist():
-    cached_index.cache_clear()
+    index_folder.cache_clear()
 
 
 def test_train_and_test_are_in_the_order_of_their_paths(tmp_path):
@@ -106,34 +106,19 @@ def test_names_with_spaces_unicode_and_tags_are_names(tmp_path, name):
     assert kept.test_columns[FILE].tolist() == data.labels.test_columns[FILE].tolist()
 
 
-def test_hidden_files_and_those_that_are_no_images_are_left_out_and_said(tmp_path, capsys):
-    write_folder(tmp_path)
+def test_what_is_hidden_or_no_image_of_a_class_is_left_out_and_said(tmp_path, capsys):
+    write_folder(tmp_path, tops=("train", "test", "val"), each=(4, 2, 2))
     for name in ("train/cat/.DS_Store", "train/cat/notes.txt", "train/stray.png"):
         (tmp_path / name).write_text("x")
-    assert len(load(tmp_path).train_images) == 8
-    said = capsys.readouterr().out
-    assert "left out 2 files" in said
-    assert "'train/cat/notes.txt', 'train/stray.png'" in said
-
-
-def test_hidden_folders_are_left_out_and_said(tmp_path, capsys):
-    write_folder(tmp_path)
     write_image(tmp_path / "train/.owl/0.png")
-    write_image(tmp_path / "train/cat/.thumbnails/0.png")
     write_image(tmp_path / "test/dog/.1.png")
     data = load(tmp_path)
     assert data.labels.class_names == ("cat", "dog")
     assert (len(data.train_images), len(data.test_images)) == (8, 4)
-    said = capsys.readouterr().out
-    assert "left out 3 hidden files and folders: 'train/.owl/', 'train/cat/.thumbnails/', " in said
-    assert "'test/dog/.1.png'" in said
-
-
-def test_a_part_that_is_neither_trained_nor_tested_on_is_said(tmp_path, capsys):
-    write_folder(tmp_path, tops=("train", "test", "val"), each=(4, 2, 2))
-    data = load(tmp_path)
-    assert (len(data.train_images), len(data.test_images)) == (8, 4)
-    assert "left out val/: another folder is the test set" in capsys.readouterr().out
+    assert capsys.readouterr().out == (
+        "left out 6 files and folders: train/.owl/, train/cat/.DS_Store, train/cat/notes.txt, "
+        "train/stray.png, test/dog/.1.png, val/\n"
+    )
 
 
 def test_a_suffix_counts_if_pillow_reads_its_format():
@@ -281,7 +266,9 @@ def test_a_class_of_broken_files_alone_is_refused_all_the_same(tmp_path):
     write_folder(tmp_path)
     for path in (tmp_path / "train/cat").iterdir():
         path.write_bytes(b"")
-    with pytest.raises(ValueError, match="no image of class 'cat' can be read"):
+    with pytest.raises(
+        ValueError, match=r"data\.broken: skip: 2 classes, without train examples: cat"
+    ):
         load(tmp_path, broken="skip")
 
 
@@ -303,36 +290,33 @@ def empty_test(root):
     (root / "test").mkdir()
 
 
+NO_TEST_SET = "test set: none; expected exactly one of .*`test_share`"
 WRONG = {
     "nothing there": (lambda root: None, {}, "there is no folder"),
     "one class": (
         lambda root: write_folder(root, ("cat",)),
         {},
-        "one class only, 'cat'; expected a folder for each of at least two classes",
+        "1 classes, without train examples: none; 2 test examples; expected at least two",
     ),
-    "no class": (
-        lambda root: write_image(root / "1.png"),
-        {"test_share": 0.2},
-        "no folder in it; expected a folder for each",
-    ),
-    "an empty class": (empty_class, {}, "class 'owl' has no image; remove its folder"),
+    "no class": (lambda root: write_image(root / "1.png"), {"test_share": 0.2}, "0 classes, "),
+    "an empty class": (empty_class, {}, "3 classes, without train examples: owl; 4 test"),
     "no test set": (
         lambda root: write_folder(root, tops=("train",), each=(2,)),
         {},
-        "`test_share`",
+        NO_TEST_SET,
     ),
-    "no share": (lambda root: write_folder(root, tops=("",), each=(2,)), {}, "give `test_share`"),
-    "an empty test set": (empty_test, {}, "no image in the folder of a class"),
+    "no share": (lambda root: write_folder(root, tops=("",), each=(2,)), {}, NO_TEST_SET),
+    "an empty test set": (empty_test, {}, "; 0 test examples; expected"),
     "a class to test alone": (
         strange_test_class,
         {},
-        r"class 'dgo' is not in train/; did you mean dog\?",
+        r"in the test set: no class 'dgo'; known: cat, dog; did you mean dog\?",
     ),
-    "both": (write_folder, {"test_share": 0.2}, "data.test_share: 0.2: not with a folder test/"),
+    "both": (write_folder, {"test_share": 0.2}, "data.test_share: .*test set: test/, test_share;"),
     "one image": (
         lambda root: write_folder(root, tops=("",), each=(1,)),
         {"test_share": 0.2},
-        "data.test_share: class 'cat' has one image",
+        "data.test_share: no test example of class 'cat': it has one image",
     ),
 }
 
@@ -354,8 +338,8 @@ def test_a_list_that_leaves_nothing_to_test_on_is_told_a_way_out(tmp_path):
     gone = tmp_path / "gone.txt"
     gone.write_text("".join(f"cat/{number}.png\n" for number in range(4)))
     line = folder.problem(options(root, test_share=0.5, train_list=gone))
-    assert line.startswith("data.train_list: leaves 0 images of class 'cat' to test on")
-    assert line.endswith("; move some that stay to a test/ folder, and all others to train/")
+    assert line.startswith("data.test_share: no test example of class 'cat': ")
+    assert line.endswith("; give a test set")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX alone")

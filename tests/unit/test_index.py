@@ -1,6 +1,7 @@
 """The index: every page below results/ at a glance, this config's first, and the theory."""
 
 import re
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 
@@ -13,8 +14,7 @@ from collateral.cli import main
 from collateral.findings.registry import Problem, write_problems
 from collateral.findings.verdict import LIKE
 from collateral.report.decision import CellColumn, Decision, MethodRow, Score
-from collateral.report.headline import headline
-from collateral.report.index import list_pages
+from collateral.report.page import list_pages, write
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.plan import About, BenchmarkPlan, CellPlan
@@ -45,7 +45,7 @@ def write_glance(results: Path, *names: str) -> None:
             [CellColumn("cell", "A cell", 10, 5, 0.02, 0.2, 0.005, [])],
             [MethodRow("ft", f"It-{name}", About(), [like])],
         )
-        glance = {"decision": decision.as_json(), "problems": []}
+        glance = {"decision": asdict(decision), "problems": []}
         write_signed(results / name / layout.GLANCE, glance, results / name)
 
 
@@ -102,7 +102,7 @@ def test_headlines_are_those_of_the_page(results):
         page = (results / file).read_text()
         assert f'#cell-digit_3-50">{cell.title}</a>' in page
         assert re.search(
-            rf"<{tag}[^>]*>{re.escape(escape(headline(found.decision)))}</{tag}>", page
+            rf"<{tag}[^>]*>{re.escape(escape(write(found.decision, 'headline')))}</{tag}>", page
         )
         assert re.findall(r'<tr[^>]*><th scope="row"><b><span>(.*?)</span></b>', page) == labels
         shown = re.findall(r'data-label="Gap to Retrain" data-order="(.*?)"', page)

@@ -10,27 +10,24 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp, ttest_ind
 
 from collateral.contract.verdicts import look_levels
-from collateral.metrics.bootstrap import Resamples, percentiles
+from collateral.metrics.association import Resamples, critical_difference, friedman_p, percentiles
 from collateral.metrics.differences import (
+    FACTOR,
     angle,
     angle_step,
     chosen_test,
     compare,
+    equivalence_p,
     holm,
     holm_levels,
     interval,
-    p_value,
-    unpaired,
-)
-from collateral.metrics.equivalence import (
-    FACTOR,
-    equivalence_p,
     is_beyond,
     mover_limit,
     mover_p,
+    p_value,
     tost_p,
+    unpaired,
 )
-from collateral.metrics.ranks import critical_difference, friedman_p
 
 THREE = np.array([1.0, 2.0, 3.0])  # mean 2, standard error 1 / sqrt(3)
 TEN = np.random.default_rng(0).normal(0.7, 1, 10)

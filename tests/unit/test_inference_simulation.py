@@ -9,9 +9,16 @@ import numpy as np
 import pytest
 
 from collateral.contract.verdicts import ALPHA
-from collateral.metrics.bootstrap import Resamples, percentiles
-from collateral.metrics.differences import holm, interval, p_value, unpaired
-from collateral.metrics.equivalence import FACTOR, mover_limit, tost_p
+from collateral.metrics.association import Resamples, percentiles
+from collateral.metrics.differences import (
+    FACTOR,
+    holm,
+    interval,
+    mover_limit,
+    p_value,
+    tost_p,
+    unpaired,
+)
 
 NUM_METHODS = 8
 REPEATS = {

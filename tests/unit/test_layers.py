@@ -91,7 +91,7 @@ LIGHT = [
         for name in ("files", "layout", "plan", "provenance", "record")
     ),
     *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_metadata", *DATA.names())),
-    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_metadata", "_timm_metadata")),
+    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_metadata")),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),

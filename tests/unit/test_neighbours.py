@@ -9,8 +9,7 @@ from sealing import seal
 
 from collateral.cli import run
 from collateral.metrics.copies import EXACT
-from collateral.results.dataset import Dataset, Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Dataset, Labels, Neighbours
 from collateral.results.outputs import Embeddings
 from collateral.results.split import Split
 from collateral.stages import neighbours as stage
@@ -150,13 +149,6 @@ def test_neighbours_are_read_as_they_were_written(tmp_path):
     for field in fields(Neighbours):
         assert np.array_equal(getattr(first, field.name), getattr(again, field.name))
     assert (tmp_path / "neighbours.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
-
-
-def test_a_seed_without_embeddings_is_refused(tmp_path):
-    words = write_inputs(tmp_path, [TRAIN])
-    with pytest.raises(ValueError, match="1 files for 2 seeds"):
-        run_stage(words, 0, 1)
-    assert not (tmp_path / "neighbours.npz").exists()
 
 
 def test_features_of_a_diverged_base_are_refused(tmp_path):

@@ -1,7 +1,7 @@
 """The sentences at the top of the page follow from the decision table, for every verdict."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -16,10 +16,9 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.report import glossary
 from collateral.report.decision import CHIPS, CellColumn, Decision, MethodRow, Score
-from collateral.report.headline import certainty, describe_setting, explanation, find_best, headline
-from collateral.report.page import template
+from collateral.report.page import template, write
+from collateral.report.sections import TERMS
 from collateral.results.plan import About
 
 NOTHING = "No method was found to hurt anyone."
@@ -50,17 +49,13 @@ SENTENCES = {
     "like Retrain, one cell": (decide(A=[LIKE]), f"A is like Retrain in this test. {NOTHING}"),
     "like Retrain, two cells": (
         decide(A=[LIKE, LIKE], B=[UNLIKE, LIKE]),
-        f"A is like Retrain in both tests. {NOTHING}",
+        f"A is like Retrain in all 2 tests. {NOTHING}",
     ),
     "nearest": (
         decide(A=[UNDECIDED, LIKE], B=[score(UNDECIDED, 0.05), LIKE]),
-        f"Of the methods with no failure found in both tests, A is nearest to Retrain. {NOTHING}",
+        f"A is nearest to Retrain of the methods with no failure found in all 2 tests. {NOTHING}",
     ),
-    "nearest of those without a failure": (
-        decide(A=[UNDECIDED, score(UNDECIDED, 0.06)], B=[score(UNLIKE, 0.01), LIKE]),
-        f"A is the only method with no failure found in both tests. {NOTHING}",
-    ),
-    "nearest, but perhaps harmful": (
+    "nearest of those without a failure, but perhaps harmful": (
         decide(A=[score(UNDECIDED, damage=0.11)], B=[UNLIKE]),
         "A is the only method with no failure found in this test, but may hurt the neighbours. "
         f"{NOTHING}",
@@ -69,68 +64,44 @@ SENTENCES = {
         decide(A=[UNLIKE, LIKE], B=[UNFORGOTTEN, UNFORGOTTEN]),
         f"No method can be recommended: each of them fails in at least one test. {NOTHING}",
     ),
-    "nobody, one cell": (
-        decide(A=[UNLIKE], B=[UNFORGOTTEN]),
-        f"No method can be recommended: each of them fails in this test. {NOTHING}",
-    ),
     "no better than doing nothing": (
         decide(A=[score(UNDECIDED, 0.3)], B=[UNLIKE]),
         "No method can be recommended: those without a failure are no nearer to Retrain than "
         f"doing nothing. {NOTHING}",
     ),
-    "all undecided, one nearest": (
-        decide(A=[UNDECIDED], B=[UNDECIDED]),
-        "Of the methods with no failure found in this test, A is nearest to Retrain. Whether a "
-        "method hurts anyone cannot be told.",
-    ),
     "all undecided, none better than doing nothing": (
         decide(A=[score(UNDECIDED, 0.3)]),
-        "No method can be recommended: five seeds cannot tell any method from Retrain. Whether a "
+        "No method can be recommended: 5 seeds cannot tell any method from Retrain. Whether a "
         "method hurts anyone cannot be told.",
     ),
-    "hurt in some": (
-        decide(A=[LIKE, LIKE, LIKE], B=[HURT, LIKE, UNLIKE], C=[HURT, HURT, UNLIKE]),
-        "A is like Retrain in all 3 tests. C hurts the neighbours in two of three; B in one of "
-        "three.",
-    ),
-    "several hurt in the same tests": (
-        decide(A=[LIKE, LIKE], B=[HURT, LIKE], C=[UNLIKE, HURT_ALL]),
-        "A is like Retrain in both tests. B and C hurt the neighbours in one of two.",
-    ),
-    "hurt everyone": (
-        decide(A=[LIKE], B=[HURT_FAR]),
-        "A is like Retrain in this test. B hurts everyone in this test.",
-    ),
-    "collapsed": (
-        decide(A=[LIKE], B=[COLLAPSED]),
-        "A is like Retrain in this test. B collapses in this test.",
-    ),
     "all harms": (
-        decide(A=[LIKE] * 2, B=[HURT] * 2, C=[HURT_FAR, LIKE], D=[COLLAPSED, LIKE]),
-        "A is like Retrain in both tests. B hurts the neighbours in both tests; C hurts everyone "
-        "in one of two; D collapses in one of two.",
+        decide(
+            A=[LIKE] * 2,
+            B=[HURT, HURT_ALL],
+            C=[HURT_FAR, LIKE],
+            D=[COLLAPSED, LIKE],
+            E=[HURT, LIKE],
+        ),
+        "A is like Retrain in all 2 tests. Hurt the neighbours: E in 1 of 2 tests, B in all 2 "
+        "tests; hurt everyone: C in 1 of 2 tests; collapsed: D in 1 of 2 tests.",
     ),
     "a loss that the base model has too": (
         decide(A=[LIKE], B=[replace(score(HURT_FAR), is_of_base=True)]),
-        "A is like Retrain in this test. B loses accuracy everywhere, as the base model does, in "
+        "A is like Retrain in this test. Lose accuracy everywhere, as the base model does: B in "
         "this test.",
     ),
     "nothing to forget": (
         decide(A=[LIKE] * 2, cells=[cell(0), replace(cell(1), has_nothing_to_forget=True)]),
-        f"A is like Retrain in both tests. {NOTHING} By UA, the accuracy on the forgotten images, "
-        "there is nothing to forget in one of two.",
+        f"A is like Retrain in all 2 tests. {NOTHING} By UA, the accuracy on the forgotten images, "
+        "there is nothing to forget in 1 of 2 tests.",
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HURT] for name in "BCDE"}),
-        "A is like Retrain in this test. Four methods hurt the neighbours in this test.",
-    ),
-    "many cells": (
-        decide(A=[LIKE] * 200, B=[HURT] * 20 + [LIKE] * 180),
-        "A is like Retrain in all 200 tests. B hurts the neighbours in 20 of 200.",
+        "A is like Retrain in this test. Hurt the neighbours: 4 methods.",
     ),
     "a method that did not run everywhere": (
         decide(A=[LIKE, None], B=[LIKE, LIKE]),
-        f"B is like Retrain in both tests. {NOTHING}",
+        f"B is like Retrain in all 2 tests. {NOTHING}",
     ),
     "a red check": (
         decide(A=[""], cells=[cell(red=("Retrain learned: 50 %",))]),
@@ -150,19 +121,19 @@ SENTENCES = {
 @pytest.mark.parametrize("case", SENTENCES)
 def test_the_headline_follows_from_the_table(case):
     decision, sentence = SENTENCES[case]
-    assert headline(decision) == sentence
+    assert write(decision, "headline") == sentence
 
 
 @pytest.mark.parametrize("verdict", [v for v in VERDICTS if v not in (LIKE, UNDECIDED)])
 def test_a_method_with_any_failure_is_never_recommended(verdict):
     decision = decide(A=[LIKE, score(verdict, 0.0)], B=[score(UNDECIDED, 0.1), UNDECIDED])
-    assert find_best(decision).label == "B"
-    assert find_best(decide(A=[LIKE, verdict])) is None
+    assert decision.best.label == "B"
+    assert decide(A=[LIKE, verdict]).best is None
 
 
 def test_like_retrain_comes_before_a_smaller_gap():
     decision = decide(A=[score(UNDECIDED, 0.001)], B=[score(LIKE, 0.01)])
-    assert find_best(decision).label == "B"
+    assert decision.best.label == "B"
 
 
 def test_rows_are_sorted_by_harm_then_failure_then_gap():
@@ -174,54 +145,57 @@ def test_rows_are_sorted_by_harm_then_failure_then_gap():
 
 def test_the_explanation_has_the_numbers_of_the_table():
     decision = decide(A=[score(UNDECIDED, 0.013), score(UNDECIDED, 0.066)], B=[UNLIKE, UNLIKE])
-    assert explanation(decision) == (
+    assert write(decision, "explanation") == (
         "A is 1.3 and 6.6 points from Retrain, averaged over UA, RA, TA and MIA (another "
-        "retraining: 0.5 and 0.5; doing nothing: 20.0 and 20.0), and takes 50 % of its time."
+        "retraining: 0.5 and 0.5; doing nothing: 20.0 and 20.0). It takes 50 % of Retrain's time."
     )
 
 
 def test_beside_the_headline_stands_how_sure_it_is():
     unsure = replace(score(UNDECIDED, 0.01), needed=38.0)
     hurt = [score(HURT, damage=0.05), score(HURT_ALL, damage=0.071)]
-    assert certainty(decide(A=[unsure, LIKE], B=hurt)) == (
-        "Five seeds find no failure of A, and are too few to prove that it equals retraining; "
+    assert write(decide(A=[unsure, LIKE], B=hurt), "certainty") == (
+        "5 seeds find no failure of A, and are too few to prove that it equals retraining; "
         "probably about 38 would decide. Neighbours lose more points than others (95 % interval): "
         "B +7.1 [+6.1, +8.1]. If no method differed from Retrain, the chance of any finding would "
         "be at most 5 %."
     )
-    assert certainty(decide(A=[LIKE, LIKE])).startswith("A equals Retrain within the margins, on ")
-    assert "probably more than 100 would" in certainty(decide(A=[UNDECIDED]))
+    assert write(decide(A=[LIKE, LIKE]), "certainty").startswith(
+        "A equals Retrain within the margins, on "
+    )
+    assert "probably more than 100 would" in write(decide(A=[UNDECIDED]), "certainty")
     one_seed = [replace(cell(), seeds=1)]
-    assert certainty(decide(A=[UNDECIDED], cells=one_seed)).startswith("One seed cannot tell a ")
-    assert certainty(decide(A=[""])) == ""
+    assert write(decide(A=[UNDECIDED], cells=one_seed), "certainty").startswith(
+        "One seed cannot tell a "
+    )
+    assert write(decide(A=[""]), "certainty") == ""
 
 
 def test_of_many_cells_the_mean_is_told():
-    assert "A is on average 1.0 points from Retrain" in explanation(decide(A=[LIKE] * 9))
+    assert "A is on average 1.0 points from Retrain" in write(decide(A=[LIKE] * 9), "explanation")
 
 
 def test_who_did_not_forget_is_named_where_nobody_can_be_recommended():
-    assert explanation(decide(A=[UNFORGOTTEN], B=[UNLIKE])) == "Did not forget: A."
+    assert write(decide(A=[UNFORGOTTEN], B=[UNLIKE]), "explanation") == "Did not forget: A."
 
 
 def test_without_verdicts_there_is_nothing_to_explain():
-    assert explanation(decide(A=[""])) == ""
+    assert write(decide(A=[""]), "explanation") == ""
 
 
 def test_the_setting_names_data_model_seeds_and_reference():
-    found = describe_setting(decide(A=[LIKE]))
+    found = write(decide(A=[LIKE]), "setting")
     assert found.startswith("digits, resnet8, 5 seeds. Reference: Retrain, ")
-    assert "Original" in describe_setting(decide(A=[""], has_retrain=False))
+    assert "Original" in write(decide(A=[""], has_retrain=False), "setting")
 
 
 def test_the_table_survives_the_file_that_the_index_reads():
     decision = decide(A=[LIKE, None], B=[HURT, UNLIKE])
-    assert Decision.from_json(decision.as_json()) == decision
+    assert Decision.from_json(asdict(decision)) == decision
 
 
-def test_every_verdict_has_a_chip_and_a_meaning():
+def test_every_verdict_has_a_chip():
     assert {*CHIPS} == {*VERDICTS}
-    assert tuple(glossary.VERDICTS) == VERDICTS
 
 
 def test_terms_are_explained_once_and_nothing_else_changes():
@@ -229,7 +203,7 @@ def test_terms_are_explained_once_and_nothing_else_changes():
     shown = template("gloss.html.j2").module.gloss(text)
     assert shown.unescape() != text
     assert shown.count("<abbr") == 4
-    assert f'<abbr title="{glossary.TERMS["UA"]}">UA</abbr> &amp; ' in shown
+    assert f'<abbr title="{TERMS["UA"]}">UA</abbr> &amp; ' in shown
     assert (
         re.sub(r"</?abbr[^>]*>", "", shown)
         == "UA &amp; MIA: Retrain&#39;s UA, RMIA, &lt;cell&gt; ta"

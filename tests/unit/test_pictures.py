@@ -18,8 +18,7 @@ from collateral.jobs.pictures import PicturesJob
 from collateral.metrics.copies import are_copies
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
-from collateral.results.dataset import Dataset, Labels, Pictures
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Dataset, Labels, Neighbours, Pictures
 from collateral.results.outputs import Embeddings
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.provenance import read_signed, write_record
@@ -172,8 +171,8 @@ def test_with_models_data_set_and_prepared_files_stay_where_pictures_are_withhel
     write_record(prepared.parent / layout.RECORD, {}, root=folder, files=[prepared])
     for keep, is_there in (("retained", False), ("all", True)):
         make(folder, keep)
-        made = write_bundle(tmp_path / "a.tar", [folder], with_models=True)
-        assert made.withheld == ([] if is_there else ["digits"])
+        _, withheld = write_bundle(tmp_path / "a.tar", [folder], with_models=True)
+        assert withheld == ([] if is_there else ["digits"])
         content = (tmp_path / "a.tar").read_bytes()
         assert b"digits/base/seed-0/embeddings.npz" in content
         for name in (b"digits/dataset.npz", b"amun-0/prepared.safetensors"):

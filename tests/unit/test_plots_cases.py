@@ -19,7 +19,7 @@ from fake_results import (
 )
 from test_finding_verdict import ALIKE, ENDS
 
-from collateral.findings._shared.series import NOISE_LABEL, find_looks, mark_level
+from collateral.findings._shared.series import NOISE_LABEL, find_looks, with_level
 from collateral.findings.registry import view_function
 from collateral.plots.plot import Panel, Series, fit_rates, fit_x, fit_y
 from collateral.plots.style import PLAIN, method_look
@@ -123,7 +123,7 @@ def test_no_noise_is_below_0_or_above_100(tmp_path, rate, ends):
     fake = full_cell()
     fake.metrics = [row for row in fake.metrics if row["metric"] != "ua"]
     fake.add("retrain", "ua", rate, rate, rate)
-    _, [band] = mark_level(read_cell(tmp_path, fake), "ua")
+    [band] = with_level(Panel([]), read_cell(tmp_path, fake), "ua").bands
     for end, expected in zip((band.low, band.high), ends, strict=True):
         assert expected is None or end == expected
 

@@ -130,18 +130,6 @@ def test_whoever_adds_them_refuses_them(tmp_path):
         run("list", "models", "--plugins", tmp_path / "nowhere")
 
 
-def test_a_finding_with_the_files_of_older_versions_is_named_once(tmp_path):
-    names = ("__init__", "table", "words")
-    folder = write_files(tmp_path, {f"findings/who/{name}.py": "" for name in names})
-    (problem,) = find_folder_problems([folder])
-    assert problem == (
-        f"'{folder / 'findings/who'}': views.py has replaced table.py and words.py; move tables(), "
-        "tables_across() and words() there"
-    )
-    (folder / "findings/who/views.py").touch()  # with it, the others are files of its own
-    assert list(find_folder_problems([folder])) == []
-
-
 def test_what_begins_with_a_line_serves_the_others(plugins):
     add_plugins([write_files(plugins, {"data/_help.py": "", "methods/_help/params.py": ""})])
     assert "_help" not in DATA.names() + METHOD.names()

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t, ttest_ind
 
-from collateral.contract.power import detectable, tail
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 4, 9, 30])
-def test_the_tail_is_that_of_students_t(freedom):
-    for at in (0.5, 3.0, 40.0):
-        assert tail(at, 0, freedom) == pytest.approx(t.sf(at, freedom), rel=1e-6)
-        assert tail(at, at, freedom) == pytest.approx(nct.sf(at, freedom, at), rel=1e-6)
+from collateral.metrics.power import detectable
 
 
 @pytest.mark.parametrize(("seeds", "methods"), [(2, 1), (3, 8), (5, 8), (10, 20)])

@@ -19,7 +19,7 @@ from collateral.plan.report_plan import (
 )
 from collateral.plugins.find import FINDING, add_plugins
 from collateral.results import layout
-from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.results.plan import About, BenchmarkPlan, CellPlan, Sweep
 
 SWEEPS = {"s": {"method": "ft", "vary": {"lr": [0.5]}, "cells": ["digit_3-50"]}}
 
@@ -84,6 +84,37 @@ def test_the_plan_does_not_say_where_files_lie_and_who_is_to_be_forgotten():
     cells = {"some": {"forget": {"kind": "random_part", "fraction": 0.5}}}
     plan = make_plan(grid(data=data, cells=cells, classes=[], fractions=[]))
     assert plan.data == {"name": "folder", "test_share": 0.2, "test_by": "subject"}
+
+
+def test_the_plan_has_the_configs_model_reference_and_rule_of_tuning():
+    methods = {"ft": {"lr": [0.1, 0.2]}}
+    plan = make_plan(grid(model="vit_tiny", select="interval", retrain="none", methods=methods))
+    assert (plan.model, plan.select, plan.reference) == ("vit_tiny", "interval", "original")
+    assert make_plan(grid()).reference == "retrain"
+    assert plan.figure_width == grid().figure_width > 0
+
+
+def test_the_plan_says_of_every_method_its_name_or_purpose_and_its_publication():
+    methods = {"ft": {}, "sparse": {"uses": "l1_sparse"}}
+    about = make_plan(grid(methods=methods, sweeps=SWEEPS)).about
+    paper = "https://arxiv.org/abs/"
+    assert about == {
+        "ft": About("fine-tuning", "Warnecke et al., NDSS 2023", f"{paper}2108.11577"),
+        "sparse": About(
+            "fine-tuning with an l1 penalty that falls to zero",
+            "Jia et al., NeurIPS 2023",
+            f"{paper}2304.04934",
+        ),
+        "original": About("The unchanged base model, which forgets nothing"),
+    }
+
+
+def test_a_finding_is_shown_by_its_views_and_computed_by_its_numbers():
+    numbers, views = (
+        dict.fromkeys(("metrics", "gather"), "numbers"),
+        ("tables", "figures", "report"),
+    )
+    assert {**numbers, **dict.fromkeys(views, "views")} == PARTS
 
 
 def test_the_plan_is_read_as_it_was_written(tmp_path):

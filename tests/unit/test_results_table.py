@@ -9,8 +9,7 @@ from fake_cell import FakeCell, FakeRun
 
 from collateral.contract.rows import Row
 from collateral.metrics.statistics import standard_error
-from collateral.results.dataset import Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.split import Split

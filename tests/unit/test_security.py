@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 import tomllib
+from dataclasses import asdict
 from html.parser import HTMLParser
 from itertools import chain
 from pathlib import Path
@@ -384,7 +385,7 @@ def test_no_folder_becomes_a_link_that_runs(tmp_path):
         [CellColumn("cell", HOSTILE, 10, 5, 0.1, 0.1, 0.1, [HOSTILE])],
         [MethodRow(HOSTILE, HOSTILE, About(HOSTILE, HOSTILE, "javascript:x"), [score])],
     )
-    glance = {"decision": decision.as_json(), "problems": [HOSTILE]}
+    glance = {"decision": asdict(decision), "problems": [HOSTILE]}
     write_signed(tmp_path / name / layout.GLANCE, glance, tmp_path / name)
     main(["index", "--results", str(tmp_path), "--out", str(tmp_path / "report.html")])
     page = (tmp_path / "report.html").read_text()

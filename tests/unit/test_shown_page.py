@@ -6,6 +6,7 @@ Each is compared with the files that it is about: the long table, records, outpu
 import base64
 import hashlib
 import io
+import itertools
 import json
 import re
 
@@ -37,19 +38,11 @@ def provenance_of(animals, cell):
 
 def placed(known, source):
     """Return file, seed, line and value of a number, read as the page's script reads them."""
-    rows = []
-    for file, by_seeds in known["numbers"].items():
-        for seeds, numbers in by_seeds.items():
-            line = 0
-            for seed, step, value in zip(
-                seeds.split(" "),
-                numbers.get(source, [])[::2],
-                numbers.get(source, [])[1::2],
-                strict=False,
-            ):
-                line += step
-                rows.append((file, seed, line, value))
-    return rows
+    rows = known["numbers"].get(source, [])
+    lines = itertools.accumulate(step for _, _, step, _ in rows)
+    return [
+        (file, seed, line, value) for (file, seed, _, value), line in zip(rows, lines, strict=True)
+    ]
 
 
 def test_a_number_names_the_lines_on_which_it_stands(animals):

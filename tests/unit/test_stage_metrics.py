@@ -19,10 +19,9 @@ from collateral.cli import run
 from collateral.contract.rows import ATTACKS
 from collateral.findings.metric_index import is_known
 from collateral.findings.registry import read_problems
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
-from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.split import Split
 

@@ -8,7 +8,7 @@ from fake_results import RUNS, FakeCell, full_cell, read_cell
 from table_reading import field_at, lines_of, marked
 
 from collateral.contract.tables import Source, Table
-from collateral.findings._shared.compare import Comparison, compare
+from collateral.findings._shared.compare import compare
 from collateral.findings.gap.views import tables
 from collateral.results.plan import BenchmarkPlan
 
@@ -195,7 +195,7 @@ def test_seconds_of_different_devices_are_not_side_by_side_without_saying_so(tab
 def test_retrains_counterpart_of_a_methods_own_number_is_its_source(tmp_path):
     cell = full_cell()
     cell.add("ft", "teacher_ua", 0.5, 0.6, 0.7)
-    table = compare(read_cell(tmp_path, cell), Comparison("x", "X", (("teacher_ua", "avg_gap"),)))
+    table = compare(read_cell(tmp_path, cell), "x", "X", ("teacher_ua", "avg_gap"))
     heading = table.grids[0].headings[0]
     sources = [field_at(table, run, heading).source for run in ("Retrain", "FT")]
     assert sources == [Source("retrain", "ua"), Source("ft", "teacher_ua")]

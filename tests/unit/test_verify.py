@@ -12,16 +12,14 @@ from sealing import seal
 
 from collateral.cli import main
 from collateral.results import layout, provenance
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import (
     InvalidResultError,
     csv_text,
     read_json,
     read_rows,
     write_json,
-    write_rows,
 )
-from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.provenance import (
@@ -34,7 +32,6 @@ from collateral.results.provenance import (
     sign_page,
     write_record,
 )
-from collateral.results.record import read_selected
 from collateral.results.split import Split
 from collateral.results.table import read_tables
 from collateral.results.verification import Verification, verify_results
@@ -460,46 +457,6 @@ def test_broken_rows_are_named(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(InvalidResultError, match=r"trials\.csv: broken: "):
         read_rows(path)
-
-
-def write_tuning(root, chosen, trials, **more):
-    folder = root / "cell" / "tune" / "ft"
-    write_json(folder / layout.SELECTED, {"params": chosen, **more})
-    rows = [{"trial": i, **values, "is_chosen": i == 0} for i, values in enumerate(trials)]
-    write_rows(folder / layout.TRIALS, list(rows[0]), rows)
-    files = [folder / layout.SELECTED, folder / layout.TRIALS]
-    write_record(folder / layout.RECORD, {}, root=root, files=files)
-    return folder / layout.SELECTED
-
-
-@pytest.mark.parametrize("chosen", [{"lr": 0.1}, {"lr": 1e-5}, {"top": None}, {"steps": True}])
-def test_a_choice_that_is_the_chosen_trial_is_read(tmp_path, chosen):
-    assert read_selected(write_tuning(tmp_path, chosen, [chosen]), tmp_path) == chosen
-
-
-@pytest.mark.parametrize("chosen", [{"lr": 0.3}, {"rate": 0.1}])
-def test_a_choice_that_no_trial_had_is_refused(tmp_path, chosen):
-    path = write_tuning(tmp_path, chosen, [{"lr": 0.1}, {"lr": 0.3}])
-    with pytest.raises(
-        InvalidResultError, match=r"selected\.json: .* is not the trial that trials\.csv"
-    ):
-        read_selected(path, tmp_path)
-
-
-@pytest.mark.parametrize("other", [None, {"lr": 0.1}])
-def test_a_choice_by_the_rule_that_is_named_is_read(tmp_path, other):
-    by_rule = {"rule": "teacher", "by_rule": {"paper": {"lr": 0.3}, "teacher": other}}
-    path = write_tuning(tmp_path, {"lr": 0.1}, [{"lr": 0.1}, {"lr": 0.3}], **by_rule)
-    assert read_selected(path, tmp_path) == {"lr": 0.1}
-
-
-def test_a_choice_that_another_rule_made_is_refused(tmp_path):
-    by_rule = {"rule": "teacher", "by_rule": {"paper": {"lr": 0.1}, "teacher": {"lr": 0.3}}}
-    path = write_tuning(tmp_path, {"lr": 0.1}, [{"lr": 0.1}, {"lr": 0.3}], **by_rule)
-    with pytest.raises(
-        InvalidResultError, match=r"is not what it says that the rule teacher chooses"
-    ):
-        read_selected(path, tmp_path)
 
 
 def test_what_the_system_refuses_is_named(tmp_path):

@@ -5,7 +5,12 @@ import pytest
 from fake_results import FakeCell, full_cell, read_cell, supports_cell
 
 from collateral.contract.rows import At
-from collateral.findings.support_size.views import Step, Supports, find_supports, words
+from collateral.findings.support_size.views import (
+    Supports,
+    find_steps,
+    find_supports,
+    words,
+)
 
 
 @pytest.fixture
@@ -35,11 +40,6 @@ def changed(changes: dict[tuple[str, At], tuple[float, ...]]) -> FakeCell:
     return fake
 
 
-def step(drop: list[float], counts: list[int], auto: int) -> Step:
-    assert len(drop) == len(counts) == 10
-    return Step(0, 0.5, auto, np.array(drop), np.linspace(0, 0.9, 10), np.array(counts))
-
-
 # Reading
 
 
@@ -50,28 +50,28 @@ def test_a_cell_without_teachers_has_none(cell_of):
 
 
 def test_sizes_are_in_order_and_values_by_size_and_seed(supports):
-    assert (supports.run, supports.label, supports.sizes) == ("ft", "FT", (20, 50, 80))
+    assert (supports.run, supports.sizes) == ("ft", (20, 50, 80))
     assert supports.values("teacher_ua") == pytest.approx(
         np.array([[1, 1.001, 1.002], [0.8, 0.801, 0.802], [0.7, 0.701, 0.702]])
     )
-    assert supports.floors == pytest.approx([0.05] * 3)
-    assert supports.auto.tolist() == [60] * 3
-    assert supports.own.tolist() == [50] * 3
+    assert supports.by_seed("auto").tolist() == [60] * 3
 
 
-def test_what_auto_takes_is_counted_in_bins_from_the_top(supports):
-    assert [s.num_included for s in supports.steps] == [2, 2, 2]
-    assert supports.steps[0].least_similarity == 0.8
-    empty = step([0.0] * 7 + [0.4, np.nan, 0.4], [5, 5, 5, 5, 5, 5, 5, 7, 0, 9], auto=16)
-    assert empty.num_included == 3
-    assert empty.least_similarity == pytest.approx(0.7)
+def test_what_auto_takes_is_counted_in_bins_from_the_top(supports, cell_of):
+    steps = find_steps(supports)
+    assert steps["num_bins"].tolist() == [2, 2, 2]
+    assert steps["least_similarity"].tolist() == [0.8, 0.801, 0.802]
+    empty = {("support_bin_count", 8): (30, 0, 0), ("support_auto", None): (60, 60, 30)}
+    steps = find_steps(find_supports(cell_of(changed(empty))))
+    assert steps["num_bins"].tolist() == [2, 3, 1]
+    assert steps["least_similarity"].tolist() == pytest.approx([0.8, 0.701, 0.902])
 
 
-def test_the_largest_loss_may_be_in_another_bin_than_the_top():
-    small = step([0.0] * 8 + [1.0, 0.4], [5] * 8 + [1, 50], auto=50)
-    assert small.largest == 8
-    assert small.top_is_short
-    assert not step([0.0] * 8 + [0.7, 0.4], [5] * 10, auto=10).top_is_short
+def test_the_largest_loss_may_be_in_another_bin_than_the_top(cell_of):
+    fake = changed({("support_drop", 7): (0.0, 1.0, 0.7)})
+    steps = find_steps(find_supports(cell_of(fake)))
+    assert steps["worst"].tolist() == [9, 7, 7]
+    assert steps["largest_drop"].tolist() == pytest.approx([0.4, 1.0, 0.7])
 
 
 # In words

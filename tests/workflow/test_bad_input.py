@@ -19,15 +19,11 @@ WRONG = {
     "a key twice": (
         "model: resnet8",
         "model: resnet8\n    model: mlp",
-        "line 7: {at}.model: stands",
+        'line 7: while constructing a mapping: found duplicate key "model"',
     ),
-    "an alias of itself": ("seeds: [0, 1]", "seeds: &s [*s]", "{at}.seeds[0]: is an alias of what"),
-    "a mapping in itself": ("ft: {", "ft: &f {lr: *f, ", "{at}.methods.ft.lr: is an alias of what"),
-    "a tag": ("[0, 1]", "!!python/object:os.system [0]", "tag '!!python/object:os.system' is not"),
-    "a tuple": ("[0, 1]", "!!python/tuple [0, 1]", "the tag '!!python/tuple' is not allowed"),
+    "a tag": ("[0, 1]", "!!python/object:os.system [0]", "python/object:os.system' is not allowed"),
     "a tab": ("    seeds", "\tseeds", "wrong.yaml: line 8: while scanning for the next token"),
     "code": ("benchmarks:", "__use_yte__: true\nbenchmarks:", "__use_yte__: not allowed"),
-    "brackets": ("[0, 1]", "[" * 900, "values are nested more than 50 deep"),
     # Numbers.
     "a yes": ("[0, 1]", "[true]", "{at}.seeds[0]: True: should be a number"),
     "a seed": (
@@ -141,7 +137,7 @@ def test_without_our_logger_the_snakefile_looks_at_the_files(untouched):
     options = ("--dry-run", "--workflow-profile", "none", "--configfile", "wrong.yaml")
     done = untouched.snakemake(*options)
     assert done.returncode == 1
-    assert "line 5: benchmarks.smoke: stands there twice; first on line 4" in done.stdout
+    assert 'line 5: while constructing a mapping: found duplicate key "smoke"' in done.stdout
 
 
 @pytest.mark.slow

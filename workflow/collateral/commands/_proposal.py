@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
 from collateral.commands.estimate import default_device
-from collateral.config.errors import ConfigError
+from collateral.config.cells import slug
 from collateral.config.load import load
-from collateral.config.names import slug
 from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
+from collateral.contract.conventions import FILE
 from collateral.contract.work import count_cores
 from collateral.data._readers.decoding import ImageHeader, read_image_header, take_evenly
-from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
-from collateral.data._readers.test_set import FolderOptions
-from collateral.data.forget import files, where
+from collateral.data._readers.file_list import find_listed
+from collateral.data.folder import TESTS, TRAIN, FolderIndex, index_folder
+from collateral.data.folder import Options as FolderOptions
+from collateral.data.forget import where
 from collateral.plan.estimate import SHIPPED, Rates, estimate
 
 # Pairs (seeds, epochs) from best to worst: enough seeds for significant differences come first.
@@ -46,6 +48,9 @@ OPTIONS = {
     "data.test_share": "--test-share",
     "data.train_list": "--forget",
     "data.train_where": "--forget-where",
+    # Keys of a forget set by values of a column.
+    "column": "--forget-where",
+    "is": "--forget-where",
 }
 
 
@@ -121,7 +126,8 @@ class Proposal:
     """A proposed config, and its estimated time."""
 
     request: InitRequest
-    tree: FolderIndex
+    index: FolderIndex
+    headers: Mapping[str, ImageHeader | str]  # headers of some train images, or errors, by path
     num_forget: int
     size: int
     seeds: int
@@ -134,130 +140,128 @@ class Proposal:
         return self.request.name or slug(self.request.folder.resolve().name)
 
     @property
+    def num_train(self) -> int:
+        """Number of train images."""
+        return len(self.index.examples.rows(test=False))
+
+    @property
+    def num_test(self) -> int:
+        """Number of test images."""
+        return len(self.index.examples.rows(test=True))
+
+    @property
     def batch_size(self) -> int:
         """Batch size for which the last batch has more than one example, as batch norm requires."""
-        num_train = len(self.tree.train)
-        parts = (num_train, num_train - self.num_forget, self.num_forget)
+        parts = (self.num_train, self.num_train - self.num_forget, self.num_forget)
         return min(BATCH_SIZES, key=lambda size: sum(part % size == 1 for part in parts))
 
     @property
-    def k(self) -> int:
-        """Number of retained neighbours on which LTD's teacher is trained."""
-        num_retain = len(self.tree.train) - self.num_forget
-        return min(num_retain, max(50, int(SUPPORT_SHARE * num_retain)))
-
-    @property
-    def num_tested(self) -> int | None:
-        """Number of test images that match `--forget-where`; None if they lack its column."""
-        wanted, examples = self.request.forget_where, self.tree.examples
-        if wanted is None:
-            return 0
-        columns = examples.read_columns(examples.rows(test=True))
-        if wanted.column not in columns:
-            return None
-        return sum(value in map(str, wanted.is_) for value in columns[wanted.column])
-
-    def config(self) -> dict[str, Any]:
-        """Return the proposed config as a dictionary."""
-        request, training = self.request, {"batch_size": self.batch_size, "augment": False}
-        shared = {**training, "epochs": 5}
-        options = request.source.model_dump(mode="json", exclude_defaults=True)
-        data = {"name": "folder", "path": options.pop("path"), "size": self.size, **options}
-        statistics = {"mean": [*request.mean], "std": [*request.std]}
-        data |= {key: values for key, values in statistics.items() if values}
-        weights = {"weights": request.weights} if request.weights else {}
-        more = MORE_SEEDS.get(self.seeds)
-        benchmark = {
-            "data": data,
-            "model": request.model,
-            "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
-            "seeds": [*range(self.seeds)],
-            **({"looks": [self.seeds, more]} if more else {}),
-            **self._forget_config(),
-            "methods": {
-                "ft": {**shared, "lr": [0.01, 0.05]},
-                "ga": {**shared, "lr": [1e-4, 1e-3]},
-                "salun": {**shared, "lr": [0.003, 0.01]},
-                "ltd": {**shared, "lr": [1e-4, 3e-4, 1e-3], "k": self.k, "teacher_augment": False},
+    def text(self) -> str:
+        """The config as YAML, with comments on the values that a user may want to change."""
+        request, num_retain = self.request, self.num_train - self.num_forget
+        training = {"batch_size": self.batch_size, "augment": False}
+        statistics = {"mean": request.mean, "std": request.std}
+        return TEMPLATES.get_template("config.yaml.j2").render(
+            request=request,
+            names=self.index.examples.class_names,
+            num_train=self.num_train,
+            num_test=self.num_test,
+            num_forget=self.num_forget,
+            name=self.name,
+            data={
+                "path": str(request.folder),
+                "size": self.size,
+                **request.source.model_dump(mode="json", exclude_defaults=True, exclude={"path"}),
+                **{key: values for key, values in statistics.items() if values},
             },
-            "controls": ["original", "ideal"],
-            "track": "all",
-        }
-        plugins = {"plugins": [*map(str, request.plugins)]} if request.plugins else {}
-        return {**plugins, "benchmarks": {self.name: benchmark}}
+            recipe={key: BaseParams.model_fields[key].default for key in RECIPE},
+            training=training,
+            base={**({"weights": request.weights} if request.weights else {}), **training},
+            epochs=self.epochs,
+            seeds=self.seeds,
+            more_seeds=MORE_SEEDS.get(self.seeds),
+            forget=_forget_config(request),
+            fraction=FRACTION,
+            # Number of retained neighbours on which LTD's teacher is trained.
+            k=min(num_retain, max(50, int(SUPPORT_SHARE * num_retain))),
+        )
 
-    def _forget_config(self) -> dict[str, Any]:
-        """Return the forget set's config: listed files, values in the table, or part of a class."""
-        request = self.request
-        forget: dict[str, Any] = {"kind": "files", "path": str(request.forget)}
-        if request.forget_where:
-            values = request.forget_where.model_dump(mode="json", by_alias=True)
-            forget = {"kind": "where", **values}
-        if request.forget or request.forget_where:
-            return {"cells": {"withdrawn": {"forget": forget}}}
-        return {"classes": [self.tree.class_names[0]], "fractions": [FRACTION]}
+
+def _forget_config(request: InitRequest) -> dict[str, Any]:
+    """Return the config of a forget set that the user names; empty for part of a class."""
+    if request.forget:
+        return {"kind": "files", "path": str(request.forget)}
+    if request.forget_where:
+        return {"kind": "where", **request.forget_where.model_dump(mode="json", by_alias=True)}
+    return {}
+
+
+def _format_value(value: Any) -> str:
+    """Return a value as JSON, which is also YAML."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _format_fields(values: Mapping[str, Any]) -> str:
+    """Return the keys and values of a mapping in one line of YAML, without braces."""
+    return ", ".join(f"{key}: {_format_value(value)}" for key, value in values.items())
+
+
+TEMPLATES = Environment(
+    loader=PackageLoader("collateral.commands", ""),
+    undefined=StrictUndefined,
+    variable_start_string="<<",  # YAML has braces of its own
+    variable_end_string=">>",
+    trim_blocks=True,
+    keep_trailing_newline=True,
+)
+TEMPLATES.filters |= {"yaml": _format_value, "fields": _format_fields}
 
 
 def propose(request: InitRequest) -> Proposal:
     """Return the best config within the time limit; the smallest config if no config fits."""
-    tree = _index_folder(request)
-    last = None
-    for size, seeds, epochs in _candidates(request, tree):
-        last = _add_time(Proposal(request, tree, _num_forget(request, tree), size, seeds, epochs))
-        if last.minutes <= request.minutes:
-            return last
-    assert last, "there is always a candidate"
-    return last
-
-
-@cache
-def read_headers(tree: FolderIndex) -> dict[str, ImageHeader | str]:
-    """Return a dict from path to header of some train images; to an error text if unreadable."""
-    files = take_evenly(tree.train, NUM_HEADERS)
-    return {file.path: read_image_header(tree.folder / file.path) for file in files}
-
-
-def find_typical_size(tree: FolderIndex) -> tuple[int, int]:
-    """Return the median width and height of a sample of the image files."""
-    headers = [one for one in read_headers(tree).values() if isinstance(one, ImageHeader)]
-    if not headers:
-        raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
-    return int(median(one.width for one in headers)), int(median(one.height for one in headers))
-
-
-def _index_folder(request: InitRequest) -> FolderIndex:
-    """Index the image folder; error messages name options of the command line, not config keys."""
     try:
-        return index_folder(request.source)
-    except ValueError as error:
+        index = index_folder(request.source)
+        num_forget = _num_forget(request, index)
+    except ValueError as error:  # The message names a config key, and users know the options.
         key, _, problem = str(error).partition(": ")
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
+    rows = take_evenly(index.examples.rows(test=False), NUM_HEADERS)
+    headers = {index.examples.names[row]: read_image_header(index.locations[row]) for row in rows}
+    for size, seeds, epochs in _candidates(request, min(find_typical_size(headers))):
+        proposal = Proposal(request, index, headers, num_forget, size, seeds, epochs)
+        total = estimate(load(parse(proposal.text)), request.rates, request.cores).total
+        seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
+        proposal = replace(proposal, minutes=seconds / 60)
+        if proposal.minutes <= request.minutes:
+            break
+    return proposal
 
 
-def _num_forget(request: InitRequest, tree: FolderIndex) -> int:
+def find_typical_size(headers: Mapping[str, ImageHeader | str]) -> tuple[int, int]:
+    """Return the median width and height of a sample of the image files."""
+    found = [header for header in headers.values() if isinstance(header, ImageHeader)]
+    if not found:
+        raise ValueError("folder: none of its files can be read as an image")
+    return int(median(one.width for one in found)), int(median(one.height for one in found))
+
+
+def _num_forget(request: InitRequest, index: FolderIndex) -> int:
     """Return the number of train images to forget; raise if it is zero or all of them."""
-    labels, columns = tree.examples.train_columns()
-    count, option = int(FRACTION * labels.count(0)), "--forget"
-    try:
-        if request.forget:
-            tested = [file.path for file in tree.test]
-            count = len(files.find_indices(files.Params(path=request.forget), columns, tested))
-        if request.forget_where:
-            option = "--forget-where"
-            count = len(where.find_indices(request.forget_where, columns))
-    except ValueError as error:
-        raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
-    if not count:
-        name = tree.class_names[0]
-        raise ValueError(f"class {name!r} has one image; say with --forget what to forget")
-    if count == len(tree.train):
-        raise ValueError(f"{option}: all {count} train images, none is retained")
+    labels, columns = index.examples.read_part(test=False)
+    count = int(FRACTION * labels.count(0))
+    if request.forget:
+        tested = index.examples.read_part(test=True)[1][FILE]
+        count = len(find_listed("--forget", request.forget, columns[FILE], tested))
+    if request.forget_where:
+        count = len(where.find_indices(request.forget_where, columns))
+    if not 0 < count < len(labels):
+        found = f"{count} of {len(labels)} train images are to be forgotten"
+        raise ValueError(f"--forget: {found}; expected some, and some that are retained")
     return count
 
 
-def _candidates(request: InitRequest, tree: FolderIndex) -> Iterator[tuple[int, int, int]]:
+def _candidates(request: InitRequest, short_side: int) -> Iterator[tuple[int, int, int]]:
     """Yield (size, seeds, epochs) from best to worst; fewer seeds are worse than smaller images."""
-    short_side = min(find_typical_size(tree))
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
     if request.size is not None:
         sizes = [request.size]
@@ -266,103 +270,3 @@ def _candidates(request: InitRequest, tree: FolderIndex) -> Iterator[tuple[int, 
     yield from ((size, *plan) for size in fair for plan in enough)
     yield from ((size, *plan) for size in sizes for plan in enough if size not in fair)
     yield from ((sizes[-1], *plan) for plan in SEEDS_AND_EPOCHS if plan not in enough)
-
-
-def _add_time(proposal: Proposal) -> Proposal:
-    request = proposal.request
-    total = estimate(load(proposal.config()), request.rates, request.cores).total
-    seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
-    return replace(proposal, minutes=seconds / 60)
-
-
-def format_yaml(proposal: Proposal) -> str:
-    """Return the config as YAML, with comments on the values that a user may want to change."""
-    config, tree, request = proposal.config(), proposal.tree, proposal.request
-    ((name, benchmark),) = config["benchmarks"].items()
-    lines = [
-        f"# {len(tree.class_names)} classes, {len(tree.train):,} images to train "
-        f"on, {len(tree.test):,} to test on; {proposal.num_forget:,} are to be forgotten.",
-        "# Every key: docs/config.md. What it will cost: collateral estimate THIS_FILE",
-    ]
-    if request.weights:
-        lines += ["# Judge what another tool unlearned: `given:`, docs/your-model.md."]
-    if request.plugins:
-        lines += [f"plugins: {_flow(config['plugins'])}"]
-    lines += ["benchmarks:", f"  {_flow(name)}:"]
-    above = {
-        **COMMENTS_ABOVE,
-        "model": [*_comment_on_data(request)],  # comments on the key `data`, printed below it
-        "base": [*(OWN_BASE if request.weights else NEW_BASE), _comment_on_recipe()],
-    }
-    for key, value in benchmark.items():
-        lines += [f"    # {text}" for text in above.get(key, ())]
-        if key in ("cells", "methods"):
-            lines += [f"    {key}:", *(f"      {one}: {_flow(value[one])}" for one in value)]
-        else:
-            lines += [f"    {key}: {_flow(value)}{COMMENTS_BESIDE.get(key, '')}"]
-    return "\n".join(lines) + "\n"
-
-
-COMMENTS_BESIDE = {
-    "model": "  # or resnet20, timm/<name>, a file of your own",
-    "seeds": "  # five are fair; ten tell small differences",
-    "track": "  # look after every epoch: who leads within which budget",
-}
-COMMENTS_ABOVE = {
-    "looks": [
-        "Verdicts may be read at these numbers of seeds, so that seeds can be added later. To",
-        "decide once, at a less strict level, delete this line: docs/statistics.md.",
-    ],
-    "classes": ["Forget a part of a class; or list files: docs/your-data.md."],
-    "methods": [
-        "A list of values is tuned over, without looking at Retrain. More methods:",
-        "collateral list methods",
-    ],
-    "controls": [
-        "Nothing done, and LTD with the retrained model's own soft labels: its upper bound."
-    ],
-}
-OWN_BASE = ["Your model; the rest is how Retrain is trained: state your own recipe."]
-NEW_BASE = [
-    "Without augmentation, so few epochs learn images by heart: what is to be forgotten",
-    "must be known first. From pretrained weights: `init:`, docs/your-model.md.",
-]
-
-
-def _comment_on_data(request: InitRequest) -> Iterator[str]:
-    source = request.source
-    if request.weights and not request.mean:
-        yield "Add the mean: and std: that your model was trained with, if not these images'."
-    if source.test_share:
-        share = f"{source.test_share:.0%} of every class"
-        yield f"{share} are tested on; none of what is to be forgotten."
-    if source.test_by:
-        yield f"All images of one {source.test_by} are on the same side."
-    if request.weights and source.test_share:
-        yield "Your model may have been trained on them: TA and MIA cannot be trusted, as a"
-        yield "check on the page says. Name images that it never saw: `test_path`."
-
-
-def _comment_on_recipe() -> str:
-    fields = BaseParams.model_fields
-    return f"Not written, so by default: {_flow({key: fields[key].default for key in RECIPE})}"
-
-
-def _flow(value: Any) -> str:
-    """Format a value in one line of YAML; quote text that YAML could parse as another type."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str):
-        return value if _is_plain(value) else json.dumps(value, ensure_ascii=False)
-    if isinstance(value, float):
-        return format(value, "g")
-    return json.dumps(value) if isinstance(value, bool) else str(value)
-
-
-def _is_plain(text: str) -> bool:
-    try:
-        return bool(parse(f"{{a: {text}}}") == {"a": text})
-    except ConfigError:
-        return False

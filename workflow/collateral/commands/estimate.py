@@ -11,9 +11,9 @@ from typing import Annotated
 from collateral.commands.doctor import free_bytes
 from collateral.config.load import read
 from collateral.config.schema import Config
-from collateral.contract import power
 from collateral.contract.work import count_cores
 from collateral.jobs.metrics import EXAMPLE_SECONDS
+from collateral.metrics import power
 from collateral.models._metadata import Shape
 from collateral.plan import estimate as plan
 from collateral.plan import paths

@@ -12,8 +12,9 @@ from datetime import UTC, date, datetime
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import DEVNULL
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import collateral
 from collateral.commands.verify import compute_again
@@ -61,7 +62,7 @@ def evidence(
     check_has_model(found)
     name = f"{found.benchmark.name}-{found.cell}-{found.run}-{found.seed}"
     folder = out or Path("evidence") / name
-    _check_folder(folder, found, sign)
+    _check_folder(folder, found)
     table = read_cell(found, verify(found.benchmark / found.cell / layout.METRICS, found.benchmark))
     content = {
         "made": date.today().isoformat(),
@@ -73,16 +74,17 @@ def evidence(
     gallery = build_gallery(found.benchmark, table) if pictures else None
     try:
         write_folder(folder, found, content, render(content, gallery))
-        signed = _sign(folder, sign) if sign else []
+        if sign:
+            _sign(folder, sign)
     except BaseException:  # an incomplete record is useless and would block the next attempt
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    print(f"{folder / PAGE}: {found}", *signed, sep="\n")
+    print(f"{folder / PAGE}: {found}{f'; {SIGNATURE}: namespace {NAMESPACE}' if sign else ''}")
     print(f"check it: collateral verify {folder / RECORD}")
 
 
-def _check_folder(folder: Path, found: FoundRun, key: Path | None) -> None:
-    """Raise if the folder cannot be used, or if a file or program is missing."""
+def _check_folder(folder: Path, found: FoundRun) -> None:
+    """Raise if the folder cannot be used, or if rocrate is missing."""
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"--out: {folder}: is not empty; name a new folder")
     if found.benchmark.parent.resolve() != RESULTS.resolve():
@@ -94,10 +96,6 @@ def _check_folder(folder: Path, found: FoundRun, key: Path | None) -> None:
         raise ValueError(f"--out: {folder}: lies in the results; choose a place outside of them")
     if not find_spec("rocrate"):
         raise ValueError("needs rocrate; install it: pip install 'collateral[evidence]'")
-    if key and not key.expanduser().is_file():
-        raise ValueError(f"--sign: {key}: there is no such file")
-    if key and not shutil.which("ssh-keygen"):
-        raise ValueError("--sign: there is no program ssh-keygen here (of OpenSSH)")
 
 
 def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: str) -> None:
@@ -154,14 +152,12 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
     crate.metadata.write(folder)
 
 
-def _sign(folder: Path, key: Path) -> list[str]:
-    """Sign evidence.json with an SSH key; return the lines to print."""
+def _sign(folder: Path, key: Path) -> None:
+    """Sign evidence.json with an SSH key."""
     # With a file name as argument, ssh-keygen might keep an old signature and report success.
     with (folder / SIGNATURE).open("wb") as signature:
-        is_signed = _keygen(folder / RECORD, "sign", "-f", key.expanduser(), stdout=signature)
-    if not is_signed:
-        raise ValueError(f"--sign: {key}: ssh-keygen could not sign; no record was written")
-    return [f"{folder / SIGNATURE}: signature, namespace {NAMESPACE}"]
+        if not _keygen(folder / RECORD, "sign", "-f", key.expanduser(), stdout=signature):
+            raise ValueError(f"--sign: {key}: ssh-keygen could not sign; no record was written")
 
 
 def verify_evidence(path: Path) -> None:
@@ -173,7 +169,8 @@ def verify_evidence(path: Path) -> None:
         for name in changed_files(path.parent, listed, (path.name, SIGNATURE))
     ]
     is_signed = signature.exists()
-    if is_signed and not _is_signed(path, signature):
+    # Whose key made the signature is not checked.
+    if is_signed and not _keygen(path, "check-novalidate", "-s", signature):
         faults.append(f"{SIGNATURE}: no signature of {path.name}")
     about = record["run"]
     found = find_run(about["address"], about["run"], about["seed"])
@@ -222,16 +219,13 @@ def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
     ]
 
 
-def _is_signed(path: Path, signature: Path) -> bool:
-    """Tell whether a signature is valid for a file; whose key made it is not checked."""
-    if not shutil.which("ssh-keygen"):
-        raise ValueError(f"{signature}: to check it, ssh-keygen is needed")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return _keygen(path, "check-novalidate", "-s", signature, **quiet)
-
-
-def _keygen(file: Path, action: str, *arguments: str | Path, **streams: Any) -> bool:
+def _keygen(
+    file: Path, action: str, option: str, value: Path, stdout: IO[bytes] | int = DEVNULL
+) -> bool:
     """Sign a file, or check its signature; return whether ssh-keygen was successful."""
-    command = ["ssh-keygen", "-Y", action, "-n", NAMESPACE, *map(str, arguments)]
-    with file.open("rb") as signed:
-        return subprocess.run(command, stdin=signed, check=False, **streams).returncode == 0
+    command = ["ssh-keygen", "-Y", action, "-n", NAMESPACE, option, str(value)]
+    try:
+        with file.open("rb") as signed:
+            return subprocess.run(command, stdin=signed, stdout=stdout, check=False).returncode == 0
+    except FileNotFoundError:
+        raise ValueError("signatures need the program ssh-keygen (of OpenSSH)") from None

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save
 
 from collateral.contract.data import ImageInfo
 from collateral.models import NAMES
-from collateral.models._timm_metadata import PREFIX, find_timm_metadata
+from collateral.models._metadata import PREFIX, find_timm_metadata
 from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.address import FoundRun, check_has_model, find_run

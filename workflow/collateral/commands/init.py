@@ -6,17 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from collateral.commands._proposal import (
-    InitRequest,
-    Proposal,
-    find_typical_size,
-    format_yaml,
-    propose,
-    read_headers,
-)
-from collateral.config.names import slug
-from collateral.config.weights import SEED
-from collateral.contract.messages import looked_for
+from collateral.commands._proposal import InitRequest, Proposal, find_typical_size, propose
+from collateral.config.cells import slug
+from collateral.contract.messages import listed
 from collateral.data._readers.file_list import find_tables
 from collateral.plan import paths
 from collateral.plan.estimate import duration
@@ -35,37 +27,22 @@ def init(
     out = out or Path(f"{slug(request.folder.resolve().name)}.yaml")
     if out.exists():
         raise ValueError(f"--out: {out} is there already; delete it, or give another name")
-    if problems := [*_set_errors(request), *_model_errors(request)]:
+    if problems := [*_option_errors(request)]:
         raise ValueError("\n".join(problems))
     found = propose(replace(request, table=request.table or _find_table(request)))
     with atomic(out) as temporary:
-        temporary.write_text(format_yaml(found))
+        temporary.write_text(found.text)
     print("\n".join([*_describe_folder(found), "", *_describe_result(found, out)]))
 
 
-def _set_errors(wish: InitRequest) -> Iterator[str]:
-    """Yield an error for each wrong option of the forget set, the test set and the time limit."""
-    if not wish.minutes > 0:
-        yield f"--minutes: {wish.minutes:g}: should be above 0"
+def _option_errors(wish: InitRequest) -> Iterator[str]:
+    """Yield an error for each wrong or missing option."""
     if wish.forget and wish.forget_where:
         yield "--forget-where: not with --forget; leave one of them out"
-    if wish.forget and not wish.forget.expanduser().is_file():
-        yield f"--forget: there is no file {wish.forget}{looked_for(wish.forget)}"
-    if wish.test and wish.test_share:
-        yield "--test-share: not with --test; leave one of them out"
     if wish.test_share is not None and not 0 < wish.test_share < 1:
         yield f"--test-share: {wish.test_share:g}: should be between 0 and 1"
-
-
-def _model_errors(wish: InitRequest) -> Iterator[str]:
-    """Yield an error for each wrong or missing option of the trained model and of the folder."""
-    if not wish.weights and (wish.mean or wish.std):
-        yield "--mean, --std: of a trained model; give its --weights as well"
     if wish.weights and wish.size is None:
         yield "--size: missing; with --weights, say at which size your model was trained"
-    path = Path(wish.weights or "")
-    if wish.weights and SEED not in wish.weights and not path.expanduser().is_file():
-        yield f"--weights: there is no file {wish.weights}{looked_for(path)}"
     here, images = Path.cwd(), wish.folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"
@@ -86,54 +63,42 @@ def _find_table(wish: InitRequest) -> Path | None:
     found = find_tables(wish.folder, wish.forget_where.column)
     if len(found) == 1:
         return found[0]
-    listed = f": {', '.join(map(str, found))}" if found else ""
-    count = f"{len(found)} CSV files with a column `file` in {wish.folder} and beside it{listed}"
-    raise ValueError(f"--table: missing; {count}; say which with --table FILE")
+    tables = listed("CSV files with a column `file`", [*map(str, found)])
+    raise ValueError(f"--table: missing; {tables}; say which with --table FILE")
 
 
 def _describe_folder(found: Proposal) -> list[str]:
-    tree = found.tree
-    width, height = find_typical_size(tree)
-    num_train, num_test = (tree.examples.count(test=test) for test in (False, True))
-    counts = [*zip(tree.class_names, num_train, num_test, strict=True)]
+    examples, left_out = found.index.examples, found.index.left_out
+    width, height = find_typical_size(found.headers)
+    num_train, num_test = (examples.count(test=test) for test in (False, True))
+    counts = [*zip(examples.class_names, num_train, num_test, strict=True)]
     longest = max(len(name) for name, *_ in counts[:MOST_LISTED])
-    more = len(counts) - MOST_LISTED
+    broken = {path: error for path, error in found.headers.items() if isinstance(error, str)}
     return [
-        f"{tree.folder}: {len(counts)} classes, images of about {width}x{height} pixels",
+        f"{found.request.folder}: {len(counts)} classes, images of about {width}x{height} pixels",
         *(f"  {name:{longest}}  {a:>7,} train {b:>7,} test" for name, a, b in counts[:MOST_LISTED]),
-        *([f"  and {more} more"] if more > 0 else []),
-        *_describe_ignored(found),
+        *(["  ..."] if len(counts) > MOST_LISTED else []),
+        *([listed(f"left out {len(left_out):,} files and folders", left_out)] if left_out else []),
+        *(f"cannot be read: {path}: {error}" for path, error in broken.items()),
         *_describe_table(found),
-        f"to forget: {found.num_forget:,} of {len(tree.train):,} train images",
+        f"to forget: {found.num_forget:,} of {found.num_train:,} train images",
     ]
 
 
-def _describe_ignored(found: Proposal) -> Iterator[str]:
-    for name in found.tree.unused:
-        yield f"left out: {name}, as another folder is the test set"
-    ignored = {"files, by name no images": found.tree.left_out}
-    ignored["hidden files and folders"] = found.tree.hidden
-    for what, names in ignored.items():
-        if names:
-            more = ", ..." if len(names) > 1 else ""
-            yield f"left out: {len(names):,} {what} ({names[0]}{more})"
-    for file, header in read_headers(found.tree).items():
-        if isinstance(header, str):
-            yield f"cannot be read: {file}: {header}"
-
-
 def _describe_table(found: Proposal) -> Iterator[str]:
-    request, tree = found.request, found.tree
+    """Describe the table, and say whether the same persons are in the train and the test set."""
+    request, examples = found.request, found.index.examples
     if request.table:
-        yield f"table: {request.table}, columns {', '.join(tree.column_names) or 'none'}"
+        yield f"table: {request.table}, {listed('columns', [*examples.columns])}"
     if request.source.test_by:
         yield f"test set: no {request.source.test_by} is in both train and test set"
-    elif request.forget_where and found.num_tested:
-        same = f"have a {request.forget_where.column} that is to be forgotten"
-        counts = f"{found.num_tested:,} of {len(tree.test):,} images"
-        yield f"test set: {counts} {same}, and count in TA and MIA"
-    elif found.num_tested is None:
-        yield "test set: not in the table; whether it has images of the same persons is unknown"
+    elif wanted := request.forget_where:
+        tested = examples.read_part(test=True)[1].get(wanted.column)
+        if tested is None:
+            yield "test set: not in the table; whether it has images of the same persons is unknown"
+        elif count := sum(value in wanted.is_ for value in tested):
+            same = f"have a {wanted.column} that is to be forgotten, and count in TA and MIA"
+            yield f"test set: {count:,} of {found.num_test:,} images {same}"
 
 
 def _describe_result(found: Proposal, out: Path) -> list[str]:

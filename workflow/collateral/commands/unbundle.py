@@ -4,7 +4,7 @@ If two archives contradict each other, or an archive contradicts the results her
 changed. Results that differ from the plan of the config are listed: the next run makes them again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +12,7 @@ from collateral.config.load import read
 from collateral.plan import paths
 from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
-from collateral.results.unbundle import Unbundled
-from collateral.results.unbundle import unbundle as unpack
+from collateral.results import bundle
 
 CONFIG = Path("config.yaml")
 
@@ -26,19 +25,13 @@ def unbundle(
     """Unpack the archives; print new files, omitted files and differences from the plan."""
     config = config or (CONFIG if CONFIG.is_file() else None)
     grid = build_grid(read(config, "--config")) if config else {}
-    done = unpack(archives, Path(paths.RESULTS))
-    for line in _summary(done):
-        print(line)
+    done = bundle.unbundle(archives, Path(paths.RESULTS))
+    if done.left_out:
+        print(f"left out, for the next run to make again: {'; '.join(done.left_out)}")
+    print(f"{', '.join(done.benchmarks)}: {done.num_files} new files")
     for name in done.benchmarks:
         folder = Path(paths.BENCHMARK.format(benchmark=name))
         if name in grid:
-            for line in describe(folder, compare(grid[name], folder)):
-                print(line)
+            print(*describe(folder, compare(grid[name], folder)), sep="\n")
         else:
             print(f"{name}: not compared: it is not in {config}; name its config with --config")
-
-
-def _summary(done: Unbundled) -> Iterator[str]:
-    if done.left_out:
-        yield f"left out, for the next run to make again: {'; '.join(done.left_out)}"
-    yield f"{', '.join(done.benchmarks)}: {done.num_files} new files"

@@ -1,14 +1,41 @@
-"""The cells of a benchmark: a dict from name to forget set."""
+"""The cells of a benchmark, as a dict from name to forget set; and names of folders."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from collateral.config.errors import Place
-from collateral.config.names import slug
 from collateral.config.schema import BenchmarkConfig
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import DATA, FORGET
+
+# Names of folders in results/, which no benchmark, cell or run may have.
+_FOLDERS = """
+    base exposure figures local_teacher logs probe retrain shadows support_size tables theory tune
+"""
+RESERVED = frozenset(_FOLDERS.split())
+LONGEST = 100  # maximum length of a name
+
+
+def is_slug(name: str) -> bool:
+    """Tell whether `name` can be used in a path and on a command line without changes."""
+    return re.fullmatch(rf"[a-z0-9_][a-z0-9_.-]{{0,{LONGEST - 1}}}", name) is not None
+
+
+def slug(name: str) -> str:
+    """Convert any name to one that can be used in a path."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-.") or "x"
+
+
+def format_value(value: Any) -> str:
+    """Format a parameter value for the name of a sweep's run."""
+    return format(value, "g") if isinstance(value, float) else str(value).lower()
+
+
+def format_varied(values: Mapping[str, Any]) -> list[str]:
+    """Return the parameter values in the name of a sweep's run, such as `support=random`."""
+    return [f"{key}={format_value(value)}" for key, value in values.items()]
 
 
 @dataclass(frozen=True)
@@ -107,15 +134,18 @@ def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
     """Return the name of a class that is given by index; the index if the name is unknown."""
-    if isinstance(label, str):
-        return label
+    known = known_classes(benchmark) if isinstance(label, int) else None
+    return known[int(label)] if known is not None and 0 <= int(label) < len(known) else label
+
+
+def known_classes(benchmark: BenchmarkConfig) -> tuple[str, ...] | None:
+    """Return the names of the classes; None if they are in the user's files."""
     name = str(benchmark.data.get("name"))
     try:
         options = DATA.load(name).Options.model_validate(benchmark.data_options)
-        known = find_class_names(name, options)
+        return find_class_names(name, options)
     except ValueError:
-        return label  # invalid options of the data set are reported by another check
-    return known[label] if known is not None and 0 <= label < len(known) else label
+        return None  # an unknown data set and invalid options are reported by another check
 
 
 def _as_json(value: Any) -> Any:

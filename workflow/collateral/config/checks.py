@@ -1,139 +1,189 @@
 """Checks of a benchmark beyond the schema: names must exist, and keys must fit together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from collateral.config.cells import class_cells, list_cells, round_names, streams
-from collateral.config.errors import Place, Problem, collect_errors, explain
-from collateral.config.methods import resolve
-from collateral.config.names import LONGEST, is_slug, name_errors
-from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig
-from collateral.config.sweep_checks import support_size_errors, sweep_errors
-from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
-from collateral.contract.conventions import PAPER, class_index
+from collateral.config.cells import (
+    LONGEST,
+    RESERVED,
+    class_cells,
+    format_value,
+    format_varied,
+    is_slug,
+    known_classes,
+    list_cells,
+    round_names,
+    streams,
+)
+from collateral.config.errors import ConfigError, Place, Problem, collect_errors, find_errors
+from collateral.config.methods import MethodSpec, resolve
+from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, SweepConfig
+from collateral.config.weights import CELL, NONE, SEED
+from collateral.contract.conventions import PAPER, TEACHER, class_index
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
 from collateral.data._metadata import find_class_names
-from collateral.plugins.find import (
-    CONTROL,
-    DATA,
-    FINDING,
-    FORGET,
-    METHOD,
-    MODEL,
-    Kind,
-    params_class,
-)
+from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, params_class
 
-WEIGHTS = (".safetensors", ".pt", ".pth")  # suffixes of weight files
 # Name of the module, in the folder of a finding, that contains published numbers of Retrain.
 RETRAIN_PART = "retrain"
 
 
-def benchmark_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Yield the errors of a benchmark; positions start at the benchmark."""
-    if not MODEL.has(benchmark.model):
-        yield ("model",), _unknown_plugin(MODEL, benchmark.model)
-    yield from _weights_errors(benchmark)
-    yield from _effect_errors(benchmark)
-    problems, classes = _data_errors(benchmark)
-    yield from problems
-    if classes is not None:
-        yield from _class_errors(benchmark, classes)
-    yield from _method_errors(benchmark)
-    yield from _given_errors(benchmark)
-    yield from _printed_errors(benchmark)
-    yield from _further_errors(benchmark)
-    yield from _control_errors(benchmark)
-    yield from _class_cell_errors(benchmark)
-    for name in benchmark.cells:
-        yield from _cell_errors(benchmark, ("cells", name), classes)
-    for name in benchmark.sweeps:
-        yield from sweep_errors(benchmark, ("sweeps", name))
-    yield from support_size_errors(benchmark)
-    for index, name in enumerate(benchmark.track):
-        if name not in (ALL, *benchmark.methods):
-            yield ("track", index), unknown_name("method", name, benchmark.methods)
+def benchmark_errors(name: str, benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Yield the errors of a benchmark, with their positions in the config."""
+    top = ("benchmarks", name)
+    yield from _name_errors(top)
+    for check in CHECKS:
+        for place, text in check(benchmark):
+            yield (*top, *place), text
 
 
-def missing_errors(benchmark: BenchmarkConfig) -> Iterator[str]:
+def _name_errors(where: Place) -> Iterator[Problem]:
+    """Check that the last key of a config path can be the name of a folder."""
+    name = str(where[-1])
+    if not is_slug(name) or name in RESERVED:
+        allowed = f"use a-z, 0-9, _, and from the second letter . and -, at most {LONGEST}"
+        taken = f"taken are {', '.join(sorted(RESERVED))}"
+        yield where, f"not usable as a folder's name; {allowed}; {taken}"
+
+
+def _missing_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Yield one error if nothing is unlearned, and one if nothing is forgotten."""
     if not benchmark.methods and not benchmark.given:
-        yield "nothing to judge: list `methods`, or weights under `given`"
+        yield (), "nothing to judge: list `methods`, or weights under `given`"
     if bool(benchmark.classes) != bool(benchmark.fractions):
-        yield "`classes` and `fractions` go together: both, or neither"
+        yield (), "`classes` and `fractions` go together: both, or neither"
     elif not benchmark.classes and not benchmark.cells:
-        yield "nothing to forget: give `classes` and `fractions`, or `cells`"
-
-
-def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check the file names of weights; jobs check the content of the files."""
-    init, base = benchmark.init, benchmark.base
-    if init is not None:
-        yield from _suffix_errors(init.weights, ("init", "weights"))
-        if SEED in str(init.weights):
-            text = f"{quoted(str(init.weights))}: one file for all seeds, so without {SEED}"
-            yield ("init", "weights"), text
-    yield from _suffix_errors(base.weights, ("base", "weights"))
-    if base.rename and base.weights is None:
-        yield ("base", "rename"), "goes with `weights`, which is not given"
+        yield (), "nothing to forget: give `classes` and `fractions`, or `cells`"
 
 
 def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Report keys that have no effect in combination with other keys."""
-    base, given = benchmark.base, benchmark.base.model_fields_set
-    for key in ("momentum", "nesterov"):
-        if base.optimizer != "sgd" and key in given and getattr(base, key):
-            yield ("base", key), _without_effect("optimizer: sgd", base.optimizer)
-    if base.optimizer == "sgd" and base.nesterov and "nesterov" in given and not base.momentum:
-        yield ("base", "nesterov"), _without_effect("a momentum above 0", "momentum: 0")
-    if "validation_share" in given and base.checkpoint != "best_validation":
-        text = _without_effect("checkpoint: best_validation", base.checkpoint)
-        yield ("base", "validation_share"), text
-    if benchmark.positive is not None and not benchmark.groups:
-        text = "without effect: no `groups` to compare; give some, or leave it out"
-        yield ("positive",), text
-    if benchmark.select != PAPER and not _is_tuned(benchmark):
-        text = "no method has a list of values to choose from; give one, or leave it out"
-        yield ("select",), f"{quoted(benchmark.select)}: without effect: {text}"
-
-
-def _without_effect(needed: str, found: str) -> str:
-    needs = f"it goes with `{needed}`, and the config says {found}"
-    return f"without effect: {needs}; leave it out"
-
-
-def _is_tuned(benchmark: BenchmarkConfig) -> bool:
+    """Report keys that have no effect, because something that they need is not in the config."""
+    base, retrain = benchmark.base, benchmark.retrain
     entries = [benchmark.methods, *(cell.methods for cell in benchmark.cells.values())]
     values = [value for methods in entries for raw in methods.values() for value in raw.values()]
-    return any(isinstance(value, list) and len(value) > 1 for value in values)
+    is_tuned = any(isinstance(value, list) and len(value) > 1 for value in values)
+    has_momentum = base.optimizer == "sgd" and base.momentum > 0
+    has_validation = base.checkpoint == "best_validation"
+    has_weights = retrain is not None and retrain.weights is not None
+    # Keys, whether they have an effect, and what they need.
+    rows = [
+        (("base", "momentum"), base.optimizer == "sgd", "`optimizer: sgd`"),
+        (("base", "nesterov"), has_momentum, "`optimizer: sgd` and a momentum above 0"),
+        (("base", "validation_share"), has_validation, "`checkpoint: best_validation`"),
+        (("base", "rename"), base.weights is not None, "`weights`"),
+        (("retrain", "rename"), has_weights, "`weights`"),
+        (("retrain", "rte"), has_weights, "`weights`"),
+        (("positive",), bool(benchmark.groups), "`groups` to compare"),
+        (("select",), is_tuned or benchmark.select == PAPER, "a method with a list of values"),
+    ]
+    for place, has_effect, needed in rows:
+        *above, key = place
+        model = getattr(benchmark, above[0]) if above else benchmark
+        if not has_effect and model and key in model.model_fields_set and getattr(model, key):
+            yield place, f"without effect: it needs {needed}; leave it out"
 
 
-def _suffix_errors(file: Path | None, where: Place) -> Iterator[Problem]:
-    if file is not None and file.suffix not in WEIGHTS:
-        yield where, f"{quoted(str(file))}: should end with one of {', '.join(WEIGHTS)}"
+def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Report a file of the user's that several runs use: one model would count several times."""
+    if benchmark.init is not None and SEED in (start := str(benchmark.init.weights)):
+        yield ("init", "weights"), f"{quoted(start)}: one file for all seeds, so without {SEED}"
+    by_cell: dict[Place, Path] = {
+        ("given", name, "weights"): one.weights for name, one in benchmark.given.items()
+    }
+    # If all seeds share one base model, one file of unlearned weights may serve all seeds.
+    by_seed = {} if benchmark.base.sharing == "shared" else dict(by_cell)
+    if benchmark.retrain is not None and benchmark.retrain.weights is not None:
+        by_cell["retrain", "weights"] = by_seed["retrain", "weights"] = benchmark.retrain.weights
+    for wildcard, what, files, count in (
+        (CELL, "forget sets", by_cell, len(list_cells(benchmark))),
+        (SEED, "seeds", by_seed, len(benchmark.seeds)),
+    ):
+        for place, file in files.items():
+            if count > 1 and wildcard not in str(file):
+                text = f"one file for {count} {what}; put {wildcard} into its name"
+                yield place, f"{quoted(str(file))}: {text}"
 
 
-def _given_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check the user's unlearned or retrained weights: names of runs, and one file per run."""
-    for name, given in benchmark.given.items():
-        yield from name_errors(("given", name))
+def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check the data set and its options, and the classes under `classes` and `positive`."""
+    if not DATA.has(name := str(benchmark.data.get("name"))):
+        yield ("data", "name"), DATA.no_such(name)
+        return
+    options = DATA.load(name).Options
+    if problems := find_errors(options, benchmark.data_options, ("data",)):
+        yield from problems
+        return
+    chosen = options.model_validate(benchmark.data_options)
+    if text := _error(find_class_names, name, chosen):
+        yield ("data", "classes"), text
+    labels: dict[Place, Any] = {("classes", i): one for i, one in enumerate(benchmark.classes)}
+    labels |= {("positive",): benchmark.positive} if benchmark.positive is not None else {}
+    classes = known_classes(benchmark)
+    for place, label in labels.items():
+        if classes is not None and (text := _error(class_index, label, classes)):
+            yield place, text
+
+
+def _error(function: Callable[..., Any], *arguments: Any) -> str:
+    """Return the text of the ValueError that a function raises; empty if it raises none."""
+    try:
+        function(*arguments)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def _method_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check the model, the methods with their parameters, and the names of given weights."""
+    if not MODEL.has(benchmark.model):
+        yield ("model",), MODEL.no_such(benchmark.model)
+    for name, raw in benchmark.methods.items():
+        yield from _name_errors(("methods", name))
+        yield from collect_errors(partial(resolve, name, raw, ("methods", name)))
+    for name in benchmark.given:
+        yield from _name_errors(("given", name))
         if name in (*benchmark.methods, *CONTROL.names()):
             yield ("given", name), "a method or control has this name; choose another"
-        yield from _own_file_errors(benchmark, given, ("given", name, "weights"))
-    if benchmark.retrain is not None and benchmark.retrain.weights is not None:
-        yield from _own_file_errors(benchmark, benchmark.retrain, ("retrain", "weights"))
 
 
-def _printed_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check that the publication under `retrain.printed` has Retrain's numbers for every cell."""
+def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check the names of controls and of tracked methods."""
+    for index, name in enumerate(benchmark.controls):
+        if error := _control_error(benchmark, name):
+            yield ("controls", index), error
+    for index, name in enumerate(benchmark.track if benchmark.track != ALL else ()):
+        if name not in benchmark.methods:
+            yield ("track", index), unknown_name("method", name, benchmark.methods)
+
+
+def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
+    """Return why a control cannot run: unknown name, no Retrain, or its method is not listed."""
+    if name in METHOD.names():
+        return f"'{name}' is a method; list it under `methods:`"
+    if name not in CONTROL.names():
+        return unknown_name("control", name, CONTROL.names())
+    if not benchmark.has_retrain and params_class(name).needs_retrain:
+        return f"'{name}' needs Retrain, which the config does not have"
+    parent = params_class(name).inherits
+    users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
+    if parent and parent not in users and len(users) != 1:
+        found = f"{len(users)} of them are under `methods:`"
+        return f"'{name}' takes its parameters from {parent}; {found}"
+    return ""
+
+
+def _retrain_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check keys that need Retrain, and published numbers of Retrain for every cell."""
+    for key in ("probe", "sweeps", "support_size", "groups"):
+        if getattr(benchmark, key) and not benchmark.has_retrain:
+            text = f"needs Retrain, and `retrain` is {NONE} or `printed`; leave one of them out"
+            yield (key,), text
     if not (name := benchmark.printed):
         return
-    where, found = ("retrain", "printed"), FINDING.parts(RETRAIN_PART)
-    sources = [known for known in FINDING.names() if FINDING.module(known, RETRAIN_PART) in found]
+    where = ("retrain", "printed")
+    sources = [module.split(".")[-2] for module in FINDING.parts(RETRAIN_PART)]
     if name not in sources:
         yield where, unknown_name("printed numbers", name, sources)
         return
@@ -144,196 +194,174 @@ def _printed_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             yield where, f"{quoted(name)}: no numbers of Retrain for {cell}; {has}"
 
 
-def _further_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check keys that need Retrain, and the shadow models."""
-    if not benchmark.has_retrain:
-        says = f"the config says {_retrain_text(benchmark)}; leave one of them out"
-        for key in ("probe", "sweeps", "support_size", "groups"):
-            if getattr(benchmark, key):
-                yield (key,), f"held against Retrain, and {says}"
-    if benchmark.shadows:
-        for text in _shadow_errors(benchmark):
-            yield ("shadows",), text
-        kinds = [forget.kind for forget in list_cells(benchmark).values()]
-        if not benchmark.shadows.attack and not any(map(_needs_shadows, kinds)):
-            text = "no forget set is of kind `memorised`: leave `shadows` out"
-            yield ("shadows", "attack"), f"false: {text}"
-
-
-def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[str]:
+def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that shadow models can be trained like the base model, and that they are used."""
-    base = benchmark.base
-    if base.checkpoint == "best_validation":
-        held_out = "holds out examples that would count as seen"
-        yield f"`base.checkpoint: {base.checkpoint}` {held_out}; leave one of them out"
-    if base.weights is not None and "epochs" not in base.model_fields_set:
-        recipe = "trained as the base is, and beside `base.weights` is no recipe"
-        yield f"{recipe}; give `base.epochs` at least"
-    if rounds := streams(benchmark):
-        yield f"not with `rounds`, as in cells.{rounds[0]}; leave one of them out"
-    if not benchmark.methods:
-        yield "no method would unlearn from them; list `methods`, or leave it out"
-
-
-def _retrain_text(benchmark: BenchmarkConfig) -> str:
-    """Return the config's line `retrain: ...` for messages; the benchmark retrains no model."""
-    value = f"{{printed: {benchmark.printed}}}" if benchmark.printed else NONE
-    return f"`retrain: {value}`"
-
-
-def _own_file_errors(
-    benchmark: BenchmarkConfig, given: GivenParams | RetrainParams, where: Place
-) -> Iterator[Problem]:
-    """Report a file that several runs use, because one model would count several times."""
-    file = str(given.weights)
-    yield from _suffix_errors(given.weights, where)
-    if CELL not in file and (count := len(list_cells(benchmark))) > 1:
-        yield where, f"{quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
-    # If all seeds share one base model, one file of unlearned weights may serve all seeds.
-    may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
-    if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
-        spread = f"one file for {count} seeds, whose spread would be none"
-        yield where, f"{quoted(file)}: {spread}; put {SEED} into its name, or give one seed"
-
-
-def _data_errors(benchmark: BenchmarkConfig) -> tuple[list[Problem], tuple[str, ...] | None]:
-    """Return the errors of `data:`, and the class names if the config determines them."""
-    name = benchmark.data.get("name")
-    if name not in DATA.names():
-        return [(("data", "name"), _unknown_plugin(DATA, name))], None
-    problems, options = _validate(DATA.load(name).Options, benchmark.data_options, ("data",))
-    if options is None:
-        return problems, None
-    try:
-        return [], find_class_names(name, options)
-    except ValueError as error:
-        return [(("data", "classes"), str(error))], None
-
-
-def _class_errors(benchmark: BenchmarkConfig, classes: tuple[str, ...]) -> Iterator[Problem]:
-    """Check that the data set has the classes under `classes` and `positive`."""
-    for index, value in enumerate(benchmark.classes):
-        if isinstance(value, int) and not 0 <= value < len(classes):
-            text = f"{value}: should be a name, or an index below {len(classes)}"
-            yield ("classes", index), text
-        elif isinstance(value, str) and value not in classes:
-            yield ("classes", index), unknown_name("class", value, classes)
-    if benchmark.positive is not None:
-        try:
-            class_index(benchmark.positive, classes)
-        except ValueError as error:
-            yield ("positive",), str(error)
-
-
-def _class_cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check that each pair of class and fraction gives a distinct, valid folder name."""
-    cells = class_cells(benchmark)
-    if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
-        yield ("classes",), "two of them, or two fractions, make one cell's name"
-    for name in cells:
-        if not is_slug(name):
-            yield ("classes",), f"cell {quoted(name)}: more than {LONGEST} letters for a folder"
-
-
-def _method_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    for name, raw in benchmark.methods.items():
-        yield from name_errors(("methods", name))
-        yield from collect_errors(partial(resolve, name, raw, ("methods", name)))
-
-
-def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    for index, name in enumerate(benchmark.controls):
-        if error := _control_error(benchmark, name):
-            yield ("controls", index), error
-
-
-def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
-    """Return why a control cannot run: unknown name, no Retrain, or its method is not listed."""
-    if name in METHOD.names():
-        return f"'{name}' is a method; list it under `methods:`"
-    if name not in CONTROL.names():
-        return unknown_name("control", name, CONTROL.names())
-    if not benchmark.has_retrain and params_class(name).needs_retrain:
-        return f"'{name}' needs Retrain, and the config says {_retrain_text(benchmark)}"
-    parent = params_class(name).inherits
-    users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
-    if parent and parent not in users and len(users) != 1:
-        found = f"{len(users)} of them are under `methods:`"
-        return f"'{name}' takes its parameters from {parent}; {found}"
-    return ""
-
-
-def _cell_errors(
-    benchmark: BenchmarkConfig, where: Place, classes: tuple[str, ...] | None
-) -> Iterator[Problem]:
-    cell = benchmark.cells[str(where[-1])]
-    yield from name_errors(where)
-    if where[-1] in class_cells(benchmark):
-        yield where, "`classes` and `fractions` make a cell of this name already"
-    for forget, place in zip(cell.requests, cell.places, strict=True):
-        yield from _forget_errors(forget, (*where, *place), classes)
-        if _needs_shadows(forget.get("kind")):
-            yield from _pool_errors(benchmark, (*where, *place))
-    if cell.rounds:
-        yield from _round_name_errors(benchmark, where)
-    for name, raw in cell.methods.items():
-        place = (*where, "methods", name)
-        if name not in benchmark.methods:
-            yield place, f"not under `methods:`{did_you_mean(name, benchmark.methods)}"
-            continue
-        merged = {**benchmark.methods[name], **raw}
-        yield from collect_errors(partial(resolve, name, merged, place))
-
-
-def _round_name_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
-    """Check that the rounds give names of cells that no other cell has."""
-    for name in round_names(benchmark, str(where[-1])):
-        if name in benchmark.cells or name in class_cells(benchmark) or not is_slug(name):
-            why = f"which is a name of another cell, or has more than {LONGEST} letters"
-            yield where, f"its rounds make a cell {quoted(name)}, {why}"
-
-
-def _forget_errors(
-    forget: Mapping[str, Any], where: Place, classes: tuple[str, ...] | None
-) -> Iterator[Problem]:
-    kind = forget.get("kind")
-    if kind not in FORGET.names():
-        yield (*where, "kind"), _unknown_plugin(FORGET, kind)
+    if benchmark.shadows is None:
         return
-    module = FORGET.load(kind)
-    given = {key: value for key, value in forget.items() if key != "kind"}
-    problems, params = _validate(module.Params, given, where)
-    yield from problems
-    if params is not None and classes is not None and hasattr(module, "find_classes"):
-        try:
-            module.find_classes(params, classes)
-        except ValueError as error:
-            key, _, text = str(error).partition(": ")
-            yield (*where, key), text
+    base, kinds = benchmark.base, [forget.kind for forget in list_cells(benchmark).values()]
+    is_used = benchmark.shadows.attack or any(map(_needs_shadows, kinds))
+    rows = [
+        (
+            base.checkpoint == "best_validation",
+            "`base.checkpoint: best_validation` holds out examples that would count as seen; leave "
+            "one of them out",
+        ),
+        (
+            base.weights is not None and "epochs" not in base.model_fields_set,
+            "trained as the base is, and beside `base.weights` is no recipe; give `base.epochs` at "
+            "least",
+        ),
+        (bool(streams(benchmark)), "not with `rounds` under `cells`; leave one of them out"),
+        (not benchmark.methods, "no method would unlearn from them; list `methods`"),
+        (not is_used, "`attack` is false, and no forget set is of kind `memorised`; leave it out"),
+    ]
+    yield from ((("shadows",), text) for is_wrong, text in rows if is_wrong)
 
 
 def _needs_shadows(kind: Any) -> bool:
     """Tell whether a kind of forget set is chosen by shadow models."""
-    return kind in FORGET.names() and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
+    return FORGET.has(kind) and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
 
 
-def _pool_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[Problem]:
-    """Check the number of shadow models: half choose the forget set, half serve the attack."""
+def _cell_name_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check that all cells have distinct names that can be names of folders."""
+    of_classes = class_cells(benchmark)
+    if len(of_classes) < len(benchmark.classes) * len(benchmark.fractions):
+        yield ("classes",), "two of them, or two fractions, make one cell's name"
+    for name in of_classes:
+        if not is_slug(name):
+            yield ("classes",), f"cell {quoted(name)}: more than {LONGEST} letters for a folder"
+    for name in benchmark.cells:
+        yield from _name_errors(("cells", name))
+        if name in of_classes:
+            yield ("cells", name), "`classes` and `fractions` make a cell of this name already"
+        for one in round_names(benchmark, name):
+            if one in (*benchmark.cells, *of_classes) or not is_slug(one):
+                why = f"which is a name of another cell, or has more than {LONGEST} letters"
+                yield ("cells", name), f"its rounds make a cell {quoted(one)}, {why}"
+
+
+def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check the forget sets of cells, and their parameters of methods."""
+    for name, cell in benchmark.cells.items():
+        for forget, place in zip(cell.requests, cell.places, strict=True):
+            yield from _forget_errors(benchmark, forget, ("cells", name, *place))
+        for method, raw in cell.methods.items():
+            where = ("cells", name, "methods", method)
+            if method not in benchmark.methods:
+                yield where, f"not under `methods:`{did_you_mean(method, benchmark.methods)}"
+                continue
+            merged = {**benchmark.methods[method], **raw}
+            yield from collect_errors(partial(resolve, method, merged, where))
+
+
+def _forget_errors(
+    benchmark: BenchmarkConfig, forget: Mapping[str, Any], where: Place
+) -> Iterator[Problem]:
+    """Check the parameters of a forget set, its classes, and the shadow models that it needs."""
+    if not FORGET.has(kind := str(forget.get("kind"))):
+        yield (*where, "kind"), FORGET.no_such(kind)
+        return
+    module, classes = FORGET.load(kind), known_classes(benchmark)
+    given = {key: value for key, value in forget.items() if key != "kind"}
+    problems = find_errors(module.Params, given, where)
+    yield from problems
+    if not problems and classes is not None and hasattr(module, "find_classes"):
+        params = module.Params.model_validate(given)
+        if error := _error(module.find_classes, params, classes):
+            key, _, text = error.partition(": ")
+            yield (*where, key), text
+    # Half of the shadow models choose the forget set, and half serve the attack.
     count, least = benchmark.shadows.count if benchmark.shadows else 0, 4 * LEAST_SHADOWS
-    if count < least:
-        found = f"`shadows.count` is {count}" if count else "there are no `shadows`"
-        yield where, f"needs {least} shadow models at least; {found}"
+    if _needs_shadows(kind) and count < least:
+        yield where, f"needs {least} shadow models at least; `shadows.count` is {count}"
 
 
-def _unknown_plugin(kind: Kind, name: Any) -> str:
-    return kind.no_such(name) if name is not None else f"missing; known: {', '.join(kind.names())}"
+def _sweep_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check the names, methods, cells and values of sweeps."""
+    for name, sweep in benchmark.sweeps.items():
+        where = ("sweeps", name)
+        yield from _name_errors(where)
+        yield from _listed_cell_errors(benchmark, sweep.cells, where)
+        if sweep.method not in benchmark.methods:
+            yield (*where, "method"), unknown_name("method", sweep.method, benchmark.methods)
+            continue
+        # A value of the sweep may be incompatible with parameters that are set for one cell only.
+        listed = sweep.cells or benchmark.cells
+        own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
+        problems: dict[Problem, None] = {}
+        for raw in [{}, *(methods.get(sweep.method, {}) for methods in own)]:
+            try:
+                spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
+            except ConfigError:
+                continue  # invalid parameters of the method itself are reported by another check
+            problems |= dict.fromkeys(_vary_errors(spec, sweep, where))
+        yield from problems
 
 
-def _validate(
-    model: type[BaseModel], given: Mapping[str, Any], where: Place
-) -> tuple[list[Problem], Any | None]:
-    """Return the errors of the value `given`, or the validated model."""
-    try:
-        return [], model.model_validate(dict(given))
-    except ValidationError as error:
-        return explain(error, model, where), None
+def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[Problem]:
+    """Check that every value is valid and gives the run a distinct name."""
+    params, (key,) = params_class(spec.uses), sweep.vary
+    named: dict[str, Any] = {}
+    for given in sweep.combinations():
+        # Tuning may choose any trial; an error that all trials share is reported once.
+        tried = [{**spec.fixed, **trial, **given} for trial in spec.trials()]
+        found = dict.fromkeys(one for values in tried for one in find_errors(params, values, ()))
+        for place, text in found:
+            part = "along" if place and place[0] in sweep.along else "vary"
+            yield (*where, part, *place), text
+        if not given.keys() <= params.model_fields.keys():
+            return  # if a parameter does not exist, one message is enough for all its values
+        if found:
+            continue
+        exact = {name: spec.values(given)[name] for name in given}
+        for name, value in exact.items():
+            if not is_slug((text := format_value(value)).lstrip("-")):
+                part = "vary" if name == key else "along"
+                yield (*where, part, name), f"{value!r}: not usable in a file's name as '{text}'"
+        run = "@".join(format_varied(exact))
+        if run in named:
+            yield (*where, "vary", key), f"{named[run]!r} and {given[key]!r} make one run's name"
+        named[run] = given[key]
+
+
+def _support_size_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check the method and the cells of `support_size:`."""
+    if (given := benchmark.support_size) is None:
+        return
+    yield from _listed_cell_errors(benchmark, given.cells, ("support_size",))
+    where = ("support_size", "method")
+    if given.method not in benchmark.methods:
+        yield where, unknown_name("method", given.method, benchmark.methods)
+    elif (uses := benchmark.methods[given.method].get("uses", given.method)) != TEACHER:
+        yield where, f"'{given.method}' is {uses}, which has no teacher; only {TEACHER} has"
+
+
+def _listed_cell_errors(
+    benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
+) -> Iterator[Problem]:
+    """Check the names under `cells` of the entry at `where`."""
+    cells, rounds = list_cells(benchmark), streams(benchmark)
+    if listed is None and rounds:
+        yield where, f"not in a cell with `rounds`, as {rounds[0]}; list other cells under `cells`"
+    for index, cell in enumerate(listed or ()):
+        if cell in rounds or (cell in cells and cells[cell].entry in rounds):
+            yield (*where, "cells", index), f"{quoted(cell)}: not in a cell with `rounds`"
+        elif cell not in cells:
+            yield (*where, "cells", index), unknown_name("cell", cell, cells)
+
+
+CHECKS = (
+    _missing_errors,
+    _data_errors,
+    _method_errors,
+    _control_errors,
+    _effect_errors,
+    _weights_errors,
+    _retrain_errors,
+    _shadow_errors,
+    _cell_name_errors,
+    _cell_errors,
+    _sweep_errors,
+    _support_size_errors,
+)

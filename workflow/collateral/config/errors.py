@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -22,7 +22,6 @@ REASONS = {
 }
 # Names of types that pydantic appends to `loc` for a value that may have several types.
 BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
-LONGEST_LINE = 900  # maximum number of characters of a message
 Place = tuple[str | int, ...]  # position in the config: keys and list indices
 Problem = tuple[Place, str]  # position of an error, and the reason
 
@@ -31,16 +30,14 @@ class ConfigError(ValueError):
     """All errors of a config, one line each."""
 
     def __init__(self, problems: Iterable[str | Problem]) -> None:
-        """Join the errors to one text; escape line breaks in names that the user chose."""
+        """Join the errors to one text."""
         self.problems = list(problems)
-        super().__init__("\n".join(map(_one_line, self.problems)))
-
-
-def _one_line(problem: str | Problem) -> str:
-    if not isinstance(problem, str):
-        problem = f"{format_key(problem[0]) or 'config'}: {problem[1]}"
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in problem)
-    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
+        super().__init__(
+            "\n".join(
+                one if isinstance(one, str) else f"{format_key(one[0]) or 'config'}: {one[1]}"
+                for one in self.problems
+            )
+        )
 
 
 def format_key(parts: Sequence[str | int]) -> str:
@@ -49,6 +46,15 @@ def format_key(parts: Sequence[str | int]) -> str:
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{printable(part)}"
     return text.removeprefix(".")
+
+
+def find_errors(model: type[BaseModel], given: Mapping[str, Any], where: Place) -> list[Problem]:
+    """Return the errors of the values `given` for a model; `where` is its place in the config."""
+    try:
+        model.model_validate(dict(given))
+    except ValidationError as error:
+        return explain(error, model, where)
+    return []
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[Problem]:
@@ -62,11 +68,6 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
         # If a list has invalid items, pydantic also reports that the list is too short.
         if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
     ]
-
-
-def error_places(error: ValidationError) -> list[Place]:
-    """Return the positions of all errors in the config."""
-    return [_place(dict(item)) for item in error.errors()]
 
 
 def _place(item: dict[str, Any]) -> Place:

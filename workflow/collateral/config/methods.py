@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.errors import ConfigError, Place, collect_errors, explain
+from collateral.config.errors import ConfigError, Place, find_errors
 from collateral.contract.params import MethodParams
 from collateral.plugins.find import CONTROL, METHOD, method_kind, params_class
 
@@ -80,8 +79,9 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     spec = _spec(name, uses, lists)
     if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
         raise ConfigError([(where, f"its lists make {count} trials; at most {MOST_TRIALS}")])
-    checks = (partial(validate, spec, trial, where) for trial in spec.trials())
-    if problems := dict.fromkeys(one for check in checks for one in collect_errors(check)):
+    tried = [{**spec.fixed, **trial} for trial in spec.trials()]
+    found = (one for given in tried for one in find_errors(params_class(uses), given, where))
+    if problems := dict.fromkeys(found):
         raise ConfigError(problems)
     # Validation converts values: `'7'` becomes 7.
     exact = {
@@ -107,11 +107,3 @@ def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:
     fixed = {key: choices[0] for key, choices in lists.items() if len(choices) == 1}
     grid = {key: tuple(choices) for key, choices in lists.items() if len(choices) > 1}
     return MethodSpec(name, uses, fixed, grid)
-
-
-def validate(spec: MethodSpec, overrides: Mapping[str, Any], where: Place) -> MethodParams:
-    """Return the validated parameters, or raise a ConfigError that names the key."""
-    try:
-        return spec.params(overrides)
-    except ValidationError as error:
-        raise ConfigError(explain(error, params_class(spec.uses), where)) from None

@@ -1,14 +1,11 @@
 """The schema of config.yaml; data sets, forget sets and methods define their own options."""
 
-from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     StrictInt,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -16,33 +13,21 @@ from pydantic import (
 from collateral.config.weights import BaseParams, GivenParams, InitParams, Reference, RetrainParams
 from collateral.contract.conventions import FIGURE_WIDTH, PAPER, Rule, Showing, count_share
 from collateral.contract.messages import printable, quoted
-from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, UserPath
+from collateral.contract.params import (
+    MOST,
+    ClassLabel,
+    Increasing,
+    Seed,
+    Share,
+    Strict,
+    UserPath,
+    check_increasing,
+)
 from collateral.contract.probes import Probes
 from collateral.contract.rows import Attack
 from collateral.contract.verdicts import MarginKey
 
 ALL = "all"  # keyword that stands for all methods, where a list of methods is expected
-
-
-def _as_list(value: Any) -> Any:
-    """Return a list of methods unchanged, and the word `all` as a tuple of one word."""
-    if isinstance(value, str) and value != ALL:
-        raise ValueError(f"should be a list of methods, or {ALL}")
-    return (value,) if value == ALL else value
-
-
-Tracked = Annotated[
-    tuple[str, ...],
-    BeforeValidator(_as_list),
-    WithJsonSchema({"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]}),
-]
-
-
-def _check_increasing(values: tuple[int, ...]) -> tuple[int, ...]:
-    for smaller, larger in pairwise(values):
-        if larger <= smaller:
-            raise ValueError(f"should increase, but {larger} follows {smaller}")
-    return values
 
 
 class RoundConfig(Strict):
@@ -122,10 +107,7 @@ class SupportSizeConfig(Strict):
     """LTD's teacher, trained with several support sizes (Dolgova and Stich, appendix C.5)."""
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
-    # Strict integers, because pydantic would convert `true` to 1.
-    k: Annotated[
-        tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...], AfterValidator(_check_increasing)
-    ] = Field(
+    k: Increasing = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
         "Paper: from 100 to 2700 in equal steps.",
@@ -208,7 +190,7 @@ class BenchmarkConfig(Strict):
     )
     controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
     sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
-    track: Tracked = Field(
+    track: tuple[str, ...] | Literal["all"] = Field(
         (),
         description="Methods whose model is evaluated after every epoch, off the clock; `all`: "
         "every one, and the controls that train.",
@@ -246,7 +228,7 @@ class BenchmarkConfig(Strict):
         "estimated from the spread of Retrain over seeds.",
     )
     looks: Annotated[
-        tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...], AfterValidator(_check_increasing)
+        tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...], AfterValidator(check_increasing)
     ] = Field(
         (),
         description="Numbers of seeds, increasing, at which verdicts are looked at: declared "
@@ -294,7 +276,7 @@ class BenchmarkConfig(Strict):
     @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups")
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
-        if len(set(value)) < len(value):
+        if isinstance(value, tuple) and len(set(value)) < len(value):
             raise ValueError("a value stands there twice")
         return value
 

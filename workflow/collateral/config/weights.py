@@ -1,28 +1,39 @@
 """Models in the config, trained here or by the user: `init`, `base`, `retrain`, `given`."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, TrainingParams, UserPath
 
 SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
 NONE = "none"  # value of the key `retrain` for a benchmark without Retrain
+SUFFIXES = (".safetensors", ".pt", ".pth")  # endings of the names of weight files
 RENAME = "Beginnings of names in the file, and what they are in the model."
+
+
+def _check_suffix(file: Path) -> Path:
+    if file.suffix not in SUFFIXES:
+        raise ValueError(f"should end with one of {', '.join(SUFFIXES)}")
+    return file
+
+
+WeightsPath = Annotated[UserPath, AfterValidator(_check_suffix)]
 
 
 class InitParams(Strict):
     """Weights from which the training of base and retrained models starts."""
 
-    weights: UserPath = Field(description="A .safetensors file, or a .pt with a state dict.")
+    weights: WeightsPath = Field(description="A .safetensors file, or a .pt with a state dict.")
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
 
 
 class BaseParams(TrainingParams):
     """Training of base and retrained models, and whether all seeds share one base model."""
 
-    weights: UserPath | None = Field(
+    weights: WeightsPath | None = Field(
         None,
         description="A model of your own that is trained already and is the base: a .safetensors "
         "file, or a .pt with a state dict. The recipe beside it is Retrain's. {seed} in its name: "
@@ -55,7 +66,7 @@ OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} i
 class GivenParams(Strict):
     """Weights that another program unlearned; they are evaluated like those of a method."""
 
-    weights: UserPath = Field(description=f"{OWN_FILE}one for each.")
+    weights: WeightsPath = Field(description=f"{OWN_FILE}one for each.")
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
     rte: float | None = Field(
         None, ge=0, description="Seconds that unlearning took, as you state them; empty if unknown."
@@ -65,7 +76,7 @@ class GivenParams(Strict):
 class RetrainParams(Strict):
     """Retrain: trained like the base model, or the user's weights, or published numbers."""
 
-    weights: UserPath | None = Field(
+    weights: WeightsPath | None = Field(
         None, description=f"Your own retrained model. {OWN_FILE}one for each."
     )
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
@@ -80,9 +91,6 @@ class RetrainParams(Strict):
 
     @model_validator(mode="after")
     def _check_weights(self) -> "RetrainParams":
-        for key in ("rename", "rte"):
-            if self.weights is None and key in self.model_fields_set:
-                raise ValueError(f"{key}: goes with `weights`, which is not given")
         if self.weights is not None and self.printed is not None:
             raise ValueError("`weights` and `printed` are two references; leave one of them out")
         return self

@@ -46,10 +46,7 @@ def printable(name: str) -> str:
 
 def quoted(value: Any) -> str:
     """Return a value as one line of text, shortened if it is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python raises it for a number of more than 4,300 digits
-        return "a number too long to show"
+    text = repr(value)
     return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 

@@ -1,7 +1,7 @@
 """Metrics: label, unit, ideal value and number of digits of every number in tables."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from collateral.contract.messages import did_you_mean, quoted
@@ -90,6 +90,25 @@ def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
         )
         for name, metric in metrics.items()
     }
+
+
+def with_intervals(
+    metrics: Mapping[str, Metric], over: Iterable[str] = ("seeds",)
+) -> dict[str, Metric]:
+    """Return the metrics, and both ends of the 95 % interval of each over seeds or examples.
+
+    The names of the ends are `<name>_low` and `<name>_high`; over examples, `<name>_examples_low`
+    and `<name>_examples_high`.
+    """
+    found = dict(metrics)
+    for name, metric in metrics.items():
+        for unit in over:
+            prefix, suffix = ("", "") if unit == "seeds" else (f"{unit}_", f", {unit}")
+            for end, word, side in (("low", "from", "lower"), ("high", "to", "upper")):
+                text = f"{side} end of the 95 % interval over {unit}: {metric.description}"
+                label = f"{metric.label} {word}{suffix}"
+                found[f"{name}_{prefix}{end}"] = replace(metric, label=label, description=text)
+    return found
 
 
 def format_percent(share: float) -> str:

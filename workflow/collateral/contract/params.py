@@ -3,6 +3,7 @@
 import types
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
@@ -13,13 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    StrictInt,
     ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from collateral.contract.conventions import num_batches
-from collateral.contract.messages import IN_QUOTES, printable
 from collateral.contract.work import Sizes, Work, training_work
 
 MOST = 10**9  # largest integer that a config may contain
@@ -30,14 +31,7 @@ TOUCHABLE = ("retain", "forget images", "forget labels")
 def not_boolean(value: Any) -> Any:
     """Refuse true and false, because Python and pydantic would treat them as 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("should be a number, not true or false")
-    return value
-
-
-def name_or_index(value: Any) -> Any:
-    """Refuse true and false for a class; a class with such a name must be in quotes."""
-    if isinstance(value, bool):
-        raise ValueError(f"should be a name or an index; {IN_QUOTES}")
+        raise ValueError("should not be true or false; put a name in quotes")
     return value
 
 
@@ -45,21 +39,32 @@ def can_be_looked_for(value: Path) -> Path:
     """Refuse a path if the operating system cannot check whether it exists."""
     try:
         value.expanduser().exists()
-    except RuntimeError:
-        raise ValueError(f"there is no home folder {printable(value.parts[0])}") from None
-    except OSError as error:
-        raise ValueError(str(error.strerror)) from None
+    except (RuntimeError, OSError) as error:  # no such user in `~user`, or a name that is too long
+        raise ValueError(f"not a path: {error}") from None
     return value
 
 
+def check_increasing(values: tuple[int, ...]) -> tuple[int, ...]:
+    """Refuse a list of numbers that does not increase."""
+    for smaller, larger in pairwise(values):
+        if larger <= smaller:
+            raise ValueError(f"should increase, but {larger} follows {smaller}")
+    return values
+
+
 Whole = Annotated[int, Field(le=MOST)]
+Count = Annotated[Whole, Field(ge=1)]
 ClassLabel = Annotated[
-    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(name_or_index)
+    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(not_boolean)
 ]
 Epochs = Annotated[int, Field(le=10**6)]
 # numpy and scikit-learn accept only seeds below 2**32.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(not_boolean)]
 Share = Annotated[float, Field(gt=0, le=1), BeforeValidator(not_boolean)]
+# Strict integers, because pydantic would convert `true` to 1.
+Increasing = Annotated[
+    tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...], AfterValidator(check_increasing)
+]
 UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 
 
@@ -77,14 +82,6 @@ class Strict(BaseModel):
             return not_boolean(value)
         if known <= {bool, types.NoneType} and type(value) not in known:
             raise ValueError("should be true or false")
-        return value
-
-    @field_validator("*")
-    @classmethod
-    def _could_be_meant(cls, value: Any) -> Any:
-        """Refuse an integer whose absolute value is greater than MOST."""
-        if isinstance(value, int) and abs(value) > MOST:
-            raise ValueError(f"should be at most {MOST}")
         return value
 
 
@@ -268,21 +265,6 @@ class TrainingParams(Strict):
         return self
 
 
-Count = Annotated[Whole, Field(ge=1)]
-
-
-def count_or(word: str) -> BeforeValidator:
-    """Return a validator that accepts an integer of at least 1, or `word`."""
-
-    def check(value: Any) -> Any:
-        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-        if not is_count and value != word:
-            raise ValueError(f"should be a whole number from 1, or {word}")
-        return value
-
-    return BeforeValidator(check)
-
-
 class StudentParams(WarmedParams):
     """Training of the base model on soft labels of the forget set and on retained examples."""
 
@@ -292,6 +274,6 @@ class StudentParams(WarmedParams):
     beta: float = Field(
         2.0, ge=0, description="Weight of the forget set's loss; paper: 2, of [1, 5]; SVHN: 3."
     )
-    top: Annotated[Count | Literal["all"], count_or("all")] = Field(
+    top: Count | Literal["all"] = Field(
         3, description="Classes that a soft label keeps, renormalised; paper: 3."
     )

@@ -1,12 +1,11 @@
 """Probes: optional tests of finished models, and their parameters."""
 
-from itertools import pairwise
 from typing import Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from collateral.contract.messages import quoted
-from collateral.contract.params import Strict, Whole
+from collateral.contract.params import Increasing, Strict, Whole
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 
 PARTS = ("forget", "near", "far", "test")  # groups of examples on which CKA is computed
@@ -83,7 +82,7 @@ class Resurface(Strict):
     FT.
     """
 
-    steps: tuple[Whole, ...] = Field(
+    steps: Increasing = Field(
         (10, 20, 50, 100, 200),
         min_length=1,
         description="Steps of SGD after which accuracies are measured, increasing.",
@@ -95,13 +94,6 @@ class Resurface(Strict):
     examples: Whole = Field(
         1000, ge=1, description="Near and test examples to measure on, at most so many of each."
     )
-
-    @field_validator("steps")
-    @classmethod
-    def _increasing(cls, steps: tuple[int, ...]) -> tuple[int, ...]:
-        if steps[0] < 1 or any(a >= b for a, b in pairwise(steps)):
-            raise ValueError("should be increasing, and begin at 1 or later")
-        return steps
 
     def work(self, sizes: Sizes) -> Work:
         """Return the estimated amount of computation of this probe on one model."""

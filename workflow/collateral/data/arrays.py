@@ -39,24 +39,32 @@ class Options(DataOptions):
 
 def size(options: Options) -> DatasetSize:
     """Return the number of examples per class; no image is read."""
-    from collateral.data._readers.npz import read_examples
+    from collateral.data._readers.npz import read_examples, read_parts
 
-    examples, shape = read_examples(options.path, options.test_path)
-    return examples.size(shape)
+    train, test = read_parts(options.path, options.test_path)
+    height, width, channels = (*train.shape[1:], 1)[:3]
+    return read_examples(train, test).size((height, width, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return the labels and the metadata columns of the train set."""
-    from collateral.data._readers.npz import read_examples
+    from collateral.data._readers.npz import read_examples, read_parts
 
-    return read_examples(options.path, options.test_path)[0].train_columns()
+    parts = read_parts(options.path, options.test_path)
+    return read_examples(*parts).read_part(test=False)
 
 
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file."""
     from collateral.data._readers.examples import statistics
-    from collateral.data._readers.npz import read
+    from collateral.data._readers.npz import read_examples, read_parts
     from collateral.results.dataset import Dataset
 
-    train, test, labels = read(options.path, options.test_path)
+    parts = read_parts(options.path, options.test_path)
+    train, test = (part.read_images() for part in parts)
+    if train.shape[1:] != test.shape[1:]:
+        raise parts[1].wrong(parts[1].images_key, test.shape, f"(N, H, W, C) as {train.shape}")
+    examples = read_examples(*parts)
+    examples.check("data.path")
+    labels = examples.split_labels()
     return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)

@@ -8,33 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_sets import BY_FLAG, Files, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import SETS, RootOptions, load_set
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
-NAMES = """
-    apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus
-    butterfly camel can castle caterpillar cattle chair chimpanzee clock cloud cockroach couch
-    crab crocodile cup dinosaur dolphin elephant flatfish forest fox girl hamster house kangaroo
-    keyboard lamp lawn_mower leopard lion lizard lobster man maple_tree motorcycle mountain
-    mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree plain
-    plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk
-    skyscraper snail snake spider squirrel streetcar sunflower sweet_pepper table tank telephone
-    television tiger tractor train trout tulip turtle wardrobe whale willow_tree wolf woman worm
-"""
-CLASS_NAMES = tuple(NAMES.split())
+CLASS_NAMES = SETS["CIFAR100"].names or ()
 INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
     licence="none stated; research use is customary",
     size=DatasetSize(CLASS_NAMES, (500,) * 100, (100,) * 100, (32, 32, 3)),
 )
-FILES = Files(
-    name="cifar100",
-    paths=("cifar-100-python/train", "cifar-100-python/test", "cifar-100-python/meta"),
-    how="Get cifar-100-python.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html and "
-    "unpack it in that folder, or set `root:` to the folder that holds cifar-100-python/.",
+HOW = (
+    "Get cifar-100-python.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html and unpack it in "
+    "that folder, or set `root:` to the folder that holds cifar-100-python/."
 )
 
 
@@ -44,6 +32,5 @@ class Options(RootOptions):
 
 def load(options: Options) -> Dataset:
     """Return CIFAR-100 with its fine labels, in the order of its files."""
-    normalisation = {"mean": (0.5070, 0.4865, 0.4409), "std": (0.2673, 0.2564, 0.2761)}
-    properties = {"class_names": CLASS_NAMES, **normalisation, "padding": 4, "flip": True}
-    return load_set("CIFAR100", BY_FLAG, options, FILES, **properties)
+    mean, std = (0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)
+    return load_set("CIFAR100", options, HOW, mean, std)

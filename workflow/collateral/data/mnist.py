@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_sets import BY_FLAG, DIGITS, Files, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import DIGITS, RootOptions, load_set
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -24,16 +24,10 @@ INFO = DatasetInfo(
         shape=(28, 28, 1),
     ),
 )
-FILES = Files(
-    name="mnist",
-    paths=(
-        "MNIST/raw/train-images-idx3-ubyte",
-        "MNIST/raw/train-labels-idx1-ubyte",
-        "MNIST/raw/t10k-images-idx3-ubyte",
-        "MNIST/raw/t10k-labels-idx1-ubyte",
-    ),
-    how="Get the four files of these names (.gz) from http://yann.lecun.com/exdb/mnist/ and unpack "
-    "them into MNIST/raw/ in that folder, or set `root:` to the folder that holds MNIST/.",
+HOW = (
+    "Get train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
+    "t10k-labels-idx1-ubyte (.gz) from http://yann.lecun.com/exdb/mnist/ and unpack them into "
+    "MNIST/raw/ in that folder, or set `root:` to the folder that holds MNIST/."
 )
 
 
@@ -43,5 +37,4 @@ class Options(RootOptions):
 
 def load(options: Options) -> Dataset:
     """Return the MNIST images in the order of their files."""
-    properties = {"class_names": DIGITS, "mean": (0.0,), "std": (1.0,)}
-    return load_set("MNIST", BY_FLAG, options, FILES, **properties)
+    return load_set("MNIST", options, HOW, mean=(0.0,), std=(1.0,))

@@ -1,64 +1,274 @@
 """Parquet files as on the Hugging Face hub: a folder of train-*.parquet and test-*.parquet.
 
 Images are bytes, or a struct {bytes, path}. Labels are text, or whole numbers; the metadata of the
-schema may have the names of the classes. Other columns are metadata (`kind: where`). Needs pyarrow.
+schema may have the names of the classes. Other columns are metadata (`kind: where`). No code of the
+data set is run. Needs pyarrow.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from collateral.contract.conventions import Columns
+from pydantic import Field
+
+from collateral.contract.conventions import FILE, Columns
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.examples import Examples
-from collateral.data._readers.parquet import ParquetOptions as Options
-from collateral.data._readers.parquet import find_files, list_files
+from collateral.contract.messages import error_in_one_line, listed, looked_for, unknown_name
+from collateral.contract.params import UserPath
+from collateral.data._readers.examples import Examples, ImageFileOptions, join_columns
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
+SUFFIX = ".parquet"
+TRAIN = ("train",)
+# Names of the test part, in order of preference.
+TESTS = ("test", "validation", "valid", "val", "dev")
+# Usual names of the column of labels, for files without metadata.
+LABELS = ("label", "labels", "fine_label", "class", "target", "y")
+METADATA = b"huggingface"  # key of the metadata in a parquet schema
+BATCH_ROWS = 1024
+
+
+class Options(ImageFileOptions):
+    """Options of a data set in parquet files: the files, their columns, and the test set."""
+
+    path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
+    image: str | None = Field(None, description="The column of images, if there are several.")
+    label: str | None = Field(None, description="The column of labels, if its name does not tell.")
+
+
+@dataclass(frozen=True)
+class ParquetSet:
+    """The examples in parquet files, and where their images are."""
+
+    examples: Examples
+    files: list[Path]  # files of the train set, then of the test set
+    image: str  # name of the column of images
 
 
 def inputs(options: Options) -> list[Path]:
-    """Return all parquet files, the inputs of the rule."""
-    return list_files(options.path)
+    """Return all parquet files below the folder, sorted, without hidden ones; or the one file."""
+    folder = options.path.expanduser()
+    if folder.is_file():
+        return [folder]
+    found = sorted(path for path in folder.rglob(f"*{SUFFIX}") if path.is_file())
+    return [path for path in found if "/." not in f"/{path.relative_to(folder).as_posix()}"]
 
 
 def size(options: Options) -> DatasetSize:
     """Return numbers of images per class, and the image shape; a sample decides grey or RGB."""
     from collateral.data._readers.decoding import num_channels
 
-    files = find_files(options)
-    channels = num_channels(next(files.read_image_batches(), []))
-    return files.examples.size((options.size, options.size, channels))
+    found = _read_set(options)
+    channels = num_channels(next(_read_images(found), []))
+    return found.examples.size((options.size, options.size, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return the labels and the metadata columns of the train set."""
-    return find_files(options).examples.train_columns()
+    return _read_set(options).examples.read_part(test=False)
 
 
 def load(options: Options) -> Dataset:
     """Return the images in the order of files and rows; print which were skipped or converted."""
-    files = find_files(options)
-    if files.unused:
-        listed = ", ".join(str(path.relative_to(files.folder)) for path in files.unused)
-        print(f"left out, as neither train nor test set: {listed}")
-    _check_all_there(files.examples)
-    encoded = (image for batch in files.read_image_batches() for image in batch)
-    return files.examples.load(encoded, options)
+    found = _read_set(options)
+    if unused := [path.name for path in inputs(options) if path not in found.files]:
+        print(listed("left out, as neither train nor test set", unused))
+    found.examples.check("data.label")
+    images = (image for batch in _read_images(found) for image in batch)
+    return found.examples.load(images, options)
 
 
-def _check_all_there(examples: Examples) -> None:
-    """Raise if there is one class only, a class without train examples, or an empty test set."""
-    names = examples.class_names
-    if len(names) < 2:
-        raise ValueError("data.label: one class only; expected at least two")
-    train = {examples.labels[row] for row in examples.rows(test=False)}
-    if empty := [label for label in range(len(names)) if label not in train]:
-        found = f"no train example of class {empty[0]} ({names[empty[0]]!r})"
-        raise ValueError(f"data.label: {found}; expected some for each label from 0 on")
-    if not any(examples.is_test):
-        raise ValueError("data.path: no test example")
+def _read_set(options: Options) -> ParquetSet:
+    """Read labels and metadata columns of the train files, and then of the test files."""
+    train_files, test_files = _find_files(options)
+    with _open(train_files[0]) as file:
+        schema = file.schema_arrow
+    image, label = _find_image(schema, options), _find_label(schema, options)
+    train, test = (_read_column(files, label) for files in (train_files, test_files))
+    labels, names = _number_labels([*train, *test], label, _read_class_names(schema, label))
+    further = _list_further(schema, image, label)
+    columns = _read_further(train_files, further, schema.field(image))
+    for path in test_files:  # Files of the test set may lack some columns.
+        with _open(path) as file:
+            further = [name for name in further if name in file.schema_arrow.names]
+    test_columns = _read_further(test_files, further, schema.field(image))
+    examples = Examples(
+        names,
+        labels,
+        [row >= len(train) for row in range(len(labels))],
+        [f"row {row}" for row in range(len(labels))],
+        join_columns(columns, len(train), test_columns, len(test)),
+    )
+    if not test_files:
+        examples = examples.draw_test_set(range(len(labels)), options)
+    return ParquetSet(examples, [*train_files, *test_files], image)
+
+
+def _find_files(options: Options) -> tuple[list[Path], list[Path]]:
+    """Return the train files and the test files; no test files if the test set is drawn."""
+    folder, share, files = options.path.expanduser(), options.test_share, inputs(options)
+    if not files:
+        problem = f"no {SUFFIX} file at {str(folder)!r}{looked_for(folder)}"
+        raise ValueError(f"data.path: {problem}")
+    train = [file for file in files if _find_part(file, folder, TRAIN)]
+    by_name = {name: [f for f in files if _find_part(f, folder, TESTS) == name] for name in TESTS}
+    test = next(filter(None, by_name.values()), [])
+    if bool(train and test) == (share is not None):
+        raise ValueError(
+            f"data.test_share: {share}: {len(train)} files are called train-... and {len(test)} "
+            "test-... (or validation-...); give a share, such as 0.2, only if one of them is "
+            f"missing in {str(folder)!r}"
+        )
+    return (train, test) if share is None else (train or files, [])
+
+
+def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:
+    """Return the part (such as `train`), read from the folders or the start of the file name."""
+    *folders, name = path.relative_to(folder).parts if path != folder else (path.name,)
+    own = name.removesuffix(SUFFIX).lower().replace("_", "-").split("-")[0].split(".")[0]
+    return next((part for part in parts if part in (own, *map(str.lower, folders))), None)
+
+
+def _find_image(schema: pa.Schema, options: Options) -> str:
+    """Return the name of the column of images: the config's, or the only column with bytes."""
+    found = [field.name for field in schema if _holds_bytes(field.type)]
+    return _choose_column("image", options.image, found, found)
+
+
+def _find_label(schema: pa.Schema, options: Options) -> str:
+    """Return the name of the column of labels: the config's, the metadata's, or a usual name."""
+    with_classes = [name for name in schema.names if _read_class_names(schema, name)]
+    usual = [name for name in LABELS if name in schema.names]
+    return _choose_column("label", options.label, with_classes or usual[:1], schema.names)
+
+
+def _choose_column(key: str, wanted: str | None, found: Sequence[str], known: Sequence[str]) -> str:
+    """Return the column that the config names, or the only one that was found."""
+    if wanted is not None and wanted not in known:
+        raise ValueError(f"data.{key}: {unknown_name('column', wanted, known)}")
+    if wanted is None and len(found) != 1:
+        raise ValueError(
+            f"data.{key}: {listed('columns that may be meant', found)}; name the one that is"
+        )
+    return found[0] if wanted is None else wanted
+
+
+def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
+    """Return the names of the classes in a column of labels, from the metadata of the schema."""
+    try:
+        metadata = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
+        names = metadata["info"]["features"][column]["names"]
+        # Older metadata maps each label (as text) to its class name.
+        names = [names[str(i)] for i in range(len(names))] if isinstance(names, dict) else names
+    except (KeyError, TypeError, ValueError):
+        return None
+    is_text = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+    return tuple(names) if is_text else None
+
+
+def _number_labels(
+    values: list[Any], column: str, names: tuple[str, ...] | None
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return labels as whole numbers from 0, and the names of the classes."""
+    if values and all(isinstance(value, str) for value in values):
+        names = tuple(sorted({*values}))
+        index = {name: label for label, name in enumerate(names)}
+        return [index[value] for value in values], names
+    numbers = [value for value in values if type(value) is int]
+    names = names or tuple(f"class_{label}" for label in range(max(numbers, default=0) + 1))
+    for row, value in enumerate(values):
+        if type(value) is not int or not 0 <= value < len(names):
+            expected = f"text everywhere, or whole numbers from 0 to {len(names) - 1}"
+            raise ValueError(
+                f"data.label: column {column!r}: row {row}: {value!r}; expected {expected}"
+            )
+    return values, names
+
+
+def _holds_bytes(kind: Any) -> bool:
+    """Return whether a column has bytes, or a struct with a field `bytes`."""
+    from pyarrow import types
+
+    if types.is_struct(kind):
+        return any(field.name == "bytes" and _holds_bytes(field.type) for field in kind)
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _list_further(schema: pa.Schema, image: str, label: str) -> list[str]:
+    """Return the names of the columns with whole numbers, truth values, or text."""
+    from pyarrow import types
+
+    kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
+    others = {field.name: field.type for field in schema if field.name not in (image, label)}
+    # A pandas category counts as the type of its values.
+    own = {n: kind.value_type if types.is_dictionary(kind) else kind for n, kind in others.items()}
+    return [name for name, kind in own.items() if any(is_kind(kind) for is_kind in kinds)]
+
+
+def _read_further(files: Sequence[Path], names: Sequence[str], image: pa.Field) -> Columns:
+    """Return these metadata columns of all rows, and the original paths of the images.
+
+    A column with empty values is text, and an empty value is the empty text. Paths are left out if
+    one is missing or repeated.
+    """
+    found = {name: _read_column(files, name) for name in names}
+    for name, values in found.items():
+        if None in values:
+            found[name] = ["" if value is None else str(value) for value in values]
+    if FILE not in found and "path" in getattr(image.type, "names", ()):
+        values = _read_column(files, image.name, ".path")
+        paths = [(value or {}).get("path") for value in values]
+        if all(paths) and len({*paths}) == len(paths):
+            found[FILE] = paths
+    return found
+
+
+def _read_images(found: ParquetSet) -> Iterator[list[bytes]]:
+    """Yield the encoded images in batches of rows."""
+    for values in _read_batches(found.files, found.image):
+        encoded = (one.get("bytes") if isinstance(one, dict) else one for one in values)
+        yield [one or b"" for one in encoded]
+
+
+def _read_column(files: Sequence[Path], column: str, inner: str = "") -> list[Any]:
+    """Return one column, or one of its fields, of all rows."""
+    return [value for values in _read_batches(files, column, inner) for value in values]
+
+
+def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[list[Any]]:
+    """Yield a column, or one of its fields, in batches of rows; every file must have the column."""
+    for path in files:
+        with _open(path) as file:
+            if column not in file.schema_arrow.names:
+                raise ValueError(f"{unknown_name('column', column, file.schema_arrow.names)}")
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[column + inner]):
+                yield batch[column].to_pylist()
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """Open a parquet file; every error while it is read names the file."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ValueError(
+            "data.name: parquet needs pyarrow; install it: pip install 'collateral[parquet]'"
+        ) from None
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    # A damaged file raises errors of many types, depending on the position of the damage.
+    except Exception as error:
+        raise ValueError(
+            f"data.path: cannot read {str(path)!r}: {error_in_one_line(error)}"
+        ) from None

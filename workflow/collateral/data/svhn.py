@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._readers.torchvision_sets import BY_SPLIT, DIGITS, Files, RootOptions, load_set
+from collateral.data._readers.torchvision_sets import DIGITS, RootOptions, load_set
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -25,12 +25,10 @@ INFO = DatasetInfo(
         shape=(32, 32, 3),
     ),
 )
-FILES = Files(
-    name="svhn",
-    paths=("train_32x32.mat", "test_32x32.mat"),
-    how="Get these two files (format 2, cropped digits) from "
-    "http://ufldl.stanford.edu/housenumbers/ and put them into that folder, "
-    "or set `root:` to the folder that holds them.",
+HOW = (
+    "Get train_32x32.mat and test_32x32.mat (format 2, cropped digits) from "
+    "http://ufldl.stanford.edu/housenumbers/ and put them into that folder, or set `root:` to the "
+    "folder that holds them."
 )
 
 
@@ -40,5 +38,5 @@ class Options(RootOptions):
 
 def load(options: Options) -> Dataset:
     """Return SVHN in the order of its files; the files label digit 0 as 10, torchvision as 0."""
-    normalisation = {"mean": (0.4377, 0.4438, 0.4728), "std": (0.1980, 0.2010, 0.1970)}
-    return load_set("SVHN", BY_SPLIT, options, FILES, class_names=DIGITS, **normalisation)
+    mean, std = (0.4377, 0.4438, 0.4728), (0.1980, 0.2010, 0.1970)
+    return load_set("SVHN", options, HOW, mean, std)

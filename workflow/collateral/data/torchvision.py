@@ -14,14 +14,13 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.messages import unknown_name
 from collateral.contract.params import Seed
-from collateral.data._readers.examples import split
-from collateral.data._readers.test_set import draw_examples
+from collateral.data._readers.examples import draw_groups, split
 from collateral.data._readers.torchvision_sets import (
     EMNIST,
     SETS,
     RootOptions,
     SetFacts,
-    read_parts,
+    open_parts,
 )
 
 if TYPE_CHECKING:
@@ -71,10 +70,6 @@ class Options(RootOptions):
 
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the class names; None if only the files contain them."""
-    if options.dataset == "CIFAR100":
-        from collateral.data.cifar100 import CLASS_NAMES
-
-        return CLASS_NAMES
     return _facts(options).names
 
 
@@ -104,7 +99,7 @@ def load(options: Options) -> Dataset:
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)
-    parts = read_parts(options.dataset, facts, options)
+    parts = open_parts(options.dataset, facts, options)
     num_train, total = len(parts[0]), sum(map(len, parts))
     labels = np.full(total, -1, np.int64)
 
@@ -116,11 +111,12 @@ def load(options: Options) -> Dataset:
     examples = [(part, index) for part in parts for index in range(len(part))]
     sources = (partial(read_image, *one, row) for row, one in enumerate(examples))
     names = [f"{options.dataset} {row}" for row in range(total)]
-    images = decode(sources, names, _side(facts, options), skip_broken=False).images
+    images, _ = decode(sources, names, _side(facts, options), skip_broken=False)
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:
-        drawn = draw_examples(labels.tolist(), range(total), options.test_share, options.test_seed)
+        rows = [*map(str, range(total))]
+        drawn = draw_groups(labels.tolist(), rows, options.test_share, options.test_seed, set())
         is_test = np.isin(np.arange(total), [*drawn])
     known = class_names(options) or _own_names(parts[0], facts)
     train, test = split(images, is_test)

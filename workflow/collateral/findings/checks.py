@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract import power
 from collateral.contract.metrics import format_percent
 from collateral.findings._shared.captions import count_seeds, list_seeds
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
+from collateral.metrics import power
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
-from collateral.metrics.differences import LEAST_SEEDS
-from collateral.metrics.equivalence import is_beyond
+from collateral.metrics.differences import LEAST_SEEDS, is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import ORIGINAL, RETRAIN
@@ -23,7 +22,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 # Minimum accuracy on retained examples (RA) at which Retrain counts as trained well enough.
 LEAST_RA = 0.9
-SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
+ADVICE = "train longer (`base.epochs`), or with another `base.lr` or `base.batch_size`"
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
 PART = "colours"  # `Problem.part` of a check that raised an error
@@ -93,19 +92,7 @@ def check_learned(cell: CellTable) -> Outcome:
     if math.isnan(least):
         return "red", f"Retrain's RA is undefined: {_select_seeds(cell, np.isnan(ra))}"
     text = f"Retrain's lowest RA of {count_seeds(len(cell.seeds))} is {metric.text(least)} %, {bar}"
-    return ("green", text) if least >= LEAST_RA else ("red", f"{text}; {_suggest_training(cell)}")
-
-
-def _suggest_training(cell: CellTable) -> str:
-    """Suggest changes of the config that could make Retrain more accurate."""
-    advice = "train longer (`base.epochs`) or with another rate (`base.lr`)"
-    smallest = mean_of_defined(cell.values(cell.reference, "smallest_batch"))
-    if smallest < SMALL_BATCH:  # false if it is NaN
-        advice += (
-            f"; its smallest batch has {smallest:.0f} examples, which are few for batch norm: "
-            "another `base.batch_size` may leave more for the last batch"
-        )
-    return advice
+    return ("green", text) if least >= LEAST_RA else ("red", f"{text}; {ADVICE}")
 
 
 def check_base_differs(cell: CellTable) -> Outcome:
@@ -216,30 +203,14 @@ def check_near_copies(cell: CellTable) -> Outcome:
 
 def check_tuning(cell: CellTable) -> Outcome:
     """Check that tuning selected an admissible trial that is not at an end of its grid."""
-    plan, labels = cell.plan, cell.benchmark.labels
+    plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
     found = {run: cell.values(run, "trial_chosen") for run in plan.trials}
     chosen = {run: int(np.nanmin(v)) for run, v in found.items() if not np.isnan(v).all()}
-    faults = {fault: named for fault, named in _tuning_faults(cell, chosen).items() if named}
-    if faults:
-        return "amber", "; ".join(f"{fault}: {', '.join(of)}" for fault, of in faults.items())
-    text = (
-        f"{len(chosen)} tuned methods: no chosen value is the smallest or the largest that was "
-        "tried, where a value beyond it might be better"
-    )
-    pairs = [
-        f"{labels.get(run, run)} {key}" for run in chosen for key in find_pairs(plan.grid(run))
-    ]
-    untested = f"; not checked, because only two values were tried: {', '.join(pairs)}"
-    return "green", text + (untested if pairs else "")
-
-
-def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list[str]]:
-    """Return the tuned methods by kind of fault; `chosen` has the selected trial of each method."""
-    plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
-    admitted = {run: cell.values(run, "rule_admissible", at=rule) for run in chosen}
-    return {
+    faults = {
         "no trial was admissible, so that tuning chose the least bad": [
-            labels.get(run, run) for run, counts in admitted.items() if (counts == 0).any()
+            labels.get(run, run)
+            for run in chosen
+            if (cell.values(run, "rule_admissible", at=rule) == 0).any()
         ],
         "tuning chose an end of its grid": [
             f"{labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
@@ -248,6 +219,13 @@ def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list
         ],
         "what tuning chose is not among the numbers": [r for r in plan.trials if r not in chosen],
     }
+    text = "; ".join(f"{fault}: {', '.join(named)}" for fault, named in faults.items() if named)
+    if text:
+        return "amber", text
+    return "green", (
+        f"{len(chosen)} tuned methods: where three values or more were tried, the chosen one is "
+        "neither the smallest nor the largest"
+    )
 
 
 def find_edges(
@@ -258,25 +236,12 @@ def find_edges(
     A parameter is given by its name, its value, and both ends of its grid. Grids of two values are
     left out, because both of their values are ends.
     """
-    for key, grid in _numeric_grid(trials).items():
-        low, high, value = min(grid), max(grid), trials[chosen][key]
-        if len(grid) > 2 and value in (low, high):
-            yield key, value, low, high
-
-
-def find_pairs(trials: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the parameters with exactly two tried values."""
-    return [key for key, grid in _numeric_grid(trials).items() if len(grid) == 2]
-
-
-def _numeric_grid(trials: Sequence[Mapping[str, Any]]) -> dict[str, set[float]]:
-    """Return the tried values of each parameter whose values are all numbers."""
-    grid = {key: {trial[key] for trial in trials} for key in trials[0]}
-    return {
-        key: values
-        for key, values in grid.items()
-        if all(type(value) in (int, float) for value in values)
-    }
+    for key in trials[0]:
+        grid = {trial[key] for trial in trials}
+        if len(grid) > 2 and all(type(value) in (int, float) for value in grid):
+            low, high, value = min(grid), max(grid), trials[chosen][key]
+            if value in (low, high):
+                yield key, value, low, high
 
 
 def check_seeds(cell: CellTable) -> Outcome:

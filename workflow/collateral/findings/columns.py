@@ -90,14 +90,20 @@ class Column:
             return self.show(row)
         if self.reference_metric == "" and row.run == row.cell.reference:
             return Field(EMPTY)
-        value = self.value(row)
-        return Field(
-            self._text(row, value),
-            value,
-            is_chance=self._is_chance(row, value),
-            source=self.source(row),
-            also=tuple(self.source(row, end) for end in self._endings(row)),
-        )
+        run, name, subset, at = self._key(row)
+        value, metric = self.value(row), find_metric(name)
+        text = metric.text(value, self.spread(self.values(row)), sign=self.sign)
+        also: tuple[Source, ...] = ()
+        if self.ends is not None:
+            text = metric.text(value, sign=self.sign)
+            limits = [metric.text(end, sign=self.sign) for end in self.interval(row)]
+            if EMPTY not in limits:
+                text = f"{text} [{', '.join(limits)}]"
+                also = tuple(self.source(row, f"_{self.ends}{end}") for end in ("low", "high"))
+        is_chance = False
+        if self.chance and run != row.cell.reference:
+            is_chance = abs(value) <= self.chance(row.cell, name, subset, at)
+        return Field(text, value, is_chance=is_chance, source=self.source(row), also=also)
 
     def record(self, row: TableRow) -> dict[str, Any]:
         """Return the unrounded number for the CSV file."""
@@ -121,14 +127,6 @@ class Column:
         metric = (run == row.cell.reference and self.reference_metric) or self.metric
         return run, metric, self.set, row.at if self.at is None else self.at
 
-    def _text(self, row: TableRow, value: float) -> str:
-        metric = find_metric(self._key(row)[1])
-        if self.ends is None:
-            return metric.text(value, self.spread(self.values(row)), sign=self.sign)
-        text = metric.text(value, sign=self.sign)
-        limits = [metric.text(end, sign=self.sign) for end in self.interval(row)]
-        return text if EMPTY in limits else f"{text} [{', '.join(limits)}]"
-
     def interval(self, row: TableRow) -> tuple[float, float]:
         """Return both ends of the interval of a row; NaN if they are undefined."""
         run, metric, name, at = self._key(row)
@@ -137,17 +135,13 @@ class Column:
         )
         return low, high
 
-    def _endings(self, row: TableRow) -> list[str]:
-        """Return the name suffixes of the interval's two metrics; empty if no interval is shown."""
-        if self.ends is None or any(map(math.isnan, self.interval(row))):
-            return []
-        return [f"_{self.ends}{end}" for end in ("low", "high")]
+
+class TestedColumn(Column):
+    """A column of differences; entries whose interval includes zero or is undefined get a †."""
 
     def _is_chance(self, row: TableRow, value: float) -> bool:
-        run, metric, name, at = self._key(row)
-        if self.chance is None or run == row.cell.reference:
-            return False
-        return abs(value) <= self.chance(row.cell, metric, name, at)
+        low, high = self.interval(row)
+        return not (low > 0 or high < 0)
 
 
 def number_source(run: str, metric: str, subset: str = "", at: At = None) -> Source:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults as CellResults
     from collateral.results.cell import Result as Result
-    from collateral.results.epochs import Epoch as Epoch
+    from collateral.results.outputs import Epoch as Epoch
     from collateral.results.row_cache import Cached as Cached
 else:
     CellResults = Result = Epoch = Cached = Any

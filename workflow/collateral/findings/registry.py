@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -148,14 +149,11 @@ def make_tables(finding: str, source: Source) -> Iterator[Table]:
     is_cell = isinstance(source, CellTable)
     make = view_function(finding, "tables" if is_cell else "tables_across")
     printed = (source.benchmark if isinstance(source, CellTable) else source.plan).printed
+    first, last = "", ""
+    if source.reference != RETRAIN:
+        first, last = (PRINTED.format(printed=printed), "") if printed else ("", WITHOUT_RETRAIN)
     for table in make(source) if make else ():
-        if source.reference == RETRAIN:
-            yield table
-        elif printed:
-            first = PRINTED.format(printed=printed)
-            yield replace(table, caption=join_sentences(first, table.caption))
-        else:
-            yield replace(table, caption=join_sentences(table.caption, WITHOUT_RETRAIN))
+        yield replace(table, caption=join_sentences(first, table.caption, last))
 
 
 def cell_name(source: Source) -> str:
@@ -202,19 +200,10 @@ def _accepts(reference: str, name: str) -> bool:
 
 def in_order() -> list[str]:
     """Return all findings, each after the findings that it needs."""
-    order: list[str] = []
-
-    def add(name: str, above: tuple[str, ...] = ()) -> None:
-        if name in above:
-            raise ValueError(f"findings wait for each other: {' -> '.join((*above, name))}")
-        for other in _required(name):
-            add(other, (*above, name))
-        if name not in order:
-            order.append(name)
-
-    for name in FINDING.names():
-        add(name)
-    return order
+    try:
+        return [*TopologicalSorter({n: _required(n) for n in FINDING.names()}).static_order()]
+    except CycleError as error:
+        raise ValueError(f"findings wait for each other: {' -> '.join(error.args[1])}") from error
 
 
 def _required(name: str) -> tuple[str, ...]:

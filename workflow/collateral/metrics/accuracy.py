@@ -1,14 +1,17 @@
-"""Accuracy on the forget, retained and test examples, by class, and disagreement of models."""
+"""Accuracy by subset and by class, disagreement of models, and calibration of confidences."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from collateral.metrics.arrays import Floats, Ints
-from collateral.metrics.similarity import bin_mean
+from collateral.metrics.arrays import Floats, Ints, Mask
+from collateral.metrics.similarity import bin_count, bin_mean
 
 # Subset on which each accuracy is computed, by name of the accuracy.
 SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
+NUM_BINS = 15  # number of bins of confidence for calibration errors
+# Minimum number of examples; with fewer, even calibrated models have an error of several points.
+LEAST_EXAMPLES = 500
 
 
 def accuracies(
@@ -40,3 +43,20 @@ def disagreement(prediction: Ints, other: Ints) -> float:
 def class_accuracy(prediction: Ints, label: Ints, num_classes: int) -> Floats:
     """Return the accuracy on each class's examples; NaN for a class without examples."""
     return bin_mean((prediction == label).astype(np.float64), label, num_classes)
+
+
+def calibration_errors(confidence: Floats, is_correct: Mask) -> tuple[float, float]:
+    """Return the expected calibration error of 15 bins, and the debiased squared error.
+
+    The debiased square may be negative; it leaves out bins with one example (Kumar et al., 2019).
+    """
+    # A confidence on an edge belongs to the lower bin; 0 belongs to the first.
+    bins = np.clip(np.ceil(confidence * NUM_BINS).astype(np.int64) - 1, 0, NUM_BINS - 1)
+    count = bin_count(bins, NUM_BINS)
+    rate = bin_mean(is_correct.astype(np.float64), bins, NUM_BINS)
+    gap = bin_mean(confidence, bins, NUM_BINS) - rate
+    share = count / len(confidence)
+    error = float((share * np.abs(gap))[count > 0].sum())
+    several = count > 1
+    variance = rate[several] * (1 - rate[several]) / (count[several] - 1)
+    return error, float((share[several] * (gap[several] ** 2 - variance)).sum())

@@ -1,7 +1,8 @@
 """Association of a difference with similarity: slope, rank correlation, near-to-far ratio.
 
 All three statistics are functions of weighted sums over examples, so that a bootstrap resample
-costs one matrix product.
+costs one matrix product. The bootstrap is over examples with fixed models: it shows how statistics
+vary with the choice of examples. Two more functions test the ranks of methods over cells.
 """
 
 from __future__ import annotations
@@ -10,14 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import rankdata
+from scipy.special import ndtr, stdtrit
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
+from collateral.contract.verdicts import ALPHA
 from collateral.metrics.arrays import AnyFloats, Floats, Halves, Ints, Mask
 
 Mean = Callable[[Floats], Floats]
 NUM_DECILES = 10
 AT_ONCE = 512  # number of examples whose logits are converted at a time
 NUM_SUMS = 10  # number of columns of `Neighborhood.summands`
+NUM_RESAMPLES = 1000
+# Maximum number of groups; with more examples than this, a group has several examples.
+MOST_GROUPS = 2000
+# Table of quantiles of the Poisson distribution; numpy's own Poisson draws are ten times slower.
+NUM_LEVELS = 2**16
+_BELOW = np.exp(-1) * np.cumsum(1 / np.cumprod([1, *range(1, 9)]))
+COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).astype(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -191,3 +201,58 @@ def fitted_slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> fl
 def _ratio(above: Floats, below: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.abs(below) > 1e-12, above / below, np.nan)
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """Bootstrap resamples: random groups of examples, and how often a resample has each group."""
+
+    order: Ints  # indices of the examples, group by group
+    starts: Ints  # start of each group in `order`
+    # How often each resample (row) has each group (column): Poisson counts of mean 1.
+    counts: Floats
+
+    @staticmethod
+    def draw(num_examples: int, rng: np.random.Generator) -> Resamples:
+        """Draw resamples; group sizes differ by at most one example."""
+        num_groups = min(num_examples, MOST_GROUPS)
+        levels = rng.integers(0, NUM_LEVELS, (NUM_RESAMPLES, num_groups), dtype=np.uint16)
+        is_single = num_groups == num_examples
+        order = np.arange(num_examples) if is_single else rng.permutation(num_examples)
+        starts = np.arange(num_groups) * num_examples // max(num_groups, 1)
+        return Resamples(order, starts, COUNTS[levels].astype(np.float64))
+
+    def sums(self, columns: AnyFloats) -> Floats:
+        """Return the sums of `columns` (examples, columns) over each resample."""
+        grouped = np.add.reduceat(columns[self.order], self.starts) if len(columns) else columns
+        return self.counts @ grouped
+
+
+def percentiles(statistics: AnyFloats, num_examples: int) -> tuple[float, float]:
+    """Return the 95 % interval of a statistic from its resamples; NaN if undefined.
+
+    Resamples spread a little less than samples do, so the levels are those of Student's t
+    (Hesterberg's expanded percentiles).
+    """
+    if np.isnan(statistics).any() or num_examples < 2:
+        return float("nan"), float("nan")
+    wider = np.sqrt(num_examples / (num_examples - 1)) * stdtrit(num_examples - 1, 0.975)
+    low, high = np.quantile(statistics, [ndtr(-wider), ndtr(wider)])
+    return float(low), float(high)
+
+
+def friedman_p(values: Floats) -> float:
+    """Return Friedman's p-value that all methods (columns) rank equally over cells (rows)."""
+    if values.shape[0] < 2 or values.shape[1] < 3:
+        return float("nan")
+    if (values == values[:, :1]).all():  # scipy would divide by zero if all values are tied
+        return 1.0
+    return float(friedmanchisquare(*values.T).pvalue)
+
+
+def critical_difference(num_methods: int, num_cells: int) -> float:
+    """Return the smallest significant difference of two mean ranks (Nemenyi; Demšar, 2006)."""
+    if num_methods < 2 or num_cells < 2:
+        return float("nan")
+    q = studentized_range.ppf(1 - ALPHA, num_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(num_methods * (num_methods + 1) / (6 * num_cells)))

@@ -11,4 +11,4 @@ NAMES = {
     "vit_tiny": "vit",
 }
 # By prefix of the model's name: the module that builds it, and the module with its metadata.
-FAMILIES = {"timm/": ("_timm", "_timm_metadata")}
+FAMILIES = {"timm/": ("_timm", "_metadata")}

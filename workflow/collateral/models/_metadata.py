@@ -1,8 +1,13 @@
-"""Metadata of models, without importing torch: numbers of weights, features and multiply-adds."""
+"""Metadata of models, without importing torch: numbers of weights, features and multiply-adds.
+
+Those of timm's models are read from a file, because importing timm takes seconds;
+`pytest tests/contract/test_timm.py --fix` rewrites the file.
+"""
 
 from __future__ import annotations
 
 import ast
+import csv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,9 +15,8 @@ from itertools import pairwise
 from math import prod
 from pathlib import Path
 
-from collateral.contract.messages import quoted
+from collateral.contract.messages import nearest_names, quoted
 from collateral.models import NAMES
-from collateral.models._timm_metadata import PREFIX, find_timm_metadata
 from collateral.plugins.find import MODEL
 
 Shape = tuple[int, int, int]  # height, width, number of channels
@@ -21,6 +25,8 @@ UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of 
 WORK = "MULTIPLY_ADDS"  # constant with which a plug-in's file declares its multiply-adds per image
 # Multiply-adds of ResNet-56 per value in the outputs of its layers, assumed for timm's models.
 MULTIPLY_ADDS_PER_ACTIVATION = 240
+PREFIX = "timm/"
+FILE = Path(__file__).with_name("_timm.csv")
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
@@ -134,6 +140,50 @@ def _vit(shape: Shape) -> ModelMetadata:
     return replace(
         plain, numbers=plain.numbers + embeddings, multiply_adds=plain.multiply_adds + attention
     )
+
+
+@dataclass(frozen=True)
+class TimmMetadata:
+    """Metadata of a timm model without its head, on images of its default size."""
+
+    numbers: int  # number of weights and buffers
+    features: int
+    multiply_adds: int  # multiply-adds per image
+    pixels: int  # height times width of the default image size
+    is_sized: bool  # whether the image size is an argument of the model
+
+
+@cache
+def read_timm() -> dict[str, TimmMetadata | None]:
+    """Return a dict from timm model to metadata, or to None if its head is not one linear layer."""
+    found: dict[str, TimmMetadata | None] = {}
+    with FILE.open(encoding="utf-8", newline="") as file:
+        for name, *values in [*csv.reader(file)][1:]:
+            numbers, features, work, pixels, is_sized = (int(value or 0) for value in values)
+            facts = TimmMetadata(numbers, features, work, pixels, bool(is_sized))
+            found[name] = facts if numbers else None
+    return found
+
+
+def names() -> list[str]:
+    """Return the names of timm models that a config can use."""
+    return [PREFIX + name for name, facts in read_timm().items() if facts]
+
+
+def find_timm_metadata(model: str) -> TimmMetadata:
+    """Return the metadata of a timm model by its name in the config."""
+    facts = read_timm().get(model.removeprefix(PREFIX))
+    if facts is None:
+        raise ValueError(no_such(model))
+    return facts
+
+
+def no_such(model: str) -> str:
+    """Return the error for an unknown timm model, with the most similar names."""
+    if model.removeprefix(PREFIX) in read_timm():
+        return f"{quoted(model)}: its head is not one linear layer; choose another"
+    near = ", ".join(nearest_names(model, names())) or "none"
+    return f"no model {quoted(model)} among the {len(names())} of timm; nearest: {near}"
 
 
 def _timm(model: str, shape: Shape) -> ModelMetadata:

@@ -13,7 +13,7 @@ from torch import Tensor
 from collateral.contract.data import ImageInfo
 from collateral.models._build import wrap_model
 from collateral.models._classifier import Classifier
-from collateral.models._timm_metadata import PREFIX, find_timm_metadata
+from collateral.models._metadata import PREFIX, find_timm_metadata
 
 
 def build(name: str, info: ImageInfo) -> Classifier:

@@ -7,10 +7,14 @@ activations where keeping them would exceed the memory of the job.
 """
 
 import ctypes
+import os
 import re
+import resource
+import sys
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,8 +24,8 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
+from collateral.contract.work import count_cores
 from collateral.models._classifier import Classifier
-from collateral.models._memory import find_free_memory
 
 WIDTHS = (16, 32, 64)
 # Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
@@ -47,6 +51,9 @@ OPTION_A = (
 )
 # Number of blocks between calls of malloc_trim; calls after every block cost 30 % more time.
 TIDY = 3
+SHARE = 0.75  # fraction of the machine's free memory that all simultaneous jobs may use
+MACHINE = Path("/proc/meminfo")  # file with the free memory of the machine
+CONTAINER = Path("/sys/fs/cgroup/memory.max")  # file with the memory limit of the container
 
 
 class Block(nn.Module):
@@ -90,6 +97,40 @@ def _would_keep(x: Tensor, num_blocks: int) -> int:
     """Return an upper bound of a stage's stored bytes; 0 except on a CPU without torch.compile."""
     is_plain_cpu = x.device.type == "cpu" and not torch.compiler.is_compiling()
     return KEPT * num_blocks * x.nbytes if is_plain_cpu and torch.is_grad_enabled() else 0
+
+
+@cache
+def find_free_memory() -> float:
+    """Return the number of bytes that this job may still use; computed once per process."""
+    if limit := _slurm_limit():
+        return max(0.0, limit - _used())
+    return SHARE * _free_on_machine() / count_cores()
+
+
+def _slurm_limit() -> float:
+    """Return the memory limit of a SLURM job in bytes; 0 outside of SLURM."""
+    by_node, by_cpu, cpus = (
+        float(os.environ.get(f"SLURM_{name}", 0))
+        for name in ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE")
+    )
+    return 2**20 * (by_node or by_cpu * cpus)
+
+
+def _used() -> float:
+    """Return the peak memory of this process so far, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 2**10
+    return unit * float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def _free_on_machine() -> float:
+    """Return the free memory of the machine or, if smaller, the container's limit, in bytes."""
+    known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    if MACHINE.exists():
+        lines = MACHINE.read_text(encoding="utf-8").splitlines()
+        known += [2**10 * int(line.split()[1]) for line in lines if line.startswith("MemAvail")]
+    if CONTAINER.exists() and (limit := CONTAINER.read_text(encoding="utf-8").strip()) != "max":
+        known.append(int(limit))
+    return float(min(known))
 
 
 def build(name: str, info: ImageInfo) -> Classifier:

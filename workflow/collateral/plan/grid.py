@@ -5,9 +5,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from collateral.config.cells import ForgetSpec, cell_methods, list_cells
+from collateral.config.cells import (
+    ForgetSpec,
+    cell_methods,
+    format_value,
+    format_varied,
+    list_cells,
+)
 from collateral.config.methods import MethodSpec, resolve
-from collateral.config.names import format_value, format_varied
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
 from collateral.contract.conventions import TEACHER, default_showing

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
-from numpy.typing import NDArray
 
 from collateral.plots.plot import Panel, Series, fit_x, fit_y
 
@@ -92,15 +91,8 @@ def find_name_places(
 
 def set_scales(axes: Axes, panel: Panel) -> None:
     """Set the scales and the limits of both axes."""
-    x, y = ("log" if axis.scale == "log" else "linear" for axis in (panel.x, panel.y))
-    axes.set(xscale=x, xlim=fit_x(panel))
-    axes.set(yscale=y, ylim=fit_y(panel))
-    if panel.y.scale == "sqrt":
-        axes.set_yscale("function", functions=(_root, np.square))
-
-
-def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.sqrt(np.maximum(values, 0))
+    axes.set(xscale=panel.x.scale, xlim=fit_x(panel))
+    axes.set(yscale=panel.y.scale, ylim=fit_y(panel))
 
 
 def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, float], str]]:

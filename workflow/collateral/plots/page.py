@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from collateral.plots.names import AREA, find_name_places
@@ -43,7 +43,6 @@ STAR = "M0,-1L.24,-.31L.95,-.31L.38,.12L.59,.81L0,.4L-.59,.81L-.38,.12L-.95,-.31
 SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
 SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right", "*": STAR}
 CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
-SCALES = {"linear": "", "log": " (log scale)", "sqrt": " (square-root scale)"}
 NAMES = "names"  # description of label layers, which the script drops on narrow screens
 CHANNELS = ("color", "shape", "stroke", "strokeDash")
 IS_SHOWN = "indexof(hidden, datum.run) < 0"
@@ -71,11 +70,20 @@ class Chart:
     caption: str
     legend: Sequence[Key] = ()
     has_names: bool = False  # whether labels beside marks replace the legend on a wide screen
+    place: str = ""  # path of the printed figure's files relative to the page, without suffix
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows of the chart's data by column; None where a row has no value."""
+        names = dict.fromkeys(name for row in self.rows for name in row)
+        return {name: [row.get(name) for row in self.rows] for name in names}
 
 
-def draw(plot: Plot) -> Chart:
-    """Return the plot as a chart; its Vega parameter `hidden` lists runs that are not drawn."""
-    plot = replace(plot, panels=drop_repeated(plot.panels))
+def draw(plot: Plot, place: str = "") -> Chart:
+    """Return the plot as a chart; its Vega parameter `hidden` lists runs that are not drawn.
+
+    `place` is the path of the printed figure's files relative to the page, without suffix.
+    """
     panels = [
         draw_panel(panel, place, _find_size(plot, panel)) for place, panel in enumerate(plot.panels)
     ]
@@ -92,14 +100,7 @@ def draw(plot: Plot) -> Chart:
     legend = list(dict.fromkeys(key for panel in plot.panels for key in list_keys(panel)))
     labelled = [one for panel in plot.panels for one in panel.series if one.label]
     has_names = plot.names_are_legend or all(any(one.names) for one in labelled)
-    return Chart(plot.name, spec, rows, plot.caption, legend, has_names)
-
-
-def drop_repeated(panels: Sequence[Panel]) -> list[Panel]:
-    """Return the panels without those that show the values of an earlier panel again."""
-    values = [[(one.label, [*one.x], [*one.y]) for one in panel.series] for panel in panels]
-    is_new = [str(own) not in map(str, values[:place]) for place, own in enumerate(values)]
-    return [panel for panel, new in zip(panels, is_new, strict=True) if new or not panel.series]
+    return Chart(plot.name, spec, rows, plot.caption, legend, has_names, place)
 
 
 def list_keys(panel: Panel) -> Iterator[Key]:
@@ -401,7 +402,8 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
         ticks |= {"tickMinStep": 1, "format": "d"}
     if panel.message and name == "y":
         ticks |= {"labels": False, "ticks": False}
-    title = f"{axis.title}{SCALES[axis.scale]}".split("\n") if axis.title else None
+    note = " (log scale)" if axis.scale == "log" else ""
+    title = f"{axis.title}{note}".split("\n") if axis.title else None
     return {
         "field": field,
         "type": "quantitative",

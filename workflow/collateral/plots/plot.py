@@ -15,7 +15,7 @@ from typing import Literal
 from collateral.contract.conventions import FIGURE_WIDTH
 from collateral.plots.style import Dash, Look
 
-Scale = Literal["linear", "log", "sqrt"]
+Scale = Literal["linear", "log"]
 Mark = Literal["line", "bar", "point"]
 Limits = tuple[float, float]
 
@@ -243,4 +243,4 @@ def _with_room(low: float, high: float, scale: Scale) -> Limits:
         factor = (high / low) ** ROOM if high > low else 1.5
         return low / factor, high * factor
     room = ROOM * (high - low) or 0.5
-    return (low if scale == "sqrt" else low - room), high + room
+    return low - room, high + room

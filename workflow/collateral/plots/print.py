@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
-from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
@@ -48,8 +46,6 @@ FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equ
 LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
 THIN = 0.6  # width of axes, ticks and grid lines, in points
 OWN_VALUE = "own value"  # legend of the ring at the value that the method has outside the sweep
-# Widths in a legend (symbol, gap, space after a label), as multiples of its font size.
-SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
 EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
@@ -278,7 +274,7 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
 
 
 def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
-    """Put a legend of all series, levels and bands above the panels, row by row."""
+    """Put a legend of all series, levels and bands above the panels, with columns that fit."""
     entries: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -289,42 +285,24 @@ def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
     series = [] if plot.names_are_legend else [one.label for one in drawn]
     names = (*series, OWN_VALUE, *levels, *bands)
     order = [name for name in dict.fromkeys(map(escape, names)) if name in entries]
-    rows = list(fill_rows(order, figure.get_figwidth()))
-    height = figure.get_figheight() + LEGEND_ROW * len(rows)
-    figure.set_figheight(height)
-    share = LEGEND_ROW / height
-    engine = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - share * len(rows)))
-    figure.set_layout_engine(engine)
-    # Each row is a separate legend: a single legend would fill column by column and leave gaps.
-    for place, row in enumerate(rows):
-        figure.legend(
-            [entries[name] for name in row],
-            row,
-            loc="upper left",
-            bbox_to_anchor=(0, 1 - share * place),
-            ncols=len(row),
+    figure.set_layout_engine("constrained")
+    for columns in range(len(order), 0, -1):
+        # matplotlib fills a legend column by column; entries are sorted so that rows read in order.
+        by_column = [name for first in range(columns) for name in order[first::columns]]
+        legend = figure.legend(
+            [entries[name] for name in by_column],
+            by_column,
+            loc="outside upper left",
+            ncols=columns,
             borderpad=0.3,
-            borderaxespad=0,
-            handlelength=SYMBOL,
-            handletextpad=GAP,
-            columnspacing=AFTER,
+            borderaxespad=0.0,
+            handlelength=1.8,
+            columnspacing=1.3,
         )
-
-
-def fill_rows(names: Iterable[str], width: float) -> Iterator[list[str]]:
-    """Yield the legend entries of each row; a row has as many as fit a width in inches."""
-    row: list[str] = []
-    room = POINTS * width
-    for name in names:
-        text = TextPath((0, 0), name, size=LETTERS, prop=FontProperties(family=FONT))
-        needed = text.get_extents().width + LETTERS * (SYMBOL + GAP + AFTER)
-        if row and needed > room:
-            yield row
-            row, room = [], POINTS * width
-        row.append(name)
-        room -= needed
-    if row:
-        yield row
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            figure.set_figheight(figure.get_figheight() + LEGEND_ROW * -(-len(order) // columns))
+            return
+        legend.remove()
 
 
 def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from importlib.util import decode_source, find_spec
 from pathlib import Path
 from symtable import symtable
-from typing import Any
 
-from collateral.contract.messages import did_you_mean, quoted
+from collateral.contract.messages import quoted
 from collateral.contract.metrics import Metric
 from collateral.contract.params import TOUCHABLE
 from collateral.plugins import find
@@ -26,79 +25,51 @@ MEMBERS = {
 }
 # Required members of the class `Params` of a method.
 METHOD_MEMBERS = ("label", "touches")
-# Names of exception types; an `except` clause with one of them catches a failed import.
-FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
 
 
 def plugin_errors(used: Iterable[tuple[Kind, str]]) -> Iterator[str]:
-    """Yield the errors of the plug-ins that the config uses, and of all plugged-in findings."""
-    for kind, name in dict.fromkeys([*used, *((FINDING, name) for name in FINDING.names())]):
-        if kind.is_plugged_in(name):
-            yield from _member_errors(kind, name)
-    if any(map(FINDING.is_plugged_in, FINDING.names())):
+    """Yield the errors of the plug-ins that the config uses, and of all plugged-in findings.
+
+    If they have none, yield the metrics of plugged-in findings whose names are used already.
+    """
+    findings = ((FINDING, name) for name in FINDING.names())
+    plugged = [one for one in dict.fromkeys([*used, *findings]) if one[0].is_plugged_in(one[1])]
+    problems = [problem for kind, name in plugged for problem in _member_errors(kind, name)]
+    yield from problems
+    if not problems and any(kind is FINDING for kind, _ in plugged):
         yield from _clashes()
 
 
 def _member_errors(kind: Kind, name: str) -> Iterator[str]:
+    """Yield why a plug-in cannot be imported, members that it lacks, and wrong values."""
     try:
         module = kind.load(name, "params" if kind is METHOD else "")
     except find.PluginError as error:
         yield str(error)
         return
-    for problem in _find_problems(kind, module):
-        yield f"plugins: '{_path(module)}': {problem}"
-
-
-def _find_problems(kind: Kind, module: Any) -> Iterator[str]:
-    """Yield the members that a plug-in lacks, and those with a wrong value."""
+    here = f"plugins: '{module.__file__}':"
     missing = [member for member in MEMBERS[kind] if not hasattr(module, member)]
     if kind is METHOD and not missing:
         missing = [f"Params.{one}" for one in METHOD_MEMBERS if not hasattr(module.Params, one)]
-    yield from (f"has no {member}, which every {kind.what} has" for member in missing)
-    if kind is METHOD and not missing:
-        yield from (f"Params.touches: {wrong}" for wrong in _touches_errors(module.Params.touches))
-    if kind is FINDING and not _are_metrics(getattr(module, "METRICS", {})):
-        yield "METRICS: should be a dictionary of Metric by name"
+    yield from (f"{here} has no {member}, which every {kind.what} has" for member in missing)
+    if kind is METHOD and not missing and not {*module.Params.touches} <= {*TOUCHABLE}:
+        allowed = f"should be a frozenset of some of {', '.join(TOUCHABLE)}"
+        yield f"{here} Params.touches: {quoted(module.Params.touches)}: {allowed}"
+    metrics = getattr(module, "METRICS", {}) if kind is FINDING else {}
+    if not isinstance(metrics, dict) or not all(isinstance(m, Metric) for m in metrics.values()):
+        yield f"{here} METRICS: should be a dictionary of Metric by name"
 
 
 def _clashes() -> Iterator[str]:
     """Yield an error for each metric of a plugged-in finding whose name is used already."""
     known: dict[str, str] = {}
     for finding in FINDING.names():
-        for metric in _metrics(finding):
+        module = FINDING.load(finding)
+        for metric in getattr(module, "METRICS", {}):
             if other := known.get(metric):
-                where = f"'{_path(FINDING.load(finding))}': METRICS: {quoted(metric)}"
+                where = f"'{module.__file__}': METRICS: {quoted(metric)}"
                 yield f"plugins: {where}: the finding {other} has a metric of this name; rename it"
             known.setdefault(metric, finding)
-
-
-def _metrics(finding: str) -> list[str]:
-    """Return the metric names of a finding; empty if the finding has another error."""
-    try:
-        metrics = getattr(FINDING.load(finding), "METRICS", {})
-    except find.PluginError:
-        return []
-    return list(metrics) if _are_metrics(metrics) else []
-
-
-def _are_metrics(value: Any) -> bool:
-    """Tell whether a value is a dictionary from names to Metric objects."""
-    is_dictionary = isinstance(value, dict)
-    return is_dictionary and all(isinstance(one, Metric) for one in value.values())
-
-
-def _touches_errors(touches: Any) -> Iterator[str]:
-    """Yield the errors of `Params.touches`."""
-    allowed = f"allowed: {', '.join(TOUCHABLE)}"
-    if not isinstance(touches, frozenset | set):
-        yield f"{quoted(touches)}: should be a frozenset of names; {allowed}"
-        return
-    for name in sorted(touches - {*TOUCHABLE}, key=str):
-        yield f"{quoted(name)} is not allowed; {allowed}{did_you_mean(name, TOUCHABLE)}"
-
-
-def _path(module: Any) -> Path:
-    return Path(module.__file__)
 
 
 def finding_errors() -> Iterator[str]:
@@ -129,7 +100,7 @@ def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str
     except (SyntaxError, ValueError) as error:
         yield find.describe_error(error, [str(file)])
         return
-    for line, name in _imports(tree.body, module):
+    for line, name in _imports(tree, module):
         if problem := _missing(name, with_packages):
             yield f"'{file}', line {line}: {problem}"
         elif name.startswith(f"{PACKAGE}.") and name not in seen:
@@ -148,32 +119,14 @@ def _missing(name: str, with_packages: bool) -> str:
     return f"the package {root} is not installed"
 
 
-def _imports(body: list[ast.stmt], module: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and name of each import that runs when the module is imported."""
-    for node in body:
+def _imports(tree: ast.Module, module: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and name of each import at the top level of a module."""
+    for node in tree.body:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.lineno, _absolute(node, module)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.dump(node.test):
-            yield from _imports([*node.body, *node.orelse], module)
-        elif isinstance(node, ast.Try) and not _is_forgiving(node):
-            yield from _imports(node.body, module)
-
-
-def _absolute(node: ast.ImportFrom, module: str) -> str:
-    above = module.rsplit(".", node.level)[0] if node.level else ""
-    return ".".join(filter(None, (above, node.module)))
-
-
-def _is_forgiving(node: ast.Try) -> bool:
-    """Tell whether a `try` statement catches a failed import."""
-    caught = {name for handler in node.handlers for name in _ids(handler.type)}
-    return bool(caught & FORGIVING) or any(handler.type is None for handler in node.handlers)
-
-
-def _ids(node: ast.expr | None) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} if node else set()
+            above = module.rsplit(".", node.level)[0] if node.level else ""
+            yield node.lineno, ".".join(filter(None, (above, node.module)))
 
 
 def _names(file: Path) -> set[str]:

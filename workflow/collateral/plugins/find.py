@@ -194,18 +194,6 @@ def find_folder_problems(folders: Sequence[Path]) -> Iterator[str]:
             if other := taken.get((kind, name)):
                 yield f"'{inner / name}': a {other} has this name"
             taken.setdefault((kind, name), f"{kind.what} in '{inner}'")
-            if kind == FINDING and (old := _old_parts(inner / name)):
-                yield (
-                    f"'{inner / name}': views.py has replaced {' and '.join(old)}; move tables(), "
-                    "tables_across() and words() there"
-                )
-
-
-def _old_parts(finding: Path) -> list[str]:
-    """Return the files of a finding in the old layout; one file, views.py, should replace them."""
-    if (finding / "views.py").is_file():
-        return []
-    return [name for name in ("table.py", "words.py") if (finding / name).is_file()]
 
 
 def describe_error(error: Exception, folders: Sequence[str]) -> str:

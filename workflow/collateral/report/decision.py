@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from collateral.contract.metrics import EMPTY, format_percent
 from collateral.contract.tables import Source
@@ -29,7 +31,14 @@ CHIPS = {
     verdict.HURT_ALL: ("▼", "red"),
     verdict.COLLAPSED: ("✕", "red"),
 }
-HARMFUL = (verdict.HURT_FAR, verdict.HURT, verdict.HURT_ALL, verdict.COLLAPSED)
+# Kinds of harm, by verdict.
+HARMS = {
+    verdict.HURT: "hurt the neighbours",
+    verdict.HURT_ALL: "hurt the neighbours",
+    verdict.HURT_FAR: "hurt everyone",
+    verdict.COLLAPSED: "collapsed",
+}
+AS_BASE = "lose accuracy everywhere, as the base model does"
 USABLE = (verdict.LIKE, verdict.UNDECIDED)
 # Names of the metrics of damage: mean difference and the ends of its interval.
 DAMAGE = ("difference", "difference_low", "difference_high")
@@ -59,6 +68,11 @@ class Score:
     def is_hurt(self) -> bool:
         """Whether the verdict says that the method harms the neighbours of the forget set."""
         return self.verdict in (verdict.HURT, verdict.HURT_ALL)
+
+    @property
+    def harm(self) -> str:
+        """Kind of harm that the method does; empty if it does none."""
+        return AS_BASE if self.is_of_base else HARMS.get(self.verdict, "")
 
     @property
     def chip(self) -> tuple[str, str]:
@@ -106,7 +120,7 @@ class MethodRow:
     @property
     def order(self) -> tuple[float, ...]:
         """Sort key: number of harmful cells, number of cells without a usable verdict, mean gap."""
-        return self.count(*HARMFUL), len(self.scores) - self.count(*USABLE), self.mean_gap
+        return self.count(*HARMS), len(self.scores) - self.count(*USABLE), self.mean_gap
 
 
 @dataclass(frozen=True)
@@ -127,75 +141,93 @@ class Decision:
         return len(self.cells) > MOST_COLUMNS
 
     @property
-    def has_verdicts(self) -> bool:
-        """Whether any method has a verdict in any cell."""
-        return any(score and score.verdict for row in self.methods for score in row.scores)
-
-    @cached_property
-    def scale(self) -> Scale:
-        """The common scale of all small plots of damage."""
-        scores = [score for row in self.methods for score in row.scores if score]
-        return Scale.fit([score.damage for score in scores], [s.low for s in scores])
-
-    @property
     def verdicts(self) -> list[str]:
         """The verdicts that occur, in the order of preference."""
         return [one for one in CHIPS if any(row.count(one) for row in self.methods)]
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """Ends of the axis of all small plots: they contain all means; longer intervals are cut."""
+        scores = [score for row in self.methods for score in row.scores if score]
+        means = [score.damage for score in scores if score.damage is not None]
+        lows = [score.low for score in scores if score.low is not None]
+        high = 1.3 * max([LEAST_RANGE, *means])
+        return max(min([-LEAST_RANGE, *means, *lows]), -high), high
+
+    @property
     def worst_cell(self) -> str:
         """Name of the cell in which most methods do harm; the printed brief shows its chart."""
         scores = zip(*(row.scores for row in self.methods), strict=True)
-        harmed = [sum(bool(s and s.verdict in HARMFUL) for s in of_cell) for of_cell in scores]
+        harmed = [sum(bool(s and s.verdict in HARMS) for s in of_cell) for of_cell in scores]
         return self.cells[harmed.index(max(harmed)) if harmed else 0].name
 
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many cells have each verdict, by method."""
-        return {row.run: {v: n for v in CHIPS if (n := row.count(v))} for row in self.methods}
+    @property
+    def usable(self) -> list[MethodRow]:
+        """The methods without a failure in any cell."""
+        return [row for row in self.methods if row.count(*USABLE) == len(self.cells)]
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the decision table as JSON content, which the index page reads."""
-        return asdict(self)
+    @property
+    def best(self) -> MethodRow | None:
+        """The method to use: no failure in any cell, and nearer to Retrain than doing nothing.
+
+        Methods that are like Retrain in all cells come first, then the one with the smallest gap.
+        """
+        better = [row for row in self.usable if _beats_nothing(row, self.cells)]
+        num_cells = len(self.cells)
+        return min(
+            better,
+            key=lambda row: (row.count(verdict.LIKE) < num_cells, row.mean_gap),
+            default=None,
+        )
+
+    @property
+    def may_hurt(self) -> bool:
+        """Whether the damage of the best method is above the margin in any cell."""
+        return self.best is not None and any(
+            score.damage > cell.margin
+            for score, cell in zip(self.best.scores, self.cells, strict=True)
+            if score and score.damage is not None and cell.margin is not None
+        )
+
+    @property
+    def harms(self) -> dict[str, dict[str, int]]:
+        """For each kind of harm, the methods that do it, and in how many cells."""
+        found: dict[str, dict[str, int]] = {harm: {} for harm in HARMS.values()}
+        for row in self.methods:
+            for harm, count in Counter(score.harm for score in row.scores if score).items():
+                found.setdefault(harm, {})[row.label] = count
+        return {harm: methods for harm, methods in found.items() if harm and methods}
+
+    @property
+    def worst_hurt(self) -> dict[str, Score]:
+        """For each method that hurts the neighbours, its score in the cell with most damage."""
+        hurt = {row.label: [s for s in row.scores if s and s.is_hurt] for row in self.methods}
+        return {
+            label: max(scores, key=lambda score: score.damage or 0.0)
+            for label, scores in hurt.items()
+            if scores
+        }
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Decision:
-        """Return the table from the content that `as_json` returned."""
-        cells = [CellColumn(**cell) for cell in content["cells"]]
-        methods = [
-            MethodRow(
-                row["run"],
-                row["label"],
-                About(**row["about"]),
-                [Score(**score) if score else None for score in row["scores"]],
-            )
-            for row in content["methods"]
-        ]
-        return Decision(**{**content, "cells": cells, "methods": methods})
+        """Return the table from its content as JSON, which `asdict` returned."""
+        return TypeAdapter(Decision).validate_python(content)
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Converts a damage to a horizontal position in its small plot, in pixels."""
+def _beats_nothing(row: MethodRow, cells: Sequence[CellColumn]) -> bool:
+    """Tell whether the gap is below that of doing nothing in every cell where both are known."""
+    return all(
+        score.gap < cell.nothing
+        for score, cell in zip(row.scores, cells, strict=True)
+        if score and score.gap is not None and cell.nothing is not None
+    )
 
-    low: float
-    high: float
 
-    @staticmethod
-    def fit(means: Sequence[float | None], ends: Sequence[float | None]) -> Scale:
-        """Return the scale that contains all means; longer intervals are cut."""
-        known = [value for value in means if value is not None]
-        lows = [value for value in (*known, *(e for e in ends if e is not None))]
-        high = max([LEAST_RANGE, *known]) * 1.3
-        return Scale(max(min([-LEAST_RANGE, *lows]), -high), high)
-
-    def at(self, value: float) -> float:
-        """Return the position of a value, cut at the ends of the axis."""
-        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
-        return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
-
-    def is_cut(self, value: float) -> bool:
-        """Tell whether a value is outside the range of the axis."""
-        return not self.low <= value <= self.high
+def position(value: float, limits: tuple[float, float]) -> float:
+    """Return where a damage is in its small plot, in pixels, cut at the ends of the axis."""
+    low, high = limits
+    share = (min(max(value, low), high) - low) / (high - low)
+    return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
 
 
 def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
@@ -270,11 +302,6 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def chip_colour(verdict: str) -> str:
-    """Return the colour of a verdict's chip."""
-    return CHIPS[verdict][1]
-
-
 def format_points(value: float | None, *, sign: bool = False) -> str:
     """Return a difference of rates in percentage points, as text; a dash if it is undefined."""
     return EMPTY if value is None else find_metric("difference").text(value, sign=sign)
@@ -282,4 +309,4 @@ def format_points(value: float | None, *, sign: bool = False) -> str:
 
 def format_share(value: float | None) -> str:
     """Return a fraction in whole percent; a dash if it is undefined."""
-    return EMPTY if value is None else f"{100 * value:.0f} %"
+    return EMPTY if value is None else format_percent(value)

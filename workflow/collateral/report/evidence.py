@@ -15,19 +15,18 @@ import numpy as np
 
 from collateral.contract.tables import Source
 from collateral.contract.verdicts import MEASURES
+from collateral.findings import groups
 from collateral.findings.checks import NEED_RETRAIN, red_gates, run_checks
-from collateral.findings.metric_index import find_metric, is_known
+from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import excluded_findings
 from collateral.findings.verdict.sentences import find_verdicts
 from collateral.metrics.statistics import mean, mean_of_defined, std
-from collateral.plugins.find import FINDING
 from collateral.report.images import Gallery
 from collateral.report.page import template
 from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json
-from collateral.results.gates import Gate
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import FILES, INPUTS, SEAL, content_hash, read_signed, verify
 from collateral.results.split import Split, ids_hash
@@ -36,25 +35,12 @@ from collateral.results.table import BenchmarkTable, CellTable, read_tables
 Content = dict[str, Any]
 ENDS = ("low", "high")  # suffixes of the metrics that are the ends of an interval
 COLOURS = ("red", "amber", "green")
-# Labels of the run Original: in the first round, it is the model before unlearning.
-# In later rounds, it is only the base model, because unlearning starts from another model.
-FIRST_BEFORE, LATER_BEFORE = "Model before", "Base"
-GIVEN = "given"  # value of `method` in the record of weights that were unlearned by another tool
-GROUPS = "groups"  # name of the finding that compares groups of examples
-# Labels of the measures that the verdict tests.
-MEASURED = {
-    "ua": "Accuracy on the forgotten images (UA)",
-    "mia": "Forgotten images that an attack takes for unseen ones (MIA)",
-    "near": "Loss of the nearest retained images",
-    "far": "Loss of all other retained images",
-    "far_test": "Loss of test images that are not near",
-    "damage": "Damage: near loss minus far loss",
-}
+SHADOW_ATTACK = "ulira_auc"
 ACCURACIES = ("ua", "ra", "ta")
 ATTACKS = (
     *("mia", "mia_correctness", "mia_entropy", "mia_modified_entropy", "mia_probability"),
     *("rmia_auc", "rmia_tpr", "residual_accuracy", "linear_accuracy"),
-    *("relearn_gap", "resurface_gap"),
+    *("relearn_gap", "resurface_gap", SHADOW_ATTACK),
 )
 # Label of each loss of accuracy: near or far from the forget set, on retained or test examples.
 PLACES = {
@@ -63,41 +49,6 @@ PLACES = {
     ("near", "test"): "Nearest test images",
     ("far", "test"): "All other test images",
 }
-NO_ORIGINAL = "The model before was not measured (`controls: [original]`)."
-# Sentence on each optional result that was not computed, by the metric that it would add.
-OPTIONAL = {
-    "ulira_auc": "No attack with shadow models was run (`shadows:`).",
-    "residual_accuracy": "Hidden features were not probed (`probe:`).",
-}
-NO_RETRAIN = (
-    "There is no Retrain, so nothing shows how a model without these images behaves: no verdict, "
-    "no intervals and no margins; losses are counted against the {before}. Left out: "
-    "{findings}; checks: {checks}."
-)
-OTHER_TOOL = (
-    "Another tool unlearned this model. Its weights are known by their hash; its method, "
-    "parameters, data, random seed and time, and the model that it started from, are not recorded."
-)
-LATER = (
-    "The model that was in use before this request was not measured on these images. Where there "
-    "is a column Base, it is the model that was trained on all images, also on those of earlier "
-    "requests."
-)
-NO_INTERVALS = "{count} differences by group have no interval, so they are left out."
-LIMITS = (
-    "Whether a law or a duty is met. We know of no authority that has published a threshold for "
-    "these numbers, and this record sets none.",
-    "That nothing about the forgotten images is left in the weights. Only the attacks above were "
-    "run; another or a stronger attack may succeed.",
-    "That the list is complete, or that it is the list of the person who made the request. It was "
-    "used as it was given.",
-    "That the images are gone elsewhere: from data sets, backups, copies that differ in a pixel, "
-    "features, or other models that were trained on them.",
-    "That the images of earlier requests stay forgotten. Only those of this request are measured.",
-    "Harm to people, groups or uses that the images of this data set do not contain.",
-    "That these results are honest. Hashes show that a file is the one that was recorded; a "
-    "signature shows who signed.",
-)
 
 
 def read_cell(found: FoundRun, metrics: Path) -> CellTable:
@@ -112,35 +63,42 @@ def read_cell(found: FoundRun, metrics: Path) -> CellTable:
 def gather(found: FoundRun, cell: CellTable) -> Content:
     """Return the content of a record, all of which can be computed again from the results."""
     request = _describe_request(found)
-    before = LATER_BEFORE if request["earlier"] else FIRST_BEFORE
-    columns = _columns(found.run, cell, before)
-    groups = list(_group_rows(found, cell))
+    columns = {found.run: "This model", cell.reference: cell.reference_label}
+    if layout.ORIGINAL in cell.kinds:
+        # In later rounds, unlearning starts from another model than the base model.
+        columns[layout.ORIGINAL] = "Base" if request["earlier"] else "Model before"
+    columns[found.run] = "This model"
+    differences_by_group = list(_group_rows(found, cell))
+    tested = [row for row in differences_by_group if "low" in row["number"]]
+    gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
+    gates.sort(key=lambda gate: COLOURS.index(gate.colour))
+    known = cell.metrics(found.run)
     content = {
         "run": _describe_run(found, cell),
         "request": request,
         "models": _list_models(found, cell),
         "verdict": _describe_verdict(found.run, cell),
-        "accuracies": _rows(found, cell, columns, ACCURACIES),
-        "attacks": [*_rows(found, cell, columns, ATTACKS), *_shadow_rows(found, cell)],
+        "accuracies": list(_rows(found, cell, columns, ACCURACIES)),
+        "attacks": list(_rows(found, cell, columns, ATTACKS)),
         "losses": list(_loss_rows(found, cell, columns)),
-        "groups": sorted(filter(_has_interval, groups), key=_group_order),
+        "groups": sorted(tested, key=_group_order),
         "untested": list(_untested_groups(cell)),
-        "checks": [{"colour": g.colour, "name": g.name, "text": g.text} for g in _checks(cell)],
-        "missing": list(_missing(found, cell, before, groups)),
-        "limits": [*LIMITS, _limit_of_seeds(cell)],
+        "checks": [{"colour": g.colour, "name": g.name, "text": g.text} for g in gates],
+        # Parts of a complete record that these results do not have.
+        "missing": {
+            "findings": excluded_findings(cell.reference),
+            "checks": [] if cell.has_retrain else list(NEED_RETRAIN),
+            "group_intervals": len(differences_by_group) - len(tested),
+            "shadows": SHADOW_ATTACK not in known,
+            "probe": "residual_accuracy" not in known,
+        },
         "columns": columns,
         "versions": found.record.get("versions", {}),
         "commands": _commands(found),
     }
-    plain: Content = json.loads(json.dumps(content))
+    # The content becomes what a reader of the JSON file gets; undefined numbers become null.
+    plain: Content = json.loads(json.dumps(content), parse_constant=lambda _: None)
     return plain
-
-
-def _columns(run: str, cell: CellTable, before: str) -> dict[str, str]:
-    """Return the models that are compared, by run, with their names in the record."""
-    names = {run: "This model", cell.reference: cell.reference_label}
-    names |= {layout.ORIGINAL: before} if layout.ORIGINAL in cell.kinds else {}
-    return names | {run: "This model"}
 
 
 def _describe_run(found: FoundRun, cell: CellTable) -> Content:
@@ -150,6 +108,7 @@ def _describe_run(found: FoundRun, cell: CellTable) -> Content:
         "address": f"{found.benchmark.name}/{found.cell}",
         "run": found.run,
         "label": {**cell.labels, **cell.benchmark.labels}[found.run],
+        "method": record.get("method", ""),
         "about": about.text if about else "",
         "seed": found.seed,
         "seeds": list(cell.seeds),
@@ -232,9 +191,9 @@ def _describe_verdict(run: str, cell: CellTable) -> Content:
     one = verdicts.get(run)
     rows = [
         {
-            "label": MEASURED[at],
+            "measure": at,
             "difference": _number(cell, Source(run, "difference", at=at)),
-            "equivalence": [_value(cell, run, f"equivalence_{end}", at) for end in ENDS],
+            "equivalence": [cell.number(run, f"equivalence_{end}", at=at) for end in ENDS],
             "margin": _number(cell, Source(cell.reference, "margin", at=at)),
         }
         for at in MEASURES
@@ -256,11 +215,6 @@ def _no_verdict(run: str, cell: CellTable) -> str:
     if red := red_gates(cell):
         return f"There is no verdict, because a check failed: {', '.join(g.name for g in red)}."
     return "There is no verdict on a control, on a run of a sweep, or on a run that was skipped."
-
-
-def _value(cell: CellTable, run: str, metric: str, at: str = "", subset: str = "") -> float | None:
-    value = cell.number(run, metric, subset, at)
-    return None if math.isnan(value) else value
 
 
 def _number(cell: CellTable, source: Source, seed: int | None = None) -> Content | None:
@@ -289,32 +243,22 @@ def _number(cell: CellTable, source: Source, seed: int | None = None) -> Content
 
 def _rows(
     found: FoundRun, cell: CellTable, columns: Iterable[str], metrics: Sequence[str]
-) -> list[Content]:
-    """Return one row per metric that any model has, with the number of each model."""
-    rows = []
+) -> Iterator[Content]:
+    """Yield one row per metric that a model has, with the number of each model."""
     for name in metrics:
         sources = {run: Source(run, name) for run in columns}
-        metric = find_metric(name) if is_known(name) else None
-        if metric and (numbers := _numbers(found, cell, sources)):
+        if name == SHADOW_ATTACK:  # The rows of the reference have Original's AUC.
+            original = Source(cell.reference, "lira_auc", "forget")
+            sources = {found.run: Source(found.run, name, "forget"), layout.ORIGINAL: original}
+        metric, numbers = find_metric(name), _numbers(found, cell, sources)
+        if numbers and (name != SHADOW_ATTACK or found.run in numbers):
             about = metric.describe(cell.reference_label)
-            rows.append({"label": metric.heading, "about": about, "numbers": numbers})
-    return rows
+            yield {"label": metric.heading, "about": about, "numbers": numbers}
 
 
 def _numbers(found: FoundRun, cell: CellTable, sources: Mapping[str, Source]) -> Content:
     numbers = {run: _number(cell, source, found.seed) for run, source in sources.items()}
     return {run: one for run, one in numbers.items() if one}
-
-
-def _shadow_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
-    """Yield a row on the attack with shadow models; the reference's rows store Original's AUC."""
-    sources = {
-        found.run: Source(found.run, "ulira_auc", "forget"),
-        layout.ORIGINAL: Source(cell.reference, "lira_auc", "forget"),
-    }
-    if found.run in (numbers := _numbers(found, cell, sources)):
-        metric = find_metric("ulira_auc")
-        yield {"label": metric.heading, "about": metric.describe(), "numbers": numbers}
 
 
 def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iterator[Content]:
@@ -330,30 +274,26 @@ def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iter
 
 def _group_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
     """Yield the differences from Retrain of each group of examples."""
-    declared = FINDING.load(GROUPS).METRICS if GROUPS in FINDING.names() else {}
-    for name, metric in declared.items():
-        for subset in ("retain", "test") if f"{name}_low" in declared else ():
-            for at in cell.indices(found.run, name, subset):
-                if number := _number(cell, Source(found.run, name, subset, at)):
-                    about = metric.describe(cell.reference_label)
-                    label = f"{at}, {subset}: {metric.label}"
-                    yield {"label": label, "about": about, "number": number}
-
-
-def _has_interval(row: Content) -> bool:
-    return "low" in row["number"]
+    for name in (f"{measure}_gap" for measure in groups.MEASURES):
+        for subset, at in _list_groups(cell, found.run, name):
+            if number := _number(cell, Source(found.run, name, subset, at)):
+                label = f"{at}, {subset}: {groups.METRICS[name].label}"
+                about = groups.METRICS[name].describe(cell.reference_label)
+                yield {"label": label, "about": about, "number": number}
 
 
 def _untested_groups(cell: CellTable) -> Iterator[str]:
     """Yield the groups with too few examples for a test, with their number of examples."""
-    module = FINDING.load(GROUPS) if GROUPS in FINDING.names() else None
-    counts = dict.fromkeys(count for *_, count in module.MEASURES.values()) if module else ()
-    for name in counts:
-        for subset in ("retain", "test"):
-            for at in cell.indices(cell.reference, name, subset):
-                count = cell.number(cell.reference, name, subset, at)
-                if module and count < module.LEAST_EXAMPLES:
-                    yield f"{at}, {subset} ({count:.0f} {name.removeprefix('group_')})"
+    for name in dict.fromkeys(count for *_, count in groups.MEASURES.values()):
+        for subset, at in _list_groups(cell, cell.reference, name):
+            count = cell.number(cell.reference, name, subset, at)
+            if count < groups.LEAST_EXAMPLES:
+                yield f"{at}, {subset} ({count:.0f} {name.removeprefix('group_')})"
+
+
+def _list_groups(cell: CellTable, run: str, metric: str) -> list[tuple[str, str]]:
+    """Return set and name of all groups of which a metric is known."""
+    return [(name, at) for name in ("retain", "test") for at in cell.indices(run, metric, name)]
 
 
 def _group_order(row: Content) -> tuple[bool, float]:
@@ -361,42 +301,6 @@ def _group_order(row: Content) -> tuple[bool, float]:
     number = row["number"]
     is_found = number["low"] > 0 or number["high"] < 0
     return not is_found, -abs(number["value"])
-
-
-def _checks(cell: CellTable) -> list[Gate]:
-    """Return all checks of the cell, red and amber ones first."""
-    gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
-    return sorted(gates, key=lambda gate: COLOURS.index(gate.colour))
-
-
-def _missing(
-    found: FoundRun, cell: CellTable, before: str, groups: Sequence[Content]
-) -> Iterator[str]:
-    """Yield a sentence for each part of a complete record that is missing."""
-    if found.record.get("method") == GIVEN:
-        yield OTHER_TOOL
-    if not cell.has_retrain:
-        findings = ", ".join(excluded_findings(cell.reference))
-        checks = ", ".join(NEED_RETRAIN)
-        yield NO_RETRAIN.format(before=before.lower(), findings=findings, checks=checks)
-    if before == LATER_BEFORE:
-        yield LATER
-    elif layout.ORIGINAL not in cell.kinds:
-        yield NO_ORIGINAL
-    if count := sum(not _has_interval(row) for row in groups):
-        yield NO_INTERVALS.format(count=count)
-    known = cell.metrics(found.run)
-    yield from (text for name, text in OPTIONAL.items() if name not in known)
-
-
-def _limit_of_seeds(cell: CellTable) -> str:
-    count = len(cell.seeds)
-    if count == 1:
-        return "What chance does: there is one seed."
-    return (
-        f"That this model behaves as the mean. Verdict and intervals are of the method over {count}"
-        " seeds; this model is one of them."
-    )
 
 
 def _commands(found: FoundRun) -> Content:

@@ -17,11 +17,10 @@ from scipy.special import softmax
 from collateral.contract.conventions import ALL_PICTURES, FILE, NO_PICTURES, RETAINED
 from collateral.contract.metrics import Metric
 from collateral.results import layout
-from collateral.results.dataset import Labels, Pictures
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Labels, Neighbours, Pictures
 from collateral.results.outputs import StoredOutputs
 from collateral.results.provenance import verify
-from collateral.results.table import CellTable
+from collateral.results.table import NAMES, CellTable
 
 if TYPE_CHECKING:
     from collateral.report.decision import Decision
@@ -76,6 +75,7 @@ class Gallery:
     """The images of a cell, side by side in one sheet."""
 
     left_out: str = ""  # sentence about images that are not shown
+    reference: str = ""  # display name of the reference
     sheet: str = ""  # data URI of one large image that contains all images side by side
     count: int = 0
     forgotten: Strip | None = None
@@ -83,36 +83,14 @@ class Gallery:
     nobody: tuple[str, ...] = ()  # labels of the methods that harm no example with a picture
     seed: int = 0  # seed of the models whose most likely classes are listed
 
-    @property
-    def sentence(self) -> str:
-        """Names the methods that harm at least one example, and those that harm none."""
-        hurt = list(dict.fromkeys(strip.title for strip in self.hurt or ()))
-        parts = [f"Hurt by ten points or more by {', '.join(hurt)}." if hurt else ""]
-        parts += [f"Nobody by {', '.join(self.nobody)}." if self.nobody else ""]
-        return " ".join(part for part in parts if part)
-
-
-@dataclass(frozen=True)
-class HurtStrip:
-    """Pictures beside the decision table: one method in one cell."""
-
-    title: str
-    sheet: int
-    examples: list[Example]
-
 
 @dataclass(frozen=True)
 class HurtPictures:
     """The pictures beside the decision table, the most harmful method first."""
 
     reference: str
-    strips: list[HurtStrip]
+    strips: list[tuple[int, Strip]]  # each with the number of its sheet
     nobody: list[str]  # labels of the methods that harm no example with a picture, in any cell
-
-    @property
-    def shows_nearest(self) -> bool:
-        """Whether pictures of forgotten examples are beside those of harmed examples."""
-        return any(one.nearest is not None for strip in self.strips for one in strip.examples)
 
 
 @dataclass(frozen=True)
@@ -137,31 +115,28 @@ def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures 
         if score
     }
     found = [
-        (harm.get((strip.run, cell.name), (False, 0.0)), _hurt_strip(strip, cell, len(cells)))
+        (harm.get((strip.run, cell.name), (False, 0.0)), cell, strip)
         for cell, gallery in galleries
         for strip in gallery.hurt or ()
         if strip.set == SETS["train"]
     ]
-    strips = [strip for _, strip in sorted(found, key=lambda one: one[0], reverse=True)]
+    strips = [
+        (cell.sheet, replace(strip, title=title, examples=strip.examples[:NUM_BESIDE]))
+        for _, cell, strip in sorted(found, key=lambda one: one[0], reverse=True)
+        for title in [f"{strip.title}, {cell.title}" if len(cells) > 1 else strip.title]
+    ]
     nobody = set.intersection(*(set(gallery.nobody) for _, gallery in galleries))
     order = [row.label for row in decision.methods if row.label in nobody]
-    return HurtPictures(galleries[0][0].reference, strips, order)
-
-
-def _hurt_strip(strip: Strip, cell: CellPart, num_cells: int) -> HurtStrip:
-    where = f", {cell.title}" if num_cells > 1 else ""
-    return HurtStrip(f"{strip.title}{where}", cell.sheet, strip.examples[:NUM_BESIDE])
+    return HurtPictures(galleries[0][1].reference, strips, order)
 
 
 def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
     """Return the gallery of a cell; None if its files are missing."""
     runs = [cell.reference, *(run for run in cell.runs("method") if not cell.failure_summary(run))]
-    files = {run: _outputs(folder, cell, run) for run in runs}
     neighbours, images = (
         folder / place.format(cell=cell.name) for place in (layout.NEIGHBOURS, layout.PICTURES)
     )
-    needed = [neighbours, images, folder / layout.LABELS]
-    if not any(path.exists() for path in (*needed, *(one for run in runs for one in files[run]))):
+    if not neighbours.exists() and not images.exists():
         return None
     pictures = Pictures.load(verify(images, folder))
     listed = Neighbours.load(verify(neighbours, folder))
@@ -170,8 +145,9 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
         return Gallery(left_out)
     shown = _with_pictures(listed, pictures)
     labels = Labels.load(verify(folder / layout.LABELS, folder))
-    sound = {run: [verify(path, folder) for path in files[run]] for run in runs}
-    retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
+    retrain, *methods = (
+        _read_outputs(run, _find_outputs(folder, cell, run), shown) for run in runs
+    )
     # Every method has two strips of images: retained and test examples.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
@@ -188,8 +164,8 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     forgotten = Strip("", SETS["forget"], "Forgotten", [_example(shown, k, labels) for k in first])
     named = {strip.run for strip in hurt}
     nobody = tuple(cell.labels[one.run] for one in methods if one.run not in named)
-    gallery = _on_one_sheet(pictures, forgotten, hurt)
-    return replace(gallery, left_out=left_out, nobody=nobody, seed=cell.seeds[0])
+    about = Gallery(left_out, NAMES[cell.reference], nobody=nobody, seed=cell.seeds[0])
+    return _on_one_sheet(about, pictures, [forgotten, *hurt])
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
@@ -206,18 +182,18 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
     )
 
 
-def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Return a gallery of these rows of images; all images are joined into one large image."""
-    examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
+def _on_one_sheet(gallery: Gallery, pictures: Pictures, strips: list[Strip]) -> Gallery:
+    """Return the gallery with these rows of images; all images are joined into one large image."""
+    examples = [example for strip in strips for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
-    strips = [
+    first, *hurt = (
         replace(strip, examples=[_moved(example, order) for example in strip.examples])
-        for strip in (forgotten, *hurt)
-    ]
-    first = strips[0] if forgotten.examples else None
+        for strip in strips
+    )
     sheet = _sheet(pictures.images[list(order)]) if order else ""
-    return Gallery("", sheet, len(order), first, strips[1:])
+    forgotten = first if first.examples else None
+    return replace(gallery, sheet=sheet, count=len(order), forgotten=forgotten, hurt=hurt)
 
 
 def _moved(example: Example, order: dict[int, int]) -> Example:
@@ -225,13 +201,12 @@ def _moved(example: Example, order: dict[int, int]) -> Example:
     return replace(example, place=order[example.place], nearest=nearest)
 
 
-def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
-    place = layout.run_folder(run)
-    runs = (place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
-    files = [folder / one / layout.OUTPUTS for one in runs]
+def _find_outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
+    place = f"{layout.run_folder(run)}/{layout.OUTPUTS}"
+    files = [folder / place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds]
     # A base model that all seeds share has only one file of outputs.
     shared = [file for file in files if file.exists()] if run == layout.ORIGINAL else []
-    return shared or files
+    return [verify(file, folder) for file in shared or files]
 
 
 def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutputs:
@@ -313,16 +288,14 @@ def _sheet(images: NDArray[np.uint8]) -> str:
     sheet = np.zeros((side, count, side, channels), np.uint8)
     top, left = (side - height) // 2, (side - width) // 2
     sheet[top : top + height, :, left : left + width] = images.swapaxes(0, 1)
-    return png(sheet.reshape(side, count * side, channels))
-
-
-def png(pixels: NDArray[np.uint8]) -> str:
-    """Return an image, an array of (height, width, channels), as a data URI."""
-    return as_png(Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))
-
-
-def as_png(image: Image.Image) -> str:
-    """Return an image as a data URI."""
     buffer = io.BytesIO()
-    image.save(buffer, "png", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    pixels = sheet.reshape(side, count * side, channels)
+    Image.fromarray(pixels.squeeze(2) if channels == 1 else pixels).save(
+        buffer, "png", optimize=True
+    )
+    return as_uri(buffer.getvalue())
+
+
+def as_uri(png: bytes) -> str:
+    """Return a PNG image as a data URI."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"

@@ -1,72 +1,62 @@
-"""Collect the content of a benchmark's page, and render it with the templates of this folder."""
+"""Collect the content of the pages, and render them with the templates of this folder.
+
+There is one page per benchmark, the index page with the decision table of every benchmark, and the
+page of the theory.
+"""
 
 from __future__ import annotations
 
 import base64
+import csv
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from collateral.contract.tables import Table
+from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.findings import verdict
 from collateral.findings._shared.series import find_looks
 from collateral.findings._shared.write import to_csv
 from collateral.findings.registry import Problem, excluded_findings, read_problems
-from collateral.report.charts import encode_chart, insert_library
 from collateral.report.decision import (
     CHIPS,
     Decision,
     build_decision,
-    chip_colour,
     decision_sources,
     format_points,
     format_share,
+    position,
 )
 from collateral.report.forgotten import Forgotten, describe_forget_set
-from collateral.report.glossary import VERDICTS, split_terms
-from collateral.report.headline import certainty, describe_setting, explanation, find_best, headline
-from collateral.report.images import Gallery, HurtPictures, build_gallery, collect_hurt
+from collateral.report.images import Gallery, HurtPictures, as_uri, build_gallery, collect_hurt
 from collateral.report.provenance import (
-    Lines,
+    Rows,
     describe_metrics,
-    describe_versions,
-    find_code,
+    first_record,
     index_rows,
     list_runs,
     list_sources,
     provenance,
-    provenance_over_cells,
 )
-from collateral.report.sections import TABS, Findings, Section
+from collateral.report.sections import TABS, Findings, Section, split_terms
 from collateral.results import layout
+from collateral.results.files import read_json
 from collateral.results.gates import Gate, read_gates
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import check_folder, verify
-from collateral.results.table import NAMES, BenchmarkTable, CellTable, read_tables
+from collateral.results.provenance import check_folder, check_inputs, read_signed, verify
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
-KEY_TABLE = (
-    "Dot: mean over seeds; line: 95 % interval, corrected for the number of methods; grey: the "
-    "margin, within which a difference counts as equal. Gap: mean absolute deviation from Retrain "
-    "over UA, RA, TA and MIA, in points. Time: share of Retrain's. A click on a number shows its "
-    "source, a click on a heading sorts."
-)
-KEY_MATRIX = (
-    "Each field: the symbol of the verdict, and the gap to Retrain in points (mean absolute "
-    "deviation over UA, RA, TA and MIA)."
-)
-LEFT_OUT = "Findings that need Retrain are left out: {names}."
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A switch of the page that shows or hides a run in the charts, with the run's colour."""
-
-    run: str
-    label: str
-    colour: str
+# Titles of the tables on the page of the theory, by file name.
+THEORY_TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
+NUMBER = Metric("", "", "")  # formats numbers with four significant digits
+LIBRARY = '<script id="library"></script>'  # replaced by the script of the Vega libraries
 
 
 @dataclass(frozen=True)
@@ -79,7 +69,6 @@ class CellPart:
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
-    reference: str  # display name of the reference
     provenance: dict[str, Any]
     sheet: int  # number of the sheet that contains the pictures of the cell
 
@@ -106,9 +95,9 @@ class BenchmarkPart:
     name: str
     over_cells: list[Section]
     cells: list[CellPart]
-    switches: list[Switch]
+    switches: dict[str, tuple[str, str]]  # label and colour of the runs in charts
     gates: list[Gate]
-    versions: str
+    versions: dict[str, str]  # versions of packages of the reference run
     left_out: list[str]  # findings that are omitted, because they need Retrain
     printed: str  # publication whose means of Retrain are the reference; empty if there is none
     problems: list[Problem]
@@ -117,27 +106,17 @@ class BenchmarkPart:
     decision: Decision
 
     @property
-    def key(self) -> str:
-        """How to read the decision table."""
-        parts = (
-            KEY_MATRIX if self.decision.is_matrix else KEY_TABLE,
-            LEFT_OUT.format(names=", ".join(self.left_out)) if self.left_out else "",
-        )
-        return " ".join(part for part in parts if part)
-
-    @property
     def hurt(self) -> HurtPictures | None:
         """The pictures beside the decision table; None if there are none."""
         return collect_hurt(self.cells, self.decision)
 
     @property
     def conventions(self) -> dict[str, str]:
-        """Notes on how to read tables, each by the title of the first table that has the note."""
+        """Notes on how to read tables, each with the title of the first table that has the note."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
         notes: dict[str, str] = {}
         for table in _tables(sections):
-            if table.conventions and table.conventions not in notes.values():
-                notes[table.title] = table.conventions
+            notes.setdefault(table.conventions, table.title)
         return notes
 
 
@@ -151,29 +130,31 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     problems = read_problems(path for path in known if path.exists())
     findings = Findings(folder, plan.reference, problems)
-    across, lines = findings.over_cells(table), index_rows(folder)
-    num_cells = len(table.cells)
-    cells = [
-        _cell(folder, cell, findings, lines, num_cells, sheet)
-        for sheet, cell in enumerate(table.cells)
-    ]
+    across = findings.sections(table) if len(table.cells) > 1 else []
+    rows = index_rows(folder)
+    cells = [_cell(folder, place, table, findings, rows) for place in range(len(table.cells))]
     shown, inside = (
         list_sources(_tables(sections))
         for sections in (across, [section for cell in cells for section in cell.sections])
     )
+    reference = first_record(folder, table.cells[0], plan.reference)
     return BenchmarkPart(
-        folder.name,
-        across,
-        cells,
-        _switches(table),
-        read_gates(verify(folder / layout.GATES, folder)),
-        describe_versions(folder, table.cells[0]),
-        excluded_findings(plan.reference),
-        plan.printed,
-        list(dict.fromkeys(findings.problems)),
-        provenance_over_cells(shown, lines),
-        describe_metrics([*shown, *inside, *decision_sources(table.cells[0])], table),
-        build_decision(folder.name, table, find_code(folder, table.cells[0])),
+        name=folder.name,
+        over_cells=across,
+        cells=cells,
+        switches={
+            run: (cell.labels[run], look.colour)
+            for cell in table.cells
+            for run, look in find_looks(cell).items()
+        },
+        gates=read_gates(verify(folder / layout.GATES, folder)),
+        versions=reference.get("versions", {}),
+        left_out=excluded_findings(plan.reference),
+        printed=plan.printed,
+        problems=list(dict.fromkeys(findings.problems)),
+        provenance=provenance(folder, None, shown, rows),
+        metrics=describe_metrics([*shown, *inside, *decision_sources(table.cells[0])], table),
+        decision=build_decision(folder.name, table, str(reference.get("code", ""))),
     )
 
 
@@ -182,51 +163,113 @@ def _tables(sections: Iterable[Section]) -> list[Table]:
 
 
 def _cell(
-    folder: Path, cell: CellTable, findings: Findings, lines: Lines, num_cells: int, sheet: int
+    folder: Path, place: int, table: BenchmarkTable, findings: Findings, rows: Rows
 ) -> CellPart:
-    sections = findings.of_cell(cell)
+    cell: CellTable = table.cells[place]
+    sections = findings.sections(cell)
+    sources = [*list_sources(_tables(sections)), *decision_sources(cell)]
     return CellPart(
         cell.name,
         cell.title,
         describe_forget_set(folder, cell.name),
         sections,
-        build_gallery(folder, cell, num_cells),
+        build_gallery(folder, cell, len(table.cells)),
         list_runs(folder, cell),
-        NAMES[cell.reference],
-        provenance(
-            folder, cell, [*list_sources(_tables(sections)), *decision_sources(cell)], lines
-        ),
-        sheet,
+        provenance(folder, cell, sources, rows),
+        place,
     )
 
 
-def _switches(table: BenchmarkTable) -> list[Switch]:
-    """Return a switch for every run in the charts of any cell."""
-    found = {
-        run: Switch(run, cell.labels[run], look.colour)
-        for cell in table.cells
-        for run, look in find_looks(cell).items()
-    }
-    return list(found.values())
-
-
 def render(benchmark: BenchmarkPart) -> str:
-    """Return the HTML of a benchmark's page."""
-    return insert_library(template("page.html.j2").render(benchmark=benchmark))
+    """Return the HTML of a benchmark's page, with the Vega libraries."""
+    page = template("page.html.j2").render(benchmark=benchmark)
+    return page.replace(LIBRARY, f"<script>{vega_library()}</script>", 1)
+
+
+@cache
+def vega_library() -> str:
+    """Return the script that defines `vegaEmbed`."""
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script.replace("</script", r"<\/script")
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
     """Return the summary of a benchmark for the index page."""
     return {
-        "headline": headline(benchmark.decision),
-        "decision": benchmark.decision.as_json(),
+        "headline": write(benchmark.decision, "headline"),
+        "decision": asdict(benchmark.decision),
         "problems": [str(problem) for problem in benchmark.problems],
     }
 
 
-def pack(html: str) -> str:
-    """Compress a folded cell's content; the page's script unpacks it when the cell is opened."""
-    return base64.b64encode(zlib.compress(html.encode(), 9)).decode()
+@dataclass(frozen=True)
+class Page:
+    """A benchmark's page and its summary."""
+
+    name: str
+    decision: Decision
+    problems: list[str]
+
+    @property
+    def file(self) -> str:
+        """Link to the page, quoted, because a folder could be named `javascript:x`."""
+        return f"{quote(self.name)}/{layout.REPORT}"
+
+
+def list_pages(results: Path, first: list[str]) -> list[Page]:
+    """Return all pages: first the benchmarks of this config, then all others by name."""
+    found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
+    pages = []
+    for name in dict.fromkeys((*first, *found)):
+        file = results / name / layout.GLANCE
+        content = read_signed(file, file.parent)
+        if name in first:  # pages of other configs may be outdated
+            check_inputs(file, content, file.parent)
+        if "decision" in content:  # pages of older versions have no decision
+            pages.append(Page(name, Decision.from_json(content["decision"]), content["problems"]))
+    return pages
+
+
+def render_index(pages: list[Page], theory: str = "") -> str:
+    """Return the HTML of the index page; `theory` is the link to the page of the theory."""
+    return template("index.html.j2").render(pages=pages, theory=theory)
+
+
+def render_theory(folder: Path) -> str:
+    """Return the HTML of the page of the theory: its figures with captions, and its tables."""
+    check_folder(folder)
+    figures = folder / layout.FIGURES
+    captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
+    images = {name: as_uri((figures / f"{name}.png").read_bytes()) for name in captions}
+    tables = [_read_table(folder / name) for name in THEORY_TABLES if (folder / name).exists()]
+    return template("theory.html.j2").render(captions=captions, images=images, tables=tables)
+
+
+def _read_table(file: Path) -> Table:
+    """Return a CSV file as a table, with numbers rounded to four digits."""
+    with file.open(newline="", encoding="utf-8") as lines:
+        (corner, *headings), *rows = csv.reader(lines)
+    found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]
+    grid = Grid(corner, headings, [found], is_prose=True)
+    return Table(file.stem, THEORY_TABLES[file.name], [grid])
+
+
+def _short(text: str) -> str:
+    try:
+        return NUMBER.text(float(text))
+    except ValueError:
+        return text
+
+
+def write(decision: Decision, name: str) -> str:
+    """Return sentences about a decision table as plain text; `name` is a macro that writes them."""
+    escaped = getattr(template("sentences.html.j2").module, name)(decision)
+    return " ".join(escaped.unescape().split())
+
+
+def pack(text: str) -> str:
+    """Compress a part of the page; the page's script unpacks it when it is needed."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def as_order(value: float) -> str:
@@ -235,10 +278,7 @@ def as_order(value: float) -> str:
 
 
 # Functions that the templates call as filters, by their own names.
-FILTERS = (
-    *(encode_chart, as_order, format_points, format_share, chip_colour, split_terms, to_csv, pack),
-    *(headline, explanation, certainty, describe_setting, find_best),
-)
+FILTERS = (as_order, format_points, format_share, pack, position, split_terms, to_csv, write)
 
 
 def template(name: str) -> Template:
@@ -251,6 +291,6 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
-    environment.globals |= {"chips": CHIPS, "verdict_meanings": VERDICTS}
+    environment.globals |= {"chips": CHIPS, "verdict": verdict}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,44 +23,46 @@ HASH = 12  # number of characters of a hash that the page shows
 CAPTION = "On the first seed; Original is the base model."  # caption of the table of runs
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
-Lines = dict[tuple[str, Source], dict[str, "Place"]]
+# Rows of the long tables: file, seed, line number and value, by cell and source link.
+Rows = dict[tuple[str, Source], list[tuple[str, str, int, str]]]
 
 
-@dataclass(frozen=True)
-class Place:
-    """A row of a long table: its file, its line number and its value."""
-
-    file: str
-    line: int
-    value: str
-
-
-def index_rows(folder: Path) -> Lines:
-    """Return rows of both long tables (metrics, costs) by cell and source link, then by seed."""
-    found: Lines = defaultdict(dict)
+def index_rows(folder: Path) -> Rows:
+    """Return the rows of both long tables (metrics, costs) by cell and source link."""
+    found: Rows = defaultdict(list)
     for name in (layout.METRICS, layout.COSTS):
         with (folder / name).open(newline="", encoding="utf-8") as rows:
             for line, row in enumerate(csv.DictReader(rows), 2):
                 source = Source(row["run"], row["metric"], row["set"], row["at"])
-                found[row["cell"], source][row["seed"]] = Place(name, line, row["value"])
+                found[row["cell"], source].append((name, row["seed"], line, row["value"]))
     return found
 
 
 def provenance(
-    folder: Path, cell: CellTable, sources: Iterable[Source], lines: Lines
+    folder: Path, cell: CellTable | None, sources: Iterable[Source], rows: Rows
 ) -> dict[str, Any]:
-    """Return the rows of the long tables behind numbers of a cell, and the records of the runs."""
-    found = _find_rows(cell.name, sources, lines)
-    runs = sorted({source.run for source in found})
+    """Return the rows behind numbers of a cell, or over all cells, and the records of the runs."""
+    name = cell.name if cell else ""
+    places = {source: (name, replace(source, cell="")) for source in sources}
+    found = {source: rows[place] for source, place in places.items() if place in rows}
+    runs = sorted({source.run for source in found}) if cell else []
+    records = {run: _describe_run(read_records(folder, cell, run)) for run in runs if cell}
     return {
-        **_encode(found),
-        "runs": {run: record for run in runs if (record := _run(folder, cell, run))},
+        "numbers": {str(source): _encode(own) for source, own in found.items()},
+        "runs": {run: record for run, record in records.items() if record},
     }
 
 
-def provenance_over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
-    """Return the rows of the long tables behind numbers over all cells."""
-    return {**_encode(_find_rows("", sources, lines)), "runs": {}}
+def _encode(rows: list[tuple[str, str, int, str]]) -> list[tuple[str, str, int, float | str]]:
+    """Return file, seed, line and value; lines are relative to the previous row's line.
+
+    Small numbers make the page smaller.
+    """
+    before = [0, *(line for _, _, line, _ in rows)]
+    return [
+        (file, seed, line - last, float(f"{float(value):.{DIGITS}g}") if value else "")
+        for last, (file, seed, line, value) in zip(before, rows, strict=False)
+    ]
 
 
 def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
@@ -84,47 +85,30 @@ def list_sources(tables: Iterable[Table]) -> list[Source]:
     return list(dict.fromkeys(one for f in fields if f.source for one in (f.source, *f.also)))
 
 
-def _find_rows(
-    cell: str, sources: Iterable[Source], lines: Lines
-) -> dict[Source, Mapping[str, Place]]:
-    places = ((source, lines.get((cell, replace(source, cell="")))) for source in sources)
-    return {source: found for source, found in places if found}
+def read_records(
+    folder: Path, cell: CellTable, run: str, count: int | None = None
+) -> dict[int, dict[str, Any]]:
+    """Return the records of the first `count` seeds of a run that have one, each with its path."""
+    place = folder / layout.run_folder(run) / layout.RECORD
+    files = {
+        seed: Path(str(place).format(cell=cell.name, seed=seed, run=run))
+        for seed in cell.seeds[:count]
+    }
+    return {
+        seed: {"place": file.relative_to(folder).as_posix(), **read_signed(file, folder)}
+        for seed, file in files.items()
+        if file.exists()
+    }
 
 
-def _encode(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
-    """Group source links by file and seeds; list line number and value of every seed.
-
-    Lines are relative to the previous seed's line, because small numbers make the page smaller.
-    """
-    numbers: dict[str, dict[str, dict[str, list[Any]]]] = {}
-    for source, places in found.items():
-        by_seeds = numbers.setdefault(next(iter(places.values())).file, {})
-        lines = [0, *(place.line for place in places.values())]
-        pairs = zip(pairwise(lines), places.values(), strict=True)
-        flat = [part for (a, b), place in pairs for part in (b - a, _rounded(place.value))]
-        by_seeds.setdefault(" ".join(places), {})[str(source)] = flat
-    return {"numbers": numbers}
-
-
-def _rounded(value: str) -> float | str:
-    return float(f"{float(value):.{DIGITS}g}") if value else ""
-
-
-def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    """Return the records of a run: the keys that all seeds share, and those of each seed."""
-    place = layout.run_folder(run)
-    records = {}
-    for seed in cell.seeds:
-        path = folder / place.format(cell=cell.name, seed=seed, run=run) / layout.RECORD
-        if path.exists():
-            place_of_seed = path.relative_to(folder).as_posix()
-            records[str(seed)] = {"place": place_of_seed, **read_signed(path, folder)}
+def _describe_run(records: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """Return the keys of records that all seeds share, and those of each seed."""
     if not records:
         return {}
     first = next(iter(records.values()))
     return {
         "about": {key: first[key] for key in OF_RUN if key in first},
-        "seeds": {seed: _seed_fields(record) for seed, record in records.items()},
+        "seeds": {str(seed): _seed_fields(record) for seed, record in records.items()},
     }
 
 
@@ -136,28 +120,16 @@ def _seed_fields(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_runs(folder: Path, cell: CellTable) -> list[Table]:
-    """Return the table of the runs' parameters; empty without records."""
-    records = {label: _record(folder, cell, run) for run, label in cell.labels.items()}
+    """Return the table of the runs' parameters on the first seed; empty without records."""
+    records = {label: first_record(folder, cell, run) for run, label in cell.labels.items()}
     lines = [Line(label, _fields(record)) for label, record in records.items() if record]
     grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
     return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
 
 
-def describe_versions(folder: Path, cell: CellTable) -> str:
-    """Return the versions of packages of the reference run."""
-    found = _record(folder, cell, cell.reference).get("versions", {})
-    return ", ".join(f"{name} {version}" for name, version in found.items())
-
-
-def find_code(folder: Path, cell: CellTable) -> str:
-    """Return the fingerprint of the code that made the reference run."""
-    return str(_record(folder, cell, cell.reference).get("code", ""))
-
-
-def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
-    path = folder / place / layout.RECORD
-    return read_signed(path, folder) if path.parent.exists() else {}
+def first_record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
+    """Return the record of a run on the first seed; empty if there is none."""
+    return read_records(folder, cell, run, count=1).get(cell.seeds[0], {})
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:

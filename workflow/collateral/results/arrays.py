@@ -7,21 +7,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from collateral.results.files import MISSING, InvalidResultError, atomic
+from collateral.results.files import atomic, name_in_errors
 
 # Header before each file in a zip archive; it ends with the lengths of name and extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
 # Errors that numpy and zipfile raise for a damaged file (RuntimeError if it looks encrypted).
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
-    *(EOFError, OSError, RuntimeError, ValueError),
+    *(EOFError, KeyError, OSError, RuntimeError, ValueError),
 )
 
 
@@ -67,7 +67,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, compress: bool) -> No
 @contextmanager
 def open_arrays(path: Path) -> Iterator[NpzFile]:
     """Open an .npz file; each array is read when it is accessed."""
-    with _naming(path), np.load(path, allow_pickle=False) as file:
+    with name_in_errors(path, *BROKEN), np.load(path, allow_pickle=False) as file:
         yield file
 
 
@@ -76,18 +76,17 @@ def map_array(path: Path, name: str) -> NDArray[Any]:
 
     Changes to the array stay in this process.
     """
-    with _naming(path), zipfile.ZipFile(path) as archive:
+    with name_in_errors(path, *BROKEN), zipfile.ZipFile(path) as archive:
         entry = archive.getinfo(f"{name}.npy")
         if entry.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{name} is compressed")
         with archive.open(entry) as member:
             if npy.read_magic(member) != (1, 0):
                 raise ValueError(f"{name} is not of version 1.0")
-            shape, in_columns, dtype = npy.read_array_header_1_0(member)
+            shape, by_columns, dtype = npy.read_array_header_1_0(member)
             start = _content(path, entry) + member.tell()
-        if in_columns:
-            raise ValueError(f"{name} is stored by columns")
-        pages: NDArray[Any] = np.memmap(path, dtype, mode="c", offset=start, shape=shape)
+        order: Literal["C", "F"] = "F" if by_columns else "C"
+        pages: NDArray[Any] = np.memmap(path, dtype, "c", start, shape, order)
         return pages
 
 
@@ -97,18 +96,3 @@ def _content(path: Path, entry: zipfile.ZipInfo) -> int:
         file.seek(entry.header_offset)
         *_, name, extra = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
     return entry.header_offset + LOCAL_HEADER.size + int(name) + int(extra)
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Convert errors of numpy and zipfile to errors that name the file."""
-    try:
-        yield
-    except InvalidResultError:
-        raise  # The message of this error already names the file.
-    except FileNotFoundError:
-        raise InvalidResultError(path, MISSING) from None
-    except KeyError as error:
-        raise InvalidResultError(path, f"broken: {error.args[0]}") from None
-    except BROKEN as error:
-        raise InvalidResultError(path, f"broken: {str(error) or 'it ends too early'}") from None

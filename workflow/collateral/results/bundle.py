@@ -1,13 +1,20 @@
-"""Write results of benchmarks into one tar archive, with or without models and data sets.
+"""Archives of results: write benchmarks to one tar file, and join such files with the results here.
 
-The archive has manifest.json, metadata.json (Snakemake's metadata of these files) and results/: the
+An archive has manifest.json, metadata.json (Snakemake's metadata of the results) and results/: the
 folders of the benchmarks, the theory, and the index page if it shows no other benchmark. From
 these metadata, Snakemake (9.27) sees whether the parameters or the code of a job have changed.
+
+To join, a new file is taken, and a file that differs from the one here, or in another archive, is
+refused. Files that are derived from several runs (metrics, tables, figures, pages) are left out if
+they differ, and the next run makes them again. The files here stay as they are.
 """
 
+import filecmp
 import os
+import shutil
 import tarfile
-from base64 import urlsafe_b64encode
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,12 +25,11 @@ from typing import Any
 from collateral.contract.conventions import ALL_PICTURES
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, atomic, read_json, write_json
-from collateral.results.provenance import read_signed, write_record
+from collateral.results.provenance import read_signed, verify, write_record
 from collateral.results.verification import verify_results
 
 VERSION = 1
-MANIFEST = "manifest.json"
-METADATA = "metadata.json"
+OWN = MANIFEST, METADATA = "manifest.json", "metadata.json"  # files beside results/
 RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # name of the index page, in the folder of results
@@ -34,57 +40,42 @@ TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into each outpu
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
 # Files and folders with images: the data set, and what `prepare` writes (AMUN: similar images).
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
+# Names of derived files and folders: PAGE in a benchmark's folder, NEIGHBOURS in a cell's.
+PAGE = {*layout.PRESENTED, layout.CHECKED}
+NEIGHBOURS = {
+    *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
+    *(Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name),
+}
+AGAIN = "copy or bundle the archive again"
+UNCHANGED = (
+    "nothing was changed: `collateral verify --fix` deletes damaged results; "
+    f"if an archive is damaged, {AGAIN}"
+)
+
+Files = dict[str, Path]  # dict from path below the folder of results to file
 
 
-@dataclass(frozen=True)
-class Bundle:
-    """Summary of an archive that was written."""
+def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tuple[int, list[str]]:
+    """Write the results of benchmarks to an archive; raise if they are damaged.
 
-    num_files: int
-    unwatched: list[str]  # files without Snakemake metadata
-    withheld: list[str]  # benchmarks whose images are left out of the archive
-
-
-def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bundle:
-    """Write the results of benchmarks to an archive; raise if they are damaged or unfinished."""
+    Return the number of files, and the benchmarks whose images are left out of the archive.
+    """
     results = _results_folder(folders)
     names = sorted({folder.name for folder in folders})
     if out.resolve().is_relative_to(results.resolve()):
         raise ValueError(f"--out: {out}: lies in the results; choose a place outside of {results}")
-    absent = _check_sound(results, names)
-    files = results_files(results, names)
-    metadata = _read_metadata(results, [*files, *(_name(path, results) for path in absent)])
+    _check_sound(results, names, results)
     withheld = [name for name in names if _withholds_pictures(results / name)]
     files = {
         name: path
-        for name, path in files.items()
+        for name, path in _list_files(results, names).items()
         if not _is_left_out(name, withheld, with_models=with_models)
     }
+    # Snakemake has no metadata of files in folders of other names.
+    metadata = read_metadata(results.parent, names) if results.name == RESULTS else {}
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
     _write(out, {**about, "benchmarks": names}, metadata, files)
-    unwatched = [name for name in files if not _is_watched(name, metadata)]
-    return Bundle(len(files), unwatched, withheld)
-
-
-def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return a dict from path below `results` to file: benchmarks, theory and index page."""
-    folders = [results / name for name in (*sorted(names), THEORY)]
-    paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-    shows_all = pages(results) <= {*names}
-    paths += [results / INDEX] if shows_all and (results / INDEX).is_file() else []
-    found = {_name(path, results): path for path in paths}
-    return {name: path for name, path in found.items() if not is_hidden(name)}
-
-
-def pages(results: Path) -> set[str]:
-    """Return the names of the benchmarks that the index page shows."""
-    return {glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}")}
-
-
-def is_hidden(name: str) -> bool:
-    """Return whether a file or a folder above it is hidden; Snakemake's timestamp files are not."""
-    parts = PurePosixPath(name).parts
-    return any(part.startswith(".") and part != TIMESTAMP for part in parts)
+    return len(files), withheld
 
 
 def _results_folder(folders: Sequence[Path]) -> Path:
@@ -99,36 +90,33 @@ def _results_folder(folders: Sequence[Path]) -> Path:
     return found.pop()
 
 
-def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
-    """Raise if results are damaged; return the paths of optional files that are absent."""
-    walks = [verify_results(results / name) for name in (*names, THEORY)]
-    faults = [fault for found in walks for fault in found.faults]
+def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:
+    """Raise if files of benchmarks or the theory are damaged; the error names them in `results`."""
+    faults = [f for name in (*names, THEORY) for f in verify_results(folder / name).faults]
     if faults:
-        lines = [f"{fault.path}: {fault.reason}" for fault in faults]
-        remedy = "`collateral verify --fix` deletes it, and a run makes it again"
-        raise ValueError("\n".join([*lines, f"nothing was written: {remedy}"]))
-    return [path for found in walks for path in found.absent]
+        lines = [*(f"{one.path}: {one.reason}" for one in faults), UNCHANGED]
+        raise ValueError("\n".join(lines).replace(str(folder), str(results)))
 
 
-def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return Snakemake's metadata of files and of their parent folders."""
-    if results.name != RESULTS:  # Snakemake has no metadata of files in other folders.
-        return {}
-    folders = {str(folder) for name in names for folder in PurePosixPath(name).parents}
-    outputs = [f"{RESULTS}/{name}" for name in (*names, *sorted(folders - {"."}))]
-    for output in outputs:
-        if _metadata_path(results.parent, INCOMPLETE, output).is_file():
-            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
-    return read_metadata(results.parent, outputs)
+def _list_files(results: Path, names: Iterable[str]) -> Files:
+    """Return the files of benchmarks, the theory and the index page, without hidden files."""
+    folders = [results / name for name in (*sorted(names), THEORY)]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    shows_all = _list_pages(results) <= {*names}
+    paths += [results / INDEX] if shows_all and (results / INDEX).is_file() else []
+    found = {path.relative_to(results).as_posix(): path for path in paths}
+    return {name: path for name, path in found.items() if not _is_hidden(name)}
 
 
-def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
-    """Return whether Snakemake would notice a change in the code or parameters that made a file."""
-    path = PurePosixPath(RESULTS, name)
-    # Files of `prepare` and timestamps need no metadata, because they are not outputs of a rule.
-    if layout.PREPARED in path.parts or path.name == TIMESTAMP:
-        return True
-    return any(str(above) in metadata for above in (path, *path.parents))
+def _list_pages(results: Path) -> set[str]:
+    """Return the names of the benchmarks that the index page shows."""
+    return {glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}")}
+
+
+def _is_hidden(name: str) -> bool:
+    """Return whether a file or a folder above it is hidden; Snakemake's timestamp files are not."""
+    parts = PurePosixPath(name).parts
+    return any(part.startswith(".") and part != TIMESTAMP for part in parts)
 
 
 def _withholds_pictures(folder: Path) -> bool:
@@ -145,15 +133,11 @@ def _is_left_out(name: str, withheld: Sequence[str], *, with_models: bool) -> bo
     return not WITHOUT_MODELS.isdisjoint((first, *rest))
 
 
-def _name(path: Path, results: Path) -> str:
-    return path.relative_to(results).as_posix()
-
-
 def _write(
-    out: Path, about: dict[str, Any], metadata: dict[str, Any], files: dict[str, Path]
+    out: Path, about: Mapping[str, Any], metadata: Mapping[str, Any], files: Mapping[str, Path]
 ) -> None:
     with TemporaryDirectory() as name, atomic(out) as temporary:
-        own = {part: Path(name) / part for part in (MANIFEST, METADATA)}
+        own = {part: Path(name) / part for part in OWN}
         write_json(own[METADATA], metadata)
         write_record(own[MANIFEST], about, root=Path(name), files=[own[METADATA]])
         added = own | {f"{RESULTS}/{part}": path for part, path in files.items()}
@@ -166,29 +150,163 @@ def _write(
                     archive.addfile(member, file)
 
 
-def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
-    """Return a dict from path to Snakemake's metadata, for outputs that have metadata."""
-    found = {}
-    for output in outputs:
-        path = _metadata_path(project, KNOWN, output)
-        with suppress(InvalidResultError):  # Damaged metadata is ignored, as by Snakemake.
-            found[output] = read_json(path) if path.is_file() else None
-    return {output: content for output, content in found.items() if content}
+@dataclass(frozen=True)
+class Unbundled:
+    """Summary of the unpacked files."""
+
+    benchmarks: list[str]
+    num_files: int  # number of new files
+    left_out: list[str]  # groups of derived files that were not unpacked; the next run makes them
+
+
+def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
+    """Unpack archives into the folder of results; change nothing if files conflict."""
+    # The temporary folder is on the same disk as the results, so that moving a file is a rename.
+    with TemporaryDirectory(prefix=".unbundle-", dir=results.resolve().parent) as name:
+        scratch = Path(name)
+        folders = {archive: scratch / str(number) for number, archive in enumerate(archives)}
+        files = {archive: _unpack(archive, folder) for archive, folder in folders.items()}
+        tops = {PurePosixPath(name).parts[0] for found in files.values() for name in found}
+        benchmarks = sorted(tops - {THEORY, INDEX})
+        here = _list_files(results, benchmarks)
+        new, left_out = _join(here, files)
+        # An archive's index page is left out if it would not list all benchmarks in the folder.
+        if not _list_pages(results) <= {*benchmarks}:
+            left_out.add("index")
+        new = {name: path for name, path in new.items() if _derived_group(name) not in left_out}
+        # The files here and the new files are verified together, as links in one folder.
+        for name, path in {**here, **new}.items():
+            (scratch / RESULTS / name).parent.mkdir(parents=True, exist_ok=True)
+            (scratch / RESULTS / name).symlink_to(path.absolute())
+        _check_sound(scratch / RESULTS, benchmarks, results)
+        # Metadata is written before files, because Snakemake ignores changes of files without it.
+        added = _new_metadata(folders.values(), benchmarks, results, left_out)
+        write_metadata(results.parent, added)
+        _move(new, results)
+    return Unbundled(benchmarks, len(new), sorted(left_out))
+
+
+def _unpack(archive: Path, folder: Path) -> Files:
+    """Extract an archive into an empty folder; raise if it is damaged or not from `bundle`."""
+    try:
+        with tarfile.open(archive, "r:") as file:
+            members = file.getmembers()
+            for member in members:
+                is_known = member.name in OWN or member.name.startswith(f"{RESULTS}/")
+                if not (is_known and member.isreg()):
+                    wrong = f"{member.name!r} is no plain file below {RESULTS}/"
+                    raise ValueError(f"{archive}: {wrong}; do not trust it")
+            file.extractall(folder, filter="data")
+        manifest = read_signed(folder / MANIFEST)
+        verify(folder / METADATA, folder, folder / MANIFEST)
+    except (OSError, tarfile.TarError, EOFError, InvalidResultError) as error:
+        reason = getattr(error, "reason", error)
+        raise ValueError(f"{archive}: broken, or no bundle: {reason}; {AGAIN}") from None
+    if manifest.get("version") != VERSION:
+        versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
+        raise ValueError(f"{archive}: {versions}; unpack it with the one that wrote it")
+    # Names are not read from the manifest: a forged one could lead out of the folder.
+    benchmarks = {path.name for path in folder.glob(f"{RESULTS}/*") if path.is_dir()} - {THEORY}
+    files = _list_files(folder / RESULTS, benchmarks)
+    is_listed = len(files) == len(members) - len(OWN) == manifest["num_files"]
+    if not is_listed or benchmarks != {*manifest["benchmarks"]}:
+        counts = f"{len(files)} of its {manifest['num_files']} files are there"
+        raise ValueError(f"{archive}: {counts}, or others too; {AGAIN}")
+    return files
+
+
+def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]:
+    """Return the new files of archives, and the groups of derived files to leave out.
+
+    A group is left out, and the index page with it, if two sources have different contents of one
+    of its files. Raise if the contents of any other file differ, except for cost.json.
+    """
+    known, left_out, conflicts = dict(here), set[str](), []
+    for archive, files in archives.items():
+        for name, path in files.items():
+            first = known.setdefault(name, path)
+            # cost.json differs between machines, so it never counts as a conflict.
+            if path.name == layout.COST or filecmp.cmp(first, path, shallow=False):
+                continue
+            if group := _derived_group(name):
+                left_out |= {group, "index"}
+            else:
+                other = "differs from the file here or in an archive before"
+                conflicts.append(f"{archive}: {RESULTS}/{name}: {other}")
+    if conflicts:
+        raise ValueError("\n".join([*conflicts, UNCHANGED]))
+    return {name: path for name, path in known.items() if name not in here}, left_out
+
+
+def _derived_group(name: str) -> str | None:
+    """Return the name of the group of derived files that a file is in; None if it is in none."""
+    first, *rest = PurePosixPath(name).parts
+    if rest and (rest[0] in PAGE or rest[-1] in layout.CELL_NUMBERS):
+        return f"{first} metrics, tables, figures and page"
+    if rest and rest[-1] in NEIGHBOURS:
+        return f"{first} {rest[0]} neighbours and pictures"
+    return {THEORY: THEORY, INDEX: "index"}.get(first)
+
+
+def _new_metadata(
+    folders: Iterable[Path], names: Iterable[str], results: Path, left_out: set[str]
+) -> dict[str, Any]:
+    """Return the Snakemake metadata to write: of new files, and of present files that have none."""
+    given: dict[str, Any] = {}
+    # If several archives have metadata of a file, that of the first archive is used.
+    for folder in folders:
+        given = read_json(folder / METADATA) | given
+    here = read_metadata(results.parent, names)
+    return {
+        output: content
+        for output, content in given.items()
+        if output.startswith(_prefixes(names))
+        if _derived_group(output.removeprefix(f"{RESULTS}/")) not in left_out
+        if not (output in here and (results.parent / output).exists())
+    }
+
+
+def _move(files: Files, results: Path) -> None:
+    """Move new files; give them one timestamp, so that Snakemake considers none of them outdated.
+
+    A file whose record is in the folder already gets the time of the record, because the folder may
+    have files that were made from it, and these must not be older.
+    """
+    now = time.time_ns()
+    for name, path in files.items():
+        target, record = results / name, results / layout.record_path(Path(name))
+        made = record.stat().st_mtime_ns if record.exists() else now
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, target)
+        os.utime(target, ns=(made, made))
+
+
+def read_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
+    """Return Snakemake's metadata of all outputs of benchmarks, theory and index, by path."""
+    known, found = project / STATE / KNOWN, {}
+    for path in sorted(known.rglob("*")):
+        # Other files are ignored, and so are damaged ones, as by Snakemake.
+        with suppress(ValueError, IsADirectoryError):
+            encoded = "".join(part.removeprefix("@") for part in path.relative_to(known).parts)
+            output = urlsafe_b64decode(encoded).decode()
+            if output.startswith(_prefixes(names)) and (content := read_json(path)):
+                found[output] = content
+    return found
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
-    """Write metadata to the files where Snakemake reads it."""
+    """Write metadata to the files where Snakemake reads it; long names are split into folders."""
     # Both folders are made: with only one, Snakemake assumes that an older Snakemake made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
+    length = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 255) - 1
     for output, content in metadata.items():
-        write_json(_metadata_path(project, KNOWN, output), content, sort_keys=False)
+        name = urlsafe_b64encode(output.encode()).decode()
+        *above, last = (name[start : start + length] for start in range(0, len(name), length))
+        path = Path(project / STATE / KNOWN, *(f"@{part}" for part in above), last)
+        write_json(path, content, sort_keys=False)
 
 
-def _metadata_path(project: Path, kind: str, output: str) -> Path:
-    """Return the path of Snakemake's metadata of an output; long names are split into folders."""
-    where = project / STATE if (project / STATE).exists() else project
-    longest = (os.pathconf(where, "PC_NAME_MAX") if os.name == "posix" else 0) or 255
-    name, length = urlsafe_b64encode(output.encode()).decode(), longest - 1
-    *folders, last = (name[start : start + length] for start in range(0, len(name), length))
-    return Path(project / STATE / kind, *(f"@{folder}" for folder in folders), last)
+def _prefixes(names: Iterable[str]) -> tuple[str, ...]:
+    """Return how the paths of all outputs of benchmarks, theory and index page begin."""
+    return (*(f"{RESULTS}/{name}/" for name in (*names, THEORY)), f"{RESULTS}/{INDEX}")

@@ -14,14 +14,11 @@ from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import At, Row
 from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
-from collateral.results.dataset import Labels
-from collateral.results.epochs import Epoch, Epochs
+from collateral.results.dataset import Labels, Neighbours
 from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import InvalidResultError, read_json, read_rows
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import StoredOutputs
+from collateral.results.outputs import Epoch, Epochs, StoredOutputs
 from collateral.results.provenance import read_cost, read_signed, verify
-from collateral.results.record import read_trials
 from collateral.results.split import Split
 
 Array = NDArray[Any]
@@ -141,7 +138,7 @@ class CellResults:
     @cached_property
     def labels(self) -> Labels:
         """True labels of the data set."""
-        return Labels.load(verify(self.folder / layout.LABELS, self.folder))
+        return Labels.load(self._verified(layout.LABELS))
 
     @cached_property
     def split(self) -> Split:
@@ -151,8 +148,7 @@ class CellResults:
     @cached_property
     def neighbours(self) -> Neighbours:
         """Similarity of every example to the forget set."""
-        path = self._below(layout.NEIGHBOURS)
-        return Neighbours.load(verify(path, self.folder))
+        return Neighbours.load(self._verified(layout.NEIGHBOURS))
 
     @cached_property
     def by_round(self) -> list[Self]:
@@ -230,15 +226,15 @@ class CellResults:
 
         The teacher has never seen the forget set, so its accuracy estimates that of Retrain.
         """
-        path = self._below(layout.TEACHER) / layout.TEACHER_RESULT
         if not any(self._teachers(method) for method in self.tuned):
             return float("nan")
-        return float(read_json(verify(path, self.folder))["teacher_ua"])
+        path = self._verified(f"{layout.TEACHER}/{layout.TEACHER_RESULT}")
+        return float(read_json(path)["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read a seed's results of LTD teachers that were trained on supports of several sizes."""
-        path = self._below(layout.SUPPORT_SIZE, seed=seed) / layout.SUPPORT_SIZES
-        return SupportSizes.load(verify(path, self.folder))
+        name = f"{layout.SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
+        return SupportSizes.load(self._verified(name, seed=seed))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read the cost of the job that trains LTD teachers on supports of several sizes."""
@@ -246,19 +242,16 @@ class CellResults:
 
     def probe(self, seed: int) -> Probe:
         """Read the results of the probes of all models of a seed."""
-        return Probe.load(
-            verify(self._below(layout.PROBE, seed=seed) / layout.PROBE_RESULT, self.folder)
-        )
+        return Probe.load(self._verified(f"{layout.PROBE}/{layout.PROBE_RESULT}", seed=seed))
 
     def exposure(self, run: str) -> Exposure:
         """Read the margins of shadow models before and after unlearning with a method."""
-        return Exposure.load(
-            verify(self._below(layout.EXPOSURE, run=run) / layout.EXPOSURE_MARGINS, self.folder)
-        )
+        name = f"{layout.EXPOSURE}/{layout.EXPOSURE_MARGINS}"
+        return Exposure.load(self._verified(name, run=run))
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
-        return read_trials(self._below(layout.TUNE, method=method) / layout.TRIALS, self.folder)
+        return read_rows(self._verified(f"{layout.TUNE}/{layout.TRIALS}", method=method))
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read the cost of tuning a method."""
@@ -270,20 +263,25 @@ class CellResults:
 
     def records(self) -> list[Path]:
         """Return the paths of the records of all jobs whose output files metrics may read."""
-        folders = [result.folder for result in self.all_results()]
-        folders += [self._below(layout.TUNE, method=method) for method in self.tuned]
-        folders += [folder for method in self.tuned for folder in self._teachers(method)]
-        folders += [
-            self._below(layout.SUPPORT_SIZE, seed=seed) for seed in self.seeds if self.support_sized
+        by_seed = {layout.SUPPORT_SIZE: self.support_sized, layout.PROBE: self.probed}
+        patterns = [pattern for pattern, has_jobs in by_seed.items() if has_jobs]
+        folders = [
+            *(result.folder for result in self.all_results()),
+            *(self._below(layout.TUNE, method=method) for method in self.tuned),
+            *(folder for method in self.tuned for folder in self._teachers(method)),
+            *(self._below(pattern, seed=seed) for pattern in patterns for seed in self.seeds),
+            *(self._below(layout.EXPOSURE, run=run) for run in self.exposed),
+            *(result.folder for cell in self.by_round for result in cell.all_results()),
         ]
-        folders += [self._below(layout.PROBE, seed=seed) for seed in self.seeds if self.probed]
-        folders += [self._below(layout.EXPOSURE, run=run) for run in self.exposed]
-        folders += [result.folder for cell in self.by_round for result in cell.all_results()]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _below(self, pattern: str, **wildcards: str | int) -> Path:
         """Return the path of a file or folder of this cell."""
         return self.folder / pattern.format(cell=self.name, **wildcards)
+
+    def _verified(self, pattern: str, **wildcards: str | int) -> Path:
+        """Return the path of a file of this cell; raise if it was changed."""
+        return verify(self._below(pattern, **wildcards), self.folder)
 
     def _teachers(self, method: str) -> list[Path]:
         record = read_signed(self._below(layout.TUNE, method=method) / layout.RECORD, self.folder)

@@ -1,4 +1,4 @@
-"""Data set files: dataset.npz (images, labels, normalisation), labels.npz and pictures.npz."""
+"""Files of examples: dataset.npz, labels.npz, neighbours.npz and pictures.npz."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -106,6 +106,26 @@ class Dataset(ArrayFile):
                 padding=int(file["padding"]),
                 flip=bool(file["flip"]),
             )
+
+
+@dataclass(frozen=True)
+class Neighbours(ArrayFile):
+    """Similarity of each example to the forget set, per seed, and a list of nearest examples."""
+
+    seeds: NDArray[np.int64]  # seed of each row of the next three arrays
+    train_similarity: NDArray[np.float32]  # (seeds, train examples), to the forget set
+    test_similarity: NDArray[np.float32]  # (seeds, test examples), to the forget set
+    class_similarity: NDArray[np.float32]  # (seeds, classes), of classes' mean features
+    shown_set: NDArray[np.str_]  # set of each listed example: train (retained), test, forget
+    shown_index: NDArray[np.int64]  # index of each listed example in the test or the train set
+    # The next three arrays are None in files of older versions.
+
+    # For each listed example: position in the list of the nearest forget example.
+    shown_nearest: NDArray[np.int64] | None = None
+    # One row per copy: train index of forgotten and of retained image, differing hash bits or -1.
+    copies: NDArray[np.int64] | None = None
+    # Height and width of the listed images in pixels.
+    image_size: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

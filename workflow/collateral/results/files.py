@@ -37,6 +37,20 @@ def _remedy(path: Path) -> str:
 
 
 @contextmanager
+def name_in_errors(path: Path, *broken: type[Exception]) -> Iterator[None]:
+    """Convert these errors, which a damaged file causes, to errors that name the file."""
+    try:
+        yield
+    except InvalidResultError:
+        raise  # The message of this error already names the file.
+    except FileNotFoundError:
+        raise InvalidResultError(path, MISSING) from None
+    except broken as error:
+        reason = error.args[0] if isinstance(error, KeyError) else error
+        raise InvalidResultError(path, f"broken: {str(reason) or 'it ends too early'}") from None
+
+
+@contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,23 +74,17 @@ def write_json(
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise InvalidResultError if it is missing or damaged."""
-    try:
+    with name_in_errors(path, ValueError):  # The file is not JSON, or not UTF-8 text.
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InvalidResultError(path, MISSING) from None
-    except ValueError as error:  # The file is not JSON, or not UTF-8 text.
-        raise InvalidResultError(path, f"broken: {error}") from None
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Read the rows of a CSV file; raise InvalidResultError if it is missing or damaged."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-    except FileNotFoundError:
-        raise InvalidResultError(path, MISSING) from None
-    except (csv.Error, ValueError) as error:  # The file is not CSV, or not UTF-8 text.
-        raise InvalidResultError(path, f"broken: {error}") from None
+    with (
+        name_in_errors(path, csv.Error, ValueError),  # The file is not CSV, or not UTF-8 text.
+        path.open(encoding="utf-8", newline="") as file,
+    ):
+        return list(csv.DictReader(file))
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:

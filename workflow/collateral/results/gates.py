@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from collateral.results.files import InvalidResultError, read_json, write_json
+from collateral.results.files import name_in_errors, read_json, write_json
 from collateral.results.provenance import verify
 
 Colour = Literal["green", "amber", "red"]
@@ -32,10 +32,8 @@ def write_gates(path: Path, gates: Iterable[Gate]) -> None:
 
 def read_gates(path: Path) -> list[Gate]:
     """Read the gates of a benchmark."""
-    try:
+    with name_in_errors(path, KeyError, TypeError):
         return [Gate(**one) for one in read_json(path)["gates"]]
-    except (KeyError, TypeError) as error:
-        raise InvalidResultError(path, f"broken: {error}") from None
 
 
 def describe_red_gates(path: Path) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,3 +151,56 @@ class Embeddings(ArrayFile):
 
     train: NDArray[np.float32]  # (N, D)
     test: NDArray[np.float32]  # (M, D)
+
+
+@dataclass(frozen=True)
+class EpochOutputs:
+    """Outputs of a model after an epoch on one set of examples, in data-set order."""
+
+    confidence: NDArray[np.float32]  # probability of the true class
+    prediction: NDArray[np.int16]  # class of the largest logit
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Outputs of a model after one epoch."""
+
+    train: EpochOutputs
+    test: EpochOutputs
+
+
+@dataclass(frozen=True)
+class Epochs(ArrayFile):
+    """Outputs of a tracked run: first of the base model, then of the model after every epoch.
+
+    Arrays have shape (epochs, examples).
+    """
+
+    is_compressed: ClassVar[bool] = True
+
+    train_confidence: NDArray[np.float32]
+    train_prediction: NDArray[np.int16]
+    test_confidence: NDArray[np.float32]
+    test_prediction: NDArray[np.int16]
+
+    @classmethod
+    def stack(cls, epochs: Sequence[Mapping[str, Any]]) -> Epochs:
+        """Stack the arrays that `keep_outputs` returned for each epoch."""
+        return cls(**{name: np.stack([one[name] for one in epochs]) for name in epochs[0]})
+
+    @property
+    def models(self) -> list[Epoch]:
+        """Outputs after each epoch; the first item has the outputs of the base model."""
+        train = map(EpochOutputs, self.train_confidence, self.train_prediction)
+        test = map(EpochOutputs, self.test_confidence, self.test_prediction)
+        return [Epoch(*pair) for pair in zip(train, test, strict=True)]
+
+
+def keep_outputs(outputs: ModelOutputs) -> Arrays:
+    """Return a dict from name to array of what `Epochs` stores for one epoch."""
+    return {
+        "train_confidence": outputs.train.confidence,
+        "train_prediction": outputs.train.prediction.astype(np.int16),
+        "test_confidence": outputs.test.confidence,
+        "test_prediction": outputs.test.prediction.astype(np.int16),
+    }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic.dataclasses import dataclass
 
 from collateral.contract.conventions import FIGURE_WIDTH, PAPER, Rule
 from collateral.results import layout
@@ -96,13 +98,5 @@ class BenchmarkPlan:
     @staticmethod
     def load(path: Path) -> BenchmarkPlan:
         """Read a file that `save` wrote."""
-        content = read_signed(path, path.parent)
         # Plans of older versions lack some keys, whose defaults are used.
-        content["cells"] = {name: _cell_plan(cell) for name, cell in content["cells"].items()}
-        content["about"] = {run: About(**one) for run, one in content.get("about", {}).items()}
-        return BenchmarkPlan(**content)
-
-
-def _cell_plan(content: Mapping[str, Any]) -> CellPlan:
-    sweeps = tuple(Sweep(**sweep) for sweep in content["sweeps"])
-    return CellPlan(**{**content, "sweeps": sweeps, "paced": tuple(content.get("paced", ()))})
+        return BenchmarkPlan(**read_signed(path, path.parent))

@@ -9,7 +9,7 @@ page has no record; it ends with a comment that contains its own hash and those 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -122,25 +122,23 @@ def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
     """Raise if an input has another hash now than the hash that a record lists for it."""
     for name, digest in content.get(INPUTS, {}).items():
         # If the record of an input is broken, the error names the input, not the file made from it.
-        now = recorded_hash(root / name, lambda record: _read_existing(record, root))
+        now = _recorded_hash(root / name)
         if now is not None and now != digest:
             raise InvalidResultError(path, OTHER_INPUT.format(root / name))
 
 
-def recorded_hash(path: Path, read: Callable[[Path], Mapping[str, Any] | None]) -> str | None:
-    """Return the hash that a file's record lists; None if `read` finds no valid record.
+def _recorded_hash(path: Path) -> str | None:
+    """Return the hash that a file's record lists; None if there is no record.
 
     The hash of a JSON file that contains its own hash is computed from the file.
     """
     is_signed = path.name in layout.SIGNED
-    content = read(path if is_signed else layout.record_path(path)) or {}
-    if is_signed:
-        return file_hash(path) if content else None
+    content = _read_existing(path if is_signed else layout.record_path(path))
     digest: str | None = content.get(FILES, {}).get(path.name)
-    return digest
+    return file_hash(path) if is_signed and content else digest
 
 
-def _read_existing(path: Path, root: Path) -> dict[str, Any]:
+def _read_existing(path: Path, root: Path | None = None) -> dict[str, Any]:
     """Read a JSON file that contains its own hash; empty if the file does not exist."""
     return read_signed(path, root) if path.exists() else {}
 

@@ -1,4 +1,4 @@
-"""Contents of record.json, cost.json (different on every rerun), selected.json and trials.csv."""
+"""Contents of record.json, cost.json (different on every rerun) and selected.json."""
 
 import os
 import platform
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.contract.rows import TRACKED
-from collateral.results import layout
-from collateral.results.files import InvalidResultError, read_json, read_rows
+from collateral.results.files import read_json
 from collateral.results.provenance import verify
 
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
@@ -73,26 +72,6 @@ def gpu_slots() -> int:
 
 
 def read_selected(path: Path, root: Path) -> dict[str, Any]:
-    """Return the selected parameter values; raise if they differ from the chosen trial's values."""
-    content = read_json(verify(path, root))
-    values: dict[str, Any] = content["params"]
-    trials = read_trials(path.parent / layout.TRIALS, root)
-    chosen = [row for row in trials if row["is_chosen"] == "True"]
-    if len(chosen) != 1 or any(chosen[0].get(key) != _text(value) for key, value in values.items()):
-        raise InvalidResultError(
-            path, f"{values} is not the trial that {layout.TRIALS} calls chosen"
-        )
-    by_rule, rule = content.get("by_rule", {}), content.get("rule")
-    if by_rule.get(rule, values) not in (None, values):
-        raise InvalidResultError(path, f"{values} is not what it says that the rule {rule} chooses")
+    """Return the parameter values that tuning selected."""
+    values: dict[str, Any] = read_json(verify(path, root))["params"]
     return values
-
-
-def read_trials(path: Path, root: Path) -> list[dict[str, str]]:
-    """Return the rows of trials.csv."""
-    return read_rows(verify(path, root))
-
-
-def _text(value: Any) -> str:
-    """Return the text of a value in a CSV file; that of None is empty."""
-    return "" if value is None else str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,13 @@ from collateral.contract.metrics import format_exact_percent, format_percent
 from collateral.contract.rows import At, Row
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.files import InvalidResultError, atomic, csv_text, write_rows
+from collateral.results.files import (
+    InvalidResultError,
+    atomic,
+    csv_text,
+    name_in_errors,
+    write_rows,
+)
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
@@ -73,8 +78,7 @@ class CellTable:
 
     def metrics(self, run: str) -> list[str]:
         """Return the names of all metrics of a run, per seed or over seeds."""
-        keys = [*self._by_seed, *self._overall]
-        return sorted({key[1] for key in keys if key[0] == run})
+        return sorted({key[1] for key in (*self._by_seed, *self._overall) if key[0] == run})
 
     def indices(self, run: str, metric: str, subset: str = "") -> list[str]:
         """Return the values of column `at` for a metric of a run: sorted numbers, then texts."""
@@ -190,7 +194,7 @@ def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 def _frame(path: Path) -> pd.DataFrame:
     """Read metrics.csv or costs.csv; floats are exact, and an empty value becomes NaN."""
-    try:
+    with name_in_errors(path, ValueError):  # The file is not CSV, or not text.
         frame = pd.read_csv(
             path,
             dtype={name: str for name in COLUMNS if name != "value"},
@@ -198,8 +202,6 @@ def _frame(path: Path) -> pd.DataFrame:
             converters={"value": lambda text: float(text) if text else np.nan},
             keep_default_na=False,
         )
-    except ValueError as error:  # the file is not CSV, or not text
-        raise InvalidResultError(path, f"broken: {error}") from None
     if missing := [name for name in COST_COLUMNS if name not in frame]:
         raise InvalidResultError(path, f"broken: it has no column {', '.join(missing)}")
     if (twice := frame.duplicated(ROW)).any():
@@ -261,11 +263,10 @@ def _keys(frame: pd.DataFrame) -> Iterable[Key]:
 
 def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[int, int]]:
     """Return the numbers of forgotten and of all train examples of each affected class."""
-    names = [at for run, metric, _, at in overall if metric == "forget_count" and run == reference]
-    counts = ("forget_count", "train_count")
     return {
-        name: tuple(int(overall[_key(reference, count, "", name)]) for count in counts)  # type: ignore[misc]
-        for name in names
+        at: (int(count), int(overall[reference, "train_count", "", at]))
+        for (run, metric, _, at), count in overall.items()
+        if metric == "forget_count" and run == reference
     }
 
 
@@ -287,7 +288,5 @@ def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
         return {}
     ended = rows[["run", "seed", "status"]].drop_duplicates()
     bad = ended[ended["status"].notna() & (ended["status"] != "ok")]  # costs.csv has no status
-    return {
-        run: dict(sorted(Counter(of_run["status"]).items()))
-        for run, of_run in bad.groupby("run", sort=False)
-    }
+    by_run = bad.groupby("run", sort=False)["status"]
+    return {run: found.value_counts().sort_index().to_dict() for run, found in by_run}

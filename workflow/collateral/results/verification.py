@@ -1,14 +1,14 @@
 """Verify all results below a folder: recompute every hash and check the path in every record."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from collateral.results import layout, provenance
 from collateral.results.files import MISSING, InvalidResultError, read_json
-from collateral.results.provenance import FILES, INPUTS, content_hash, recorded_hash
+from collateral.results.provenance import FILES, INPUTS
 
 # Files that may be absent, because tables, figures and pages do not need them.
 DISPENSABLE = {
@@ -43,14 +43,19 @@ class Verification:
 def verify_results(folder: Path) -> Verification:
     """Verify all files below a folder of results, or of one benchmark."""
     files = [*files_below(folder)]
-    verifier = _Verifier()
+    listed: list[Path] = []  # files that valid records list
+    faults: dict[Path, InvalidResultError] = {}  # the first fault of each file
     for path in files:
         if path.name in layout.SIGNED:
-            verifier.check_signed(path)
+            for fault in _check_signed(path, listed):
+                faults.setdefault(fault.path, fault)
+    unlisted = {*files} - {*listed}
     for path in files:
-        verifier.check_other(path)
-    faults = verifier.faults
-    return Verification([faults[path] for path in sorted(faults)], len(files), verifier.absent)
+        if path.name in RECORDED and path in unlisted:
+            for fault in _check_unlisted(path, faults):
+                faults.setdefault(fault.path, fault)
+    absent = [path for path in listed if path.name in DISPENSABLE and not path.exists()]
+    return Verification([faults[path] for path in sorted(faults)], len(files), absent)
 
 
 def benchmark_folder(path: Path) -> Path | None:
@@ -65,79 +70,50 @@ def files_below(folder: Path) -> Iterator[Path]:
         yield from (Path(name, one) for one in sorted(files) if not one.startswith("."))
 
 
-@dataclass
-class _Verifier:
-    """Checks files and collects faults; every JSON file is read once."""
+def _check_signed(path: Path, listed: list[Path]) -> Iterator[InvalidResultError]:
+    """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
+    try:
+        content = provenance.read_signed(path, benchmark_folder(path))
+    except InvalidResultError as fault:
+        yield fault
+        return
+    for name, digest in content.get(FILES, {}).items():
+        file = path.parent / name
+        listed.append(file)
+        if file.exists() and provenance.content_hash(file) != digest:
+            yield InvalidResultError(file, provenance.OTHER_CONTENT.format(path.name))
+        elif not file.exists() and file.name not in DISPENSABLE:
+            yield InvalidResultError(file, f"{MISSING}, and {path.name} names it")
+    cost = path.parent / layout.COST
+    if path.name == layout.RECORD and "seed" in content and not cost.exists():
+        yield InvalidResultError(cost, f"{MISSING}, and every job has one")
+    # The file lists its own path and the paths of its inputs relative to one folder.
+    ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
+    yield from _check_inputs(path, content, Path(os.path.normpath(path.joinpath(*ups))))
 
-    faults: dict[Path, InvalidResultError] = field(default_factory=dict)
-    absent: list[Path] = field(default_factory=list)
-    _listed: set[Path] = field(default_factory=set)  # files that a valid record lists
-    _read: dict[Path, dict[str, Any] | None] = field(default_factory=dict)
 
-    def check_signed(self, path: Path) -> None:
-        """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
-        if content := self._read_signed(path):
-            # The file lists its own path and the paths of its inputs relative to `root`.
-            ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
-            root = Path(os.path.normpath(path.joinpath(*ups)))
-            self._note(self._check_files(path, content))
-            self._note(self._check_inputs(path, content, root))
+def _check_inputs(
+    path: Path, content: Mapping[str, Any], root: Path
+) -> Iterator[InvalidResultError]:
+    for name, digest in content.get(INPUTS, {}).items():
+        if Path(name).name in layout.SIGNED and not (root / name).exists():
+            yield InvalidResultError(root / name, f"{MISSING}, and {path.name} names it")
+        try:
+            provenance.check_inputs(path, {INPUTS: {name: digest}}, root)
+        except InvalidResultError as fault:
+            yield fault
 
-    def check_other(self, path: Path) -> None:
-        """Report a file that a record must list but none does; check hashes of the index page."""
-        if path.name not in RECORDED or path in self._listed:
-            return
-        if path.name == layout.REPORT and benchmark_folder(path) is None:  # the index page
-            try:
-                self._note(self._check_inputs(path, provenance.read_page(path), path.parent))
-            except InvalidResultError as fault:
-                self._note([fault])
-            return
-        record = layout.record_path(path)
-        records = [record, *(above / layout.RECORD for above in path.parents)]
-        # If the record is broken, only the record is reported.
-        if not any(one in self.faults for one in records):
-            self._note([InvalidResultError(path, provenance.NO_RECORD.format(record.name))])
 
-    def _note(self, faults: Iterable[InvalidResultError]) -> None:
-        """Store these faults; of each file, only the first fault is kept."""
-        for fault in faults:
-            self.faults.setdefault(fault.path, fault)
-
-    def _check_files(
-        self, record: Path, content: Mapping[str, Any]
-    ) -> Iterator[InvalidResultError]:
-        for name, digest in content.get(FILES, {}).items():
-            path = record.parent / name
-            self._listed.add(path)
-            if path.exists():
-                if content_hash(path) != digest:
-                    yield InvalidResultError(path, provenance.OTHER_CONTENT.format(record.name))
-            elif path.name in DISPENSABLE:
-                self.absent.append(path)
-            else:
-                yield InvalidResultError(path, f"{MISSING}, and {record.name} names it")
-        cost = record.parent / layout.COST
-        if record.name == layout.RECORD and "seed" in content and not cost.exists():
-            yield InvalidResultError(cost, f"{MISSING}, and every job has one")
-
-    def _check_inputs(
-        self, path: Path, content: Mapping[str, Any], root: Path
-    ) -> Iterator[InvalidResultError]:
-        for name, digest in content.get(INPUTS, {}).items():
-            now = recorded_hash(root / name, self._read_signed)
-            if now is not None and now != digest:
-                yield InvalidResultError(path, provenance.OTHER_INPUT.format(root / name))
-            elif Path(name).name in layout.SIGNED and not (root / name).exists():
-                yield InvalidResultError(root / name, f"{MISSING}, and {path.name} names it")
-
-    def _read_signed(self, path: Path) -> dict[str, Any] | None:
-        """Read a JSON file with its own hash, once; None if it is missing or broken."""
-        if path not in self._read:
-            self._read[path] = None
-            try:
-                if path.exists():
-                    self._read[path] = provenance.read_signed(path, benchmark_folder(path))
-            except InvalidResultError as fault:
-                self.faults[path] = fault
-        return self._read[path]
+def _check_unlisted(path: Path, faults: Collection[Path]) -> Iterator[InvalidResultError]:
+    """Check a file that no record lists; only the index page, which has own hashes, needs none."""
+    if path.name == layout.REPORT and benchmark_folder(path) is None:  # the index page
+        try:
+            yield from _check_inputs(path, provenance.read_page(path), path.parent)
+        except InvalidResultError as fault:
+            yield fault
+        return
+    record = layout.record_path(path)
+    records = [record, *(above / layout.RECORD for above in path.parents)]
+    # If the record is broken, only the record is reported.
+    if not any(one in faults for one in records):
+        yield InvalidResultError(path, provenance.NO_RECORD.format(record.name))

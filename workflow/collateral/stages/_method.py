@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from collateral.contract.params import MethodParams
-from collateral.plugins.find import prepared_name
+from collateral.plugins.find import prepare_values, prepared_name
 from collateral.results import layout
 from collateral.results.provenance import content_hash
 from collateral.results.split import Split
@@ -47,5 +47,6 @@ class OpenedJob:
         # After round 1, each run starts from its own model, whose hash is in the folder's name.
         start = f"-{content_hash(job.base)[:10]}" if len(self.split.earlier) else ""
         folder = job.out / layout.PREPARED / f"{name}{start}"
-        made.save(folder, self.session.device, root, job.preparation_record(params))
+        record = {"method": job.method, **job.record(prepare_values(job.method, params))}
+        made.save(folder, self.session.device, root, record)
         return made

@@ -8,10 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from collateral.contract.params import MethodParams
-from collateral.plugins.find import prepare_values
 from collateral.results.provenance import INPUTS, hash_files
-from collateral.results.record import STATED, versions
+from collateral.results.record import versions
 
 Code = Annotated[str, "fingerprint of the code, for the record"]
 DataFile = Annotated[Path, "dataset.npz"]
@@ -49,14 +47,11 @@ class Job:
         """Input files of the job: the data set."""
         return [self.data]
 
-    def record(self, params: BaseModel, *more_inputs: Path) -> dict[str, Any]:
+    def record(self, params: BaseModel | Mapping[str, Any], *more_inputs: Path) -> dict[str, Any]:
         """Return the record of this job, with hashes of its input files."""
-        return self._record(params.model_dump(mode="json"), *more_inputs)
-
-    def _record(self, params: Mapping[str, Any], *more_inputs: Path) -> dict[str, Any]:
         return {
             "model": self.model,
-            "params": params,
+            "params": params.model_dump(mode="json") if isinstance(params, BaseModel) else params,
             "seed": self.seed,
             "code": self.code,
             "versions": versions(),
@@ -78,13 +73,3 @@ class MethodJob(Job):
     def inputs(self) -> list[Path]:
         """Input files of the job: the data set, the split and the base model."""
         return [self.data, self.split, self.base]
-
-    def preparation_record(self, params: MethodParams) -> dict[str, Any]:
-        """Return the record of `prepare`, the first phase of a method."""
-        return {"method": self.method, **self._record(prepare_values(self.method, params))}
-
-
-def state_cost(rte: float | None, seconds: dict[str, float]) -> None:
-    """Add the training seconds that the user states, if any, to the measured seconds."""
-    if rte is not None:
-        seconds[STATED] = rte

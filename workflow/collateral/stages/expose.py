@@ -69,14 +69,13 @@ def expose(
             device=session.device,
         )
         own = checkpoints.within(f"member-{member}")
-        done = exposure.unlearn_shadow(this, values, session.train, own)
-        found.append(done or exposure.skip_shadow(shadow))
+        found.append(exposure.unlearn_shadow(this, values, session.train, shadow, own))
         LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(this.task.forget))
     path = job.out / layout.EXPOSURE_MARGINS
     exposure.stack_margins(margins, found).save(path)
     record |= exposure.summarize_status(found)
-    seconds, devices = exposure.sum_seconds(found), exposure.list_devices(found)
-    session.finish(job.out, record, [path], seconds, devices)
+    devices = list(dict.fromkeys(device for one in found for device in one.devices))
+    session.finish(job.out, record, [path], exposure.sum_seconds(found), devices)
     checkpoints.clear()
 
 

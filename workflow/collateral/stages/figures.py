@@ -15,8 +15,6 @@ from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import sign_folder, verify
 from collateral.results.table import CellTable, read_tables
 
-OLD_PART = "figure.py is not read any more: return `Plot`s from views.py (docs/add-a-finding.md)"
-
 
 def figures(
     *,
@@ -50,15 +48,7 @@ def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[
         problems.append(registry.run_safely(write, finding, "plots", cell)[1])
     if cell or captions:
         write_json(folder / layout.CAPTIONS, captions)
-    problems += [Problem(name, "plots", cell, OLD_PART) for name in _old_findings(source.reference)]
     return list(filter(None, problems))
-
-
-def _old_findings(reference: str) -> list[str]:
-    """Return the findings that have a figure.py, as in earlier versions, and define no plots."""
-    old = registry.with_part("figure", reference)
-    names = ("plots", "plots_across")
-    return [name for name in old if not any(registry.view_function(name, one) for one in names)]
 
 
 def _write(

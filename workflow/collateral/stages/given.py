@@ -6,7 +6,8 @@ from typing import Annotated
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import Strict
 from collateral.plugins.find import METHOD
-from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile, state_cost
+from collateral.results.record import STATED
+from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile
 from collateral.training.job_io import open_session, write_results
 from collateral.training.run import Run
 from collateral.training.weights import describe_file, load_trained, name_in_errors, names_in_file
@@ -35,5 +36,6 @@ def given(
     with name_in_errors(f"given.{run}.weights"):
         load_trained(model, weights, rename)
     record |= names_in_file(weights, rename)
-    state_cost(rte, this.clock.seconds)
+    if rte is not None:
+        this.clock.seconds[STATED] = rte
     write_results(job.out, model, session, this, record)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
 
-from collateral.report.index import list_pages, render_index, render_theory
+from collateral.report.page import list_pages, render_index, render_theory
 from collateral.results import layout
 from collateral.results.files import atomic
 from collateral.results.provenance import sign_page

@@ -15,8 +15,7 @@ from collateral.metrics.similarity import (
     similarity_by_class,
 )
 from collateral.results import layout
-from collateral.results.dataset import Dataset, Labels
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Dataset, Labels, Neighbours
 from collateral.results.outputs import Embeddings
 from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split
@@ -39,10 +38,6 @@ def neighbours(
     out: Annotated[Path, "neighbours.npz"],
 ) -> None:
     """Compute and write the similarities of all examples to the forget set."""
-    if len(embeddings) != len(seeds):
-        raise ValueError(
-            f"--embeddings: {len(embeddings)} files for {len(seeds)} seeds; give one each"
-        )
     root = data.parent
     embedded = [_load_embeddings(verify(path, root)) for path in embeddings]
     found = find_neighbours(

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from collateral.contract.conventions import NO_PICTURES, Showing
 from collateral.metrics.copies import are_copies
 from collateral.results import layout
-from collateral.results.dataset import Dataset, Pictures
-from collateral.results.neighbours import Neighbours
+from collateral.results.dataset import Dataset, Neighbours, Pictures
 from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile

@@ -6,7 +6,7 @@ small model.
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Generator, Tensor, nn
 
 from collateral.contract.conventions import derive_seed
-from collateral.contract.probes import PARTS, Probes
+from collateral.contract.probes import PARTS, Cka, Linear, Probes, Relearn, Residual, Resurface
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
 from collateral.metrics.similarity import Mask, near_masks, similarity_by_class
 from collateral.results import layout
@@ -41,6 +41,7 @@ from collateral.training.probes import (
 from collateral.training.run import Run
 
 LOG = logging.getLogger(__name__)
+Shown = dict[str, Tensor]  # arrays that a probe measured, by name
 
 
 def probe(
@@ -150,50 +151,45 @@ class Prober:
 
     def ask(self, path: Path) -> dict[str, Any]:
         """Return the arrays that all probes of a model measured, and the seconds of each probe."""
-        shown: dict[str, Tensor] = {}
+        shown: Shown = {}
         seconds: dict[str, float] = {}
-        for name in (name for name in self.probes.names if name in EXPERIMENTS):
-            this, model = self.new_run(name), self.session.load_model(self.model, path)
-            with this.phase(name):
-                shown |= EXPERIMENTS[name](self, model, this.generator)
-            seconds |= this.clock.seconds
+        for name, experiment in EXPERIMENTS.items():
+            if params := getattr(self.probes, name):
+                this, model = self.new_run(name), self.session.load_model(self.model, path)
+                with this.phase(name):
+                    shown |= experiment(self, model, params, this.generator)
+                seconds |= this.clock.seconds
         return {"shown": shown, "seconds": seconds}
 
-    def relearn(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+    def relearn(self, model: nn.Module, params: Relearn, generator: Generator) -> Shown:
         """Return the accuracy on half of the forget set after each training step on the other."""
-        assert self.probes.relearn is not None
-        curve = run_relearning(model, self.task.forget, self.probes.relearn, generator)
+        curve = run_relearning(model, self.task.forget, params, generator)
         return {"relearn_accuracy": torch.tensor(curve, dtype=torch.float64)}
 
-    def residual(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+    def residual(self, model: nn.Module, params: Residual, generator: Generator) -> Shown:
         """Return the fraction of an example's noisy copies that are classified correctly."""
-        assert self.probes.residual is not None
-        share = residual_share(model, self.task.forget, self.probes.residual, generator)
-        return {"residual_share": share}
+        return {"residual_share": residual_share(model, self.task.forget, params, generator)}
 
-    def linear(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+    def linear(self, model: nn.Module, params: Linear, generator: Generator) -> Shown:
         """Return the accuracy of a linear probe: forget set, and test examples of its classes."""
-        assert self.probes.linear is not None
         labels = self.session.data.labels
         rng = np.random.default_rng(generator.initial_seed())
-        chosen = draw_by_class(labels.train[self.split.retain], self.probes.linear.examples, rng)
+        chosen = draw_by_class(labels.train[self.split.retain], params.examples, rng)
         alike = np.flatnonzero(np.isin(labels.test, self.split.affected))
         retain = self._select(self.task.retain, chosen)
         test = self._select(self.session.test, alike)
-        found = run_linear_probe(model, retain, [self.task.forget, test], self.probes.linear.c)
+        found = run_linear_probe(model, retain, [self.task.forget, test], params.c)
         return {"linear_accuracy": torch.tensor(found, dtype=torch.float64)}
 
-    def features(self, model: nn.Module, _: torch.Generator) -> dict[str, Tensor]:
+    def features(self, model: nn.Module, _: Cka, __: Generator) -> Shown:
         """Return the features of the compared examples, in the order of PARTS."""
         return {"features": torch.cat([infer(model, examples)[0] for examples in self.compared])}
 
-    def resurface(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+    def resurface(self, model: nn.Module, params: Resurface, generator: Generator) -> Shown:
         """Fine-tune a model on retained examples; return its accuracies during that training.
 
         They are measured on the forget set, on retained examples near it, and on test examples.
         """
-        params = self.probes.resurface
-        assert params is not None
         others = [draw(self.parts[name], params.examples, generator) for name in ("near", "test")]
         measured = [self.task.forget, *others]
         curves = run_resurfacing(model, self.task.retain, measured, params, generator)
@@ -214,7 +210,7 @@ class Prober:
 
 
 # Methods of `Prober` that probe one model at a time, by name of the probe.
-EXPERIMENTS = {
+EXPERIMENTS: dict[str, Callable[..., Shown]] = {
     "relearn": Prober.relearn,
     "residual": Prober.residual,
     "linear": Prober.linear,

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from collateral.data._subset import choose_forget_set
-from collateral.metrics.klom import margins
-from collateral.metrics.memorisation import memorisation
+from collateral.metrics.margins import margins, memorisation
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Labels
 from collateral.results.experiments import ShadowMargins

@@ -3,25 +3,15 @@
 Training starts from scratch or from the user's weights; a trained model of the user is not changed.
 """
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
-from collateral.models._metadata import UNKNOWN, WORK, declared_work
-from collateral.plugins.find import MODEL
+from collateral.results.record import STATED
 from collateral.results.split import Split, ids_hash
-from collateral.stages._options import (
-    NO_RENAME,
-    InitialWeights,
-    Job,
-    Rename,
-    Rte,
-    TrainingValues,
-    state_cost,
-)
+from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, Rte, TrainingValues
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.inference import accuracy
@@ -34,8 +24,6 @@ from collateral.training.weights import (
     name_in_errors,
     names_in_file,
 )
-
-LOG = logging.getLogger(__name__)
 
 
 def train(
@@ -50,7 +38,6 @@ def train(
 ) -> None:
     """Train a model; write weights, outputs, history, record and cost."""
     role = "retrain" if split else "base"
-    _log_limits(job.model)
     values = TrainingParams.model_validate_json(params)
     start, inputs = _describe_start(init, weights, rename), [split] if split else []
     record = {"run": role, "kind": "reference", **job.record(values, *inputs), **start}
@@ -70,7 +57,8 @@ def train(
             _check_accuracy(accuracy(model, examples), session.data.info.num_classes)
     if weights:
         record |= names_in_file(weights, rename)
-        state_cost(rte, this.clock.seconds)
+        if rte is not None:
+            this.clock.seconds[STATED] = rte
     else:
         with this.phase("train"):
             fit(model, examples, session.test, values, this)
@@ -100,9 +88,3 @@ def _check_accuracy(found: float, num_classes: int) -> None:
             "guessing: state the normalisation that the model was trained with (data.mean, "
             "data.std), and the classes in its order (data.classes)"
         )
-
-
-def _log_limits(model: str) -> None:
-    """Log that a plug-in model without declared multiply-adds gets another model's time limits."""
-    if MODEL.is_plugged_in(model) and declared_work(model) is None:
-        LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

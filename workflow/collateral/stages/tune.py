@@ -28,7 +28,7 @@ from collateral.stages._method import OpenedJob
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.inference import compute_outputs
-from collateral.training.job_io import Session, find_status
+from collateral.training.job_io import find_status
 from collateral.training.run_method import Prepared
 
 # Names of the columns of trials.csv that contain measured numbers.
@@ -57,7 +57,9 @@ def tune(
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     defaults: Values | None = json.loads(default)
     extra = [defaults] if defaults and defaults not in candidates else []
-    rows, teacher_ua = [], read_teacher_ua(teacher, opened.session)
+    rows = []
+    # UA of the cell's teacher, a column of trials.csv; empty without a teacher.
+    teacher_ua = read_json(verify(teacher[0], job.data.parent)) if teacher else {}
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
         prepared = opened.prepare(trial, checkpoints)
@@ -75,12 +77,6 @@ def tune(
     files = [job.out / name for name in (layout.TRIALS, layout.SELECTED)]
     opened.session.finish(job.out, record, files, seconds)
     checkpoints.clear()
-
-
-def read_teacher_ua(files: Sequence[Path], session: Session) -> dict[str, float]:
-    """Return the UA of the cell's teacher, a column of trials.csv; empty without a teacher."""
-    teacher_ua: dict[str, float] = read_json(verify(files[0], session.folder)) if files else {}
-    return teacher_ua
 
 
 def measure(
@@ -126,9 +122,9 @@ def write_choice(
         row["is_chosen"] = row["trial"] == chosen
     flags = ["is_candidate", "is_default", "is_chosen"]
     columns = ["trial", *candidates[0], *flags, *MEASURED]
-    write_rows(
-        out / layout.TRIALS, columns, ({c: _format_field(row[c]) for c in columns} for row in rows)
-    )
+    # An undefined number, which is not equal to itself, is an empty field.
+    fields = [{c: row[c] for c in columns if row[c] == row[c]} for row in rows]
+    write_rows(out / layout.TRIALS, columns, fields)
     choice = {
         "params": candidates[chosen],
         "rule": rule,
@@ -139,8 +135,3 @@ def write_choice(
         "num_candidates": len(candidates),
     }
     write_json(out / layout.SELECTED, choice)
-
-
-def _format_field(value: Any) -> Any:
-    """Format a number for a CSV field; an undefined number gives an empty field."""
-    return "" if isinstance(value, float) and math.isnan(value) else value

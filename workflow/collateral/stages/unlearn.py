@@ -14,8 +14,7 @@ from collateral.contract.conventions import SKIPPED
 from collateral.metrics.accuracy import accuracies
 from collateral.plugins.find import method_kind, params_class
 from collateral.results import layout
-from collateral.results.epochs import keep_outputs
-from collateral.results.outputs import StoredOutputs
+from collateral.results.outputs import StoredOutputs, keep_outputs
 from collateral.results.provenance import INPUTS, hash_files, read_signed, verify
 from collateral.results.split import Split
 from collateral.stages._method import OpenedJob

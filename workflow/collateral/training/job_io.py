@@ -19,9 +19,8 @@ from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.epochs import Epochs
-from collateral.results.files import InvalidResultError, atomic, write_rows
-from collateral.results.outputs import ModelOutputs
+from collateral.results.files import atomic, name_in_errors, write_rows
+from collateral.results.outputs import Epochs, ModelOutputs
 from collateral.results.provenance import verify, write_record
 from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
 from collateral.results.split import Split
@@ -66,11 +65,12 @@ class Session:
         files: Sequence[Path],
         seconds: Mapping[str, float],
         devices: Sequence[str] = (),
+        by_epoch: Sequence[float] = (),
     ) -> None:
         """Write the record and then the cost of a job, after all its other files."""
         numerics = {"numerics": describe_numerics(devices)} if devices else {}
         write_record(out / layout.RECORD, {**record, **numerics}, root=self.folder, files=files)
-        write_cost(out, seconds, self.device, self.folder)
+        write_cost(out, seconds, self.device, self.folder, by_epoch)
 
     def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
@@ -108,16 +108,13 @@ def write_results(
         embeddings.save(out / layout.EMBEDDINGS)
         names.append(layout.EMBEDDINGS)
     if run.tracked:
-        parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
-        Epochs.from_arrays(parts).save(out / layout.EPOCHS)
+        Epochs.stack(run.tracked).save(out / layout.EPOCHS)
         names.append(layout.EPOCHS)
     ended = {"status": find_status(outputs, session.data.labels)}
     if run.skipped:
         ended = {"status": SKIPPED, "reason": run.skipped}
-    about = {**ended, "numerics": describe_numerics(run.devices), "extra": run.reported}
-    files = [out / name for name in names]
-    write_record(out / layout.RECORD, {**record, **about}, root=session.folder, files=files)
-    write_cost(out, run.clock.seconds, session.device, session.folder, run.tracked_seconds)
+    about, files = {**record, **ended, "extra": run.reported}, [out / name for name in names]
+    session.finish(out, about, files, run.clock.seconds, run.devices, run.tracked_seconds)
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:
@@ -164,7 +161,5 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file."""
-    try:
+    with name_in_errors(path, SafetensorError):
         return load_file(path)
-    except SafetensorError as error:
-        raise InvalidResultError(path, f"broken: {error}") from None

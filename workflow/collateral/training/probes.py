@@ -6,7 +6,7 @@ resurfacing, which fine-tunes on many images, is in train mode.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch.optim import SGD
 from collateral.contract.probes import Relearn, Residual, Resurface
 from collateral.metrics.features import Floats, Ints, fit_head, head_accuracy
 from collateral.models._classifier import eval_mode
-from collateral.training.examples import Examples, move_to
+from collateral.training.examples import Batch, Examples, move_to
 from collateral.training.inference import BATCH_SIZE, accuracy, infer
 from collateral.training.optimizers import descend
 
@@ -31,15 +31,30 @@ def run_relearning(
     accuracies are NaN.
     """
     learnt, measured = split_in_half(forget, generator)
-    optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
     batches = learnt.cycle(params.batch_size, generator, augment=False)
     model.eval()
-    curve = [accuracy(model, measured)]
-    for _ in range(params.steps):
+    steps = range(1, params.steps + 1)
+    return [found for (found,) in _fine_tune(model, batches, [measured], params, steps)]
+
+
+def _fine_tune(
+    model: nn.Module,
+    batches: Iterator[Batch],
+    measured: Sequence[Examples],
+    params: Relearn | Resurface,
+    steps: Sequence[int],
+) -> list[list[float]]:
+    """Fine-tune in place; return the accuracies on each set before the first and after `steps`."""
+    decay = params.weight_decay if isinstance(params, Resurface) else 0.0
+    weights = model.parameters()
+    optimizer = SGD(weights, params.lr, params.momentum, weight_decay=decay, fused=True)
+    curves = [[accuracy(model, examples) for examples in measured]]
+    for step in range(1, steps[-1] + 1):
         x, y = next(batches)
         descend(optimizer, F.cross_entropy(model(x), y))
-        curve.append(accuracy(model, measured))
-    return curve
+        if step in steps:
+            curves.append([accuracy(model, examples) for examples in measured])
+    return curves
 
 
 def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
@@ -108,15 +123,7 @@ def run_resurfacing(
     The result has one row per set and one column per number in `params.steps`, after a first column
     for the model before fine-tuning. The model is changed in place.
     """
-    optimizer = SGD(
-        model.parameters(), params.lr, params.momentum, weight_decay=params.weight_decay, fused=True
-    )
-    curves = [[accuracy(model, examples) for examples in measured]]
     batches = retain.cycle(params.batch_size, generator)
     model.train()
-    for step in range(1, params.steps[-1] + 1):
-        x, y = next(batches)
-        descend(optimizer, F.cross_entropy(model(x), y))
-        if step in params.steps:
-            curves.append([accuracy(model, examples) for examples in measured])
+    curves = _fine_tune(model, batches, measured, params, params.steps)
     return torch.tensor(curves, dtype=torch.float64).T

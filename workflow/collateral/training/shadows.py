@@ -56,14 +56,18 @@ class UnlearnedShadow:
 
 
 def unlearn_shadow(
-    method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
-) -> UnlearnedShadow | None:
+    method: Method,
+    params: MethodParams,
+    train: Examples,
+    shadow: ShadowMargins,
+    checkpoints: Checkpoints,
+) -> UnlearnedShadow:
     """Unlearn the forget set of `method.task` from a shadow model, or load the finished result.
 
-    Return None if the forget set is empty: the shadow model was trained on none of its examples.
+    The margins are unchanged if the shadow model was trained on no example of the forget set.
     """
     if not len(method.task.forget):
-        return None
+        return UnlearnedShadow(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
     if saved := checkpoints.load(DONE):
         return UnlearnedShadow(**saved)
     prepared, inputs = None, []
@@ -78,11 +82,6 @@ def unlearn_shadow(
     checkpoints.clear()  # Checkpoints of many models would take much space.
     checkpoints.save(DONE, vars(done))
     return done
-
-
-def skip_shadow(shadow: ShadowMargins) -> UnlearnedShadow:
-    """Return the unchanged margins of a shadow model that has nothing to forget."""
-    return UnlearnedShadow(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
 
 
 def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
@@ -104,11 +103,6 @@ def summarize_status(found: list[UnlearnedShadow]) -> dict[str, Any]:
     is_whole = all(one.skipped or one.is_untouched for one in found)
     status = SKIPPED if is_whole else "ok"
     return {"status": status, "reason": reasons[0], "skipped_members": len(reasons)}
-
-
-def list_devices(found: list[UnlearnedShadow]) -> list[str]:
-    """Return the distinct devices on which shadow models were unlearned."""
-    return list(dict.fromkeys(device for one in found for device in one.devices))
 
 
 def sum_seconds(found: list[UnlearnedShadow]) -> dict[str, float]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from collateral.contract.messages import printable, quoted
+from collateral.contract.messages import listed, quoted
 from collateral.models._build import BODY
 from collateral.models._classifier import Classifier, Names
 from collateral.results.provenance import content_hash
@@ -25,8 +24,10 @@ HEAD = "head."
 # Keys under which a checkpoint may store its state dict.
 WITHIN = ("state_dict", "model_state_dict", "model")
 COUNTER = "num_batches_tracked"  # counters of batch norm, which old files lack and no code uses
-NAMED = 3  # maximum number of wrong parameter names in an error message
-SAVED = (b"PK", b"\x80")  # first bytes of files that torch.save wrote: a zip file, or an old pickle
+UNREADABLE = (
+    "'{path}': cannot be read as tensors alone: it is damaged, or has code in it, which is never "
+    "run; save model.state_dict(), at best as .safetensors"
+)
 
 Weights = dict[str, Tensor]
 
@@ -54,48 +55,26 @@ def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, 
 
 def read_weights(path: Path) -> Weights:
     """Read a .safetensors file or a state dict of torch.save; refuse files with code."""
-    if path.suffix == ".safetensors":
-        try:
-            return load_file(path)
-        except SafetensorError as error:
-            raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
     try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # Damaged files, and files with code, raise errors of many types.
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a truncated zip
-            raise
-        raise _refusal(path, error) from None
+    except FileNotFoundError:
+        raise
+    except Exception:  # Damaged files, and files with code, raise errors of many types.
+        raise ValueError(UNREADABLE.format(path=path)) from None
     return _state_dict(content, path)
-
-
-def _refusal(path: Path, error: Exception) -> ValueError:
-    """Return the error for a file that contains code, is damaged, or is not from torch.save."""
-    with path.open("rb") as file:
-        was_saved = file.read(2).startswith(SAVED)
-    is_refused = type(error).__name__ == "UnpicklingError" or "TorchScript" in str(error)
-    if not (was_saved and is_refused):
-        return ValueError(
-            f"'{path}': cannot be read: damaged, or no file that torch saved; copy it anew"
-        )
-    return ValueError(
-        f"'{path}': refused, as it is no file of tensors alone, and what else is in it might "
-        "run; save model.state_dict(), at best as .safetensors"
-    )
 
 
 def _state_dict(content: Any, path: Path) -> Weights:
     """Find the state dict in the object that torch.load returned."""
-    inner = {key: content[key] for key in WITHIN if isinstance(content, dict) and key in content}
-    found = {key: one for key, one in {"": content, **inner}.items() if _is_state_dict(one)}
-    if len(found) > 1:
-        both = " and ".join(map(repr, found))
-        raise ValueError(f"'{path}': has state dicts under {both}; save the one that is meant")
-    for one in found.values():
-        return {str(name): value for name, value in one.items()}
-    keys = [printable(str(key)) for key in content] if isinstance(content, dict) else []
-    there = f" (found: {_some(keys)})" if keys else ""
+    by_key = content if isinstance(content, dict) else {}
+    found = [one for one in (content, *map(by_key.get, WITHIN)) if _is_state_dict(one)]
+    if len(found) == 1:
+        return {str(name): value for name, value in found[0].items()}
     raise ValueError(
-        f"'{path}': not a state dict, from names to tensors{there}; save model.state_dict()"
+        f"'{path}': should have one state dict, from names to tensors, but has {len(found)} "
+        f"({listed('keys of the file', [*map(str, by_key)])}); save model.state_dict()"
     )
 
 
@@ -127,7 +106,9 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
     layout, names = _translate(model, rename_all(weights, rename))
     if layout:
         LOG.info("the names of the weights are those of %s", layout)
-    check_distinct(names)
+    counts = Counter(names.values())
+    if same := [quoted(name) for name, new in names.items() if counts[new] > 1]:
+        raise ValueError(f"rename: {' and '.join(same[:2])} would get the same name")
     return {new: weights[name] for name, new in names.items()}
 
 
@@ -152,19 +133,14 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
     """Load the weights, or raise an error of one line with the wrong names and shapes."""
     own = model.state_dict()
     missing = [name for name in own if name not in given and not name.endswith(COUNTER)]
-    strange = [name for name in given if name not in own]
-    others = [
-        f"{_shown(name)} {_shape(given[name])} for {_shape(own[name])}"
-        for name in given
-        if name in own and given[name].shape != own[name].shape
-    ]
+    other = [name for name in given if name in own and given[name].shape != own[name].shape]
+    shapes = {name: f"{_shape(given[name])} for {_shape(own[name])}" for name in other}
     parts = {
-        "missing": list(map(_shown, missing)),
-        "not in the model": list(map(printable, strange)),
+        "missing": [name.removeprefix(BODY) for name in missing],
+        "not in the model": [name for name in given if name not in own],
+        "of another shape": [f"{n.removeprefix(BODY)} {text}" for n, text in shapes.items()],
     }
-    wrong = [f"{what}: {_some(names)}" for what, names in parts.items() if names]
-    if others:
-        wrong.append(f"of another shape: {_some(others)}")
+    wrong = [listed(what, names) for what, names in parts.items() if names]
     if wrong:
         raise ValueError(
             f"'{path}' does not fit the model; {'; '.join(wrong)}{_hint(model, given, missing)}"
@@ -186,16 +162,6 @@ def _hint(model: Classifier, given: Weights, missing: Sequence[str]) -> str:
     return f"; try rename: {{{prefix}: ''}}" if helps else ""
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _shown(name: str) -> str:
-    """Return the name of a weight in the wrapped model, for a message."""
-    return printable(name.removeprefix(BODY))
-
-
 def _shape(value: Tensor) -> str:
     return "x".join(map(str, value.shape)) or "1"
 
@@ -207,22 +173,8 @@ def rename_all(names: Iterable[str], rename: Mapping[str, str]) -> dict[str, str
         if not any(name.startswith(before) for name in names):
             first = f"; the first is {quoted(names[0])}" if names else ""
             raise ValueError(f"rename: {quoted(before)}: no name in the file begins so{first}")
-    return {name: _rename(name, rename) for name in names}
-
-
-def _rename(name: str, rename: Mapping[str, str]) -> str:
-    # Longer prefixes are tried first, because they are more specific.
-    for before in sorted(rename, key=len, reverse=True):
-        if name.startswith(before):
-            return rename[before] + name.removeprefix(before)
-    return name
-
-
-def check_distinct(new: Mapping[str, str]) -> None:
-    """Raise if two weights get the same new name, because one of them would be lost."""
-    before: dict[str, str] = {}
-    for name, one in new.items():
-        if one in before:
-            both = f"{quoted(before[one])} and {quoted(name)}"
-            raise ValueError(f"rename: {both} both become {quoted(one)}")
-        before[one] = name
+    new = dict(zip(names, names, strict=True))
+    # Longer prefixes come last and replace shorter ones, because they are more specific.
+    for before in sorted(rename, key=len):
+        new |= {n: rename[before] + n.removeprefix(before) for n in names if n.startswith(before)}
+    return new

@@ -49,6 +49,11 @@ def later(values: Array) -> Array:
     return values[len(values) // 2 :]
 
 
+def fall(values: Array) -> float:
+    """Return the first value of a curve minus its last value."""
+    return float(values[0] - values[-1])
+
+
 def falls(case: Case, values: Array) -> Outcome:
     """Test whether a curve falls; None (undecided) if a value is NaN.
 
@@ -183,42 +188,15 @@ def epochs(case: Case, metric: str) -> Array:
     return curve
 
 
-def larger_supports_change_more(case: Case, times: float) -> bool:
-    """Test whether teachers of adjacent support sizes differ more in the upper half of the sizes.
+def sizes(case: Case, metric: str, part: int, count: int) -> Array:
+    """Return LTD's mean of a metric by support size, in one of `count` equal parts of the sizes.
 
-    Their mean KL divergence there must exceed `times` the mean in the lower half of the sizes.
+    Part 1 has the smallest sizes. The ends of the part are added to the notes of the case.
     """
-    metric = "support_kl_previous"
-    parts = split([*ltd_curve(case.cell, metric, 4).values()], 2)
-    low, high = (float(np.mean(part)) for part in parts)
-    halves = {"lower half of sizes": low, "upper half": high}
-    note_numbers(case, "KL to the next smaller", metric, halves)
-    return high > times * low
-
-
-def teacher_falls_twice(case: Case, by: float) -> bool:
-    """Test whether the teacher's UA falls over the first and over the last third of support sizes.
-
-    Both falls must exceed `by`, and the change over the middle third must be smaller than both.
-    """
-    metric = "support_teacher_ua"
-    parts = split([*ltd_curve(case.cell, metric, 6).values()], 3)
-    first, second, third = (part[0] - part[-1] for part in parts)
-    thirds = {"first": first, "second": second, "third": third}
-    note_numbers(case, "it falls in the thirds of the sizes by", metric, thirds)
-    return min(first, third) > by and abs(second) < min(first, third)
-
-
-def plateau(case: Case) -> Array:
-    """Return the smallest similarity to the forget set in supports of middle size and in LTD's own.
-
-    The three numbers are its lowest and highest value over the middle third of support sizes, and
-    its value for LTD's own support. They are added to the notes of the case.
-    """
-    middle = split([*ltd_curve(case.cell, "support_least_similarity", 6).values()], 3)[1]
-    own = read(case.cell, "ltd", "support_similarity_min")
-    found = {"lowest": min(middle), "highest in the middle third of sizes": max(middle)}
-    return note_numbers(case, "similarity", "support_least_similarity", {**found, "LTD's own": own})
+    values = split([*ltd_curve(case.cell, metric, 2 * count).values()], count)[part - 1]
+    title = f"{label(metric)}, part {part} of {count} of the support sizes"
+    note_numbers(case, title, metric, {"first": values[0], "last": values[-1]})
+    return np.array(values)
 
 
 def step_hurts_near(case: Case) -> bool:

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from collateral.contract.conventions import FIGURE_WIDTH, derive_seed
-from collateral.plots.print import save
+from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import atomic, write_json
 from collateral.results.provenance import sign_folder
 from paper.theory.checks import identity_checks, limit_checks
 from paper.theory.experiments import PANELS
-from paper.theory.figure import PLOTS, render
+from paper.theory.figure import make_plots
 
 
 def theory(
@@ -31,11 +31,10 @@ def theory(
     write_table(out / layout.THEORY_CHECKS, checks)
     print(checks.to_string(index=False))
     # Figures are drawn from the CSV file, so that they can be drawn again from it alone.
-    drawn = pd.read_csv(out / layout.THEORY_POINTS)
-    for name, plot in PLOTS.items():
-        save(render(plot, drawn, width), out / layout.FIGURES / name)
-    captions = {name: plot.caption.format(runs=runs) for name, plot in PLOTS.items()}
-    write_json(out / layout.FIGURES / layout.CAPTIONS, captions)
+    plots = list(make_plots(pd.read_csv(out / layout.THEORY_POINTS), runs))
+    for plot in plots:
+        save(draw(plot, width), out / layout.FIGURES / plot.name)
+    write_json(out / layout.FIGURES / layout.CAPTIONS, {one.name: one.caption for one in plots})
     # An old page must not be signed, because the stage `index` writes a new one later.
     (out / layout.REPORT).unlink(missing_ok=True)
     sign_folder(out)

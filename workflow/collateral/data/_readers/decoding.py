@@ -34,14 +34,6 @@ Source = Path | bytes | Callable[[], Image.Image]
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """Decoded images, with channels in the last axis, and their indices among all images."""
-
-    images: NDArray[np.uint8]
-    kept: NDArray[np.int64]  # indices of the images that were decoded
-
-
-@dataclass(frozen=True)
 class ImageHeader:
     """The header of an image file."""
 
@@ -52,8 +44,11 @@ class ImageHeader:
 
 def decode(
     sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
-) -> Decoded:
-    """Decode all images in order; raise for broken images, or only list them with `skip_broken`."""
+) -> tuple[NDArray[np.uint8], list[int]]:
+    """Return all images in order, channels last, and the indices of those that were decoded.
+
+    Raise for broken images; if `skip_broken` is true, only print their names.
+    """
     images = np.empty((len(names), size, size, 3), np.uint8)
     Image.init()  # Pillow loads its formats once, before threads start.
     modes, broken, last_printed = Counter[str](), dict[int, str](), time.monotonic()
@@ -71,8 +66,8 @@ def decode(
                     print(f"decoded {place + 1:,} of {len(names):,} images", flush=True)
     if broken:
         _report_broken(broken, names, skip_broken=skip_broken)
-    kept = np.array([place for place in range(len(names)) if place not in broken], np.int64)
-    return Decoded(_unify_channels(images[kept] if broken else images, +modes), kept)
+    kept = [place for place in range(len(names)) if place not in broken]
+    return _unify_channels(images[kept] if broken else images, +modes), kept
 
 
 def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
@@ -156,10 +151,9 @@ def _resize_and_crop(image: Image.Image, size: int) -> Image.Image:
 
 def _report_broken(broken: dict[int, str], names: Sequence[str], *, skip_broken: bool) -> None:
     """List broken files in one line: as an error, or printed if they may be skipped."""
-    first = sorted(broken.items())[:MOST_NAMED]
-    listed = ", ".join(f"{quoted(names[place])} ({problem})" for place, problem in first)
-    more = f" and {len(broken) - MOST_NAMED} more" if len(broken) > MOST_NAMED else ""
-    problem = f"{len(broken)} of {len(names)} images cannot be read: {listed}{more}"
+    reasons = [f"{quoted(names[place])} ({broken[place]})" for place in sorted(broken)]
+    listed = ", ".join(reasons[:MOST_NAMED]) + ", ..." * (len(broken) > MOST_NAMED)
+    problem = f"{len(broken)} of {len(names)} images cannot be read: {listed}"
     if not skip_broken:
         raise ValueError(f"data.path: {problem}; mend or remove them, or give `broken: skip`")
     print(f"left out: {problem}", flush=True)

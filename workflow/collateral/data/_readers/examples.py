@@ -1,22 +1,58 @@
-"""From a list of examples to the arrays of a data set; all readers of files use this module."""
+"""Examples of a data set in files: from labels, classes and columns to a test set and arrays."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from collateral.contract.conventions import Columns
-from collateral.contract.data import DatasetSize
+from pydantic import Field, model_validator
+
+from collateral.contract.conventions import Columns, derive_seed
+from collateral.contract.data import DataOptions, DatasetSize
+from collateral.contract.messages import listed, quoted, unknown_name
+from collateral.contract.params import Seed, UserPath
+from collateral.data.forget import where
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from collateral.data._readers.decoding import Source
-    from collateral.data._readers.test_set import ImageFileOptions
     from collateral.results.dataset import Dataset, Labels
+
+
+class ImageFileOptions(DataOptions):
+    """Options of data sets that are files of images: their size, test set and augmentation."""
+
+    path: UserPath
+    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
+    test_share: float | None = Field(
+        None, gt=0, lt=1, description="Share of every class to test on, where there is no test set."
+    )
+    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
+    test_by: str | None = Field(
+        None,
+        description="A column, such as `subject`: `test_share` draws all examples of a value "
+        "together, so that nobody is in both sets.",
+    )
+    train_where: where.TrainWhere = None
+    broken: Literal["refuse", "skip"] = Field(
+        "refuse", description="What is done with images that cannot be read; both name them."
+    )
+    flip: bool = Field(False, description="Train with random horizontal flips.")
+    padding: int = Field(
+        0, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
+
+    @model_validator(mode="after")
+    def _check_test_share(self) -> ImageFileOptions:
+        """Raise if an option of the random test set is given without `test_share`."""
+        for key in ("test_by", "train_where", "train_list"):
+            if getattr(self, key, None) and self.test_share is None:
+                raise ValueError(f"`{key}` goes with `test_share`, which is not given")
+        return self
 
 
 @dataclass(frozen=True)
@@ -27,26 +63,88 @@ class Examples:
     labels: Sequence[int]
     is_test: Sequence[bool]
     names: Sequence[str]  # names of the examples for error messages
-    # Function that returns the metadata columns of given rows: only train rows, or only test rows.
-    read_columns: Callable[[list[int]], Columns]
+    columns: Columns  # metadata of all examples; None for an example without a value
 
     def rows(self, *, test: bool) -> list[int]:
         """Return the row numbers of the test set if `test` is true, else of the train set."""
         return [row for row, is_test in enumerate(self.is_test) if is_test == test]
-
-    def size(self, shape: tuple[int, int, int]) -> DatasetSize:
-        """Return the number of train and test examples per class."""
-        return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
 
     def count(self, *, test: bool) -> tuple[int, ...]:
         """Return the number of test examples per class if `test` is true, else of train ones."""
         counts = Counter(self.labels[row] for row in self.rows(test=test))
         return tuple(counts[label] for label in range(len(self.class_names)))
 
-    def train_columns(self) -> tuple[list[int], Columns]:
-        """Return the labels and the metadata columns of the train set."""
-        rows = self.rows(test=False)
-        return [self.labels[row] for row in rows], self.read_columns(rows)
+    def size(self, shape: tuple[int, int, int]) -> DatasetSize:
+        """Return the number of train and test examples per class."""
+        return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
+
+    def read_part(self, *, test: bool) -> tuple[list[int], dict[str, list[Any]]]:
+        """Return labels and columns of one set; a column must have a value for all its examples."""
+        part = self.take(self.rows(test=test))
+        columns = {name: [*values] for name, values in part.columns.items() if None not in values}
+        return [*part.labels], columns
+
+    def take(self, rows: Sequence[int]) -> Examples:
+        """Return the examples with these row numbers, in this order."""
+        return Examples(
+            self.class_names,
+            [self.labels[row] for row in rows],
+            [self.is_test[row] for row in rows],
+            [self.names[row] for row in rows],
+            {name: [column[row] for row in rows] for name, column in self.columns.items()},
+        )
+
+    def check(self, key: str) -> None:
+        """Raise unless there are two classes, a train example of each, and a test example."""
+        counts = zip(self.class_names, self.count(test=False), strict=True)
+        empty = [name for name, count in counts if not count]
+        if len(self.class_names) < 2 or empty or not any(self.is_test):
+            found = f"{len(self.class_names)} classes, {listed('without train examples', empty)}"
+            raise ValueError(
+                f"{key}: {found}; {sum(self.is_test)} test examples; expected at least two "
+                "classes, train examples of each, and test examples"
+            )
+
+    def draw_test_set(
+        self,
+        keys: Sequence[str] | Sequence[int],
+        options: ImageFileOptions,
+        stay: Iterable[int] = (),
+    ) -> Examples:
+        """Return the examples with a random test set, as `test_share` and `test_by` describe it.
+
+        The order is by a hash of `keys`. Examples in the rows `stay`, and those with a value in
+        `train_where`, remain in the train set.
+        """
+        assert options.test_share is not None
+        staying = {*stay, *where.find_staying(options.train_where, self.columns)}
+        by = options.test_by
+        if by is not None and by not in self.columns:
+            raise ValueError(f"data.test_by: {unknown_name('column', by, self.columns)}")
+        groups = [str(group) for group in (keys if by is None else self.columns[by])]
+        drawn = draw_groups(self.labels, groups, options.test_share, options.test_seed, staying)
+        if lacking := {*self.labels} - {self.labels[row] for row in drawn}:
+            name = quoted(self.class_names[min(lacking)])
+            raise ValueError(
+                f"data.test_share: no test example of class {name}: it has one image, or all that "
+                "it has stay in the train set or are of one group (`test_by`); give a test set"
+            )
+        return replace(self, is_test=[row in drawn for row in range(len(self.labels))])
+
+    def split_labels(self) -> Labels:
+        """Return labels and columns of the train and the test set."""
+        import numpy as np
+
+        from collateral.results.dataset import Labels
+
+        (train, columns), (test, test_columns) = (self.read_part(test=t) for t in (False, True))
+        return Labels(
+            np.array(train, np.int64),
+            np.array(test, np.int64),
+            self.class_names,
+            {name: np.array(values) for name, values in columns.items()},
+            {name: np.array(values) for name, values in test_columns.items()},
+        )
 
     def load(self, sources: Iterable[Source], options: ImageFileOptions) -> Dataset:
         """Decode all images to one size; print which images were skipped or converted."""
@@ -55,34 +153,59 @@ class Examples:
         from collateral.data._readers.decoding import decode
         from collateral.results.dataset import Dataset
 
-        decoded = decode(sources, self.names, options.size, skip_broken=options.broken == "skip")
-        labels = self._labels(decoded.kept)
-        train, test = split(decoded.images, np.array(self.is_test)[decoded.kept])
+        skip = options.broken == "skip"
+        images, rows = decode(sources, self.names, options.size, skip_broken=skip)
+        kept = self.take(rows)
+        kept.check(f"data.broken: {options.broken}")
+        train, test = split(images, np.array(kept.is_test))
+        labels = kept.split_labels()
         return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
 
-    def _labels(self, kept: NDArray[np.int64]) -> Labels:
-        """Return the labels and metadata columns of the decoded rows."""
-        import numpy as np
 
-        from collateral.results.dataset import Labels
+def join_columns(train: Columns, num_train: int, test: Columns, num_test: int) -> Columns:
+    """Return columns of the train and then the test examples; None where a set lacks a column."""
+    none = [None] * num_train, [None] * num_test
+    return {
+        name: [*train.get(name, none[0]), *test.get(name, none[1])] for name in {**train, **test}
+    }
 
-        decoded = {*kept.tolist()}
-        parts = [[row for row in self.rows(test=test) if row in decoded] for test in (False, True)]
-        self._check_decoded(*parts)
-        train, test = (np.array([self.labels[row] for row in rows], np.int64) for rows in parts)
-        columns = [
-            {name: np.array(values) for name, values in self.read_columns(rows).items()}
-            for rows in parts
-        ]
-        return Labels(train, test, self.class_names, *columns)
 
-    def _check_decoded(self, train: list[int], test: list[int]) -> None:
-        """Raise if a class has no train image, or if the test set is empty."""
-        labels = {self.labels[row] for row in train}
-        if lost := [name for label, name in enumerate(self.class_names) if label not in labels]:
-            raise ValueError(f"data.broken: skip: no image of class {lost[0]!r} can be read")
-        if not test:
-            raise ValueError("data.broken: skip: no image of the test set can be read")
+def draw_groups(
+    labels: Sequence[int], groups: Sequence[str], share: float, seed: int, stay: set[int]
+) -> set[int]:
+    """Draw a fraction (`share`) of each class in whole groups; return the rows of the examples.
+
+    Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
+    test examples per class are then nearer to the wanted numbers. If a class has no test example
+    afterwards, the smallest group with an example of it is drawn. A group with an example in `stay`
+    is not drawn, and every class keeps a train example.
+    """
+    totals, tested, chosen = Counter(labels), Counter[int](), set[int]()
+    # At least one test example of a class, and at most all but one.
+    wanted = {label: min(max(1, round(share * n)), n - 1) for label, n in totals.items()}
+    rows: dict[str, list[int]] = {}
+    for row, group in enumerate(groups):
+        rows.setdefault(group, []).append(row)
+
+    def take(group: str, *, only_nearer: bool) -> None:
+        own = Counter(labels[row] for row in rows[group])
+        missing = {label: wanted[label] - tested[label] for label in own}
+        nearer = sum(abs(n) - abs(n - own[label]) for label, n in missing.items()) > 0
+        leaves_some = all(tested[label] + own[label] < totals[label] for label in own)
+        if leaves_some and (nearer or not only_nearer):
+            tested.update(own)
+            chosen.update(rows[group])
+
+    order = sorted(rows, key=lambda group: derive_seed("test", seed, group))
+    movable = [group for group in order if stay.isdisjoint(rows[group])]
+    for group in movable:
+        take(group, only_nearer=True)
+    movable.sort(key=lambda group: len(rows[group]))
+    for label in sorted(label for label in totals if not tested[label]):
+        for group in movable:
+            if not tested[label] and any(labels[row] == label for row in rows[group]):
+                take(group, only_nearer=False)
+    return chosen
 
 
 def split(

@@ -11,12 +11,13 @@ import csv
 import io
 import os
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from collateral.contract.conventions import FILE
-from collateral.contract.messages import did_you_mean, looked_for, quoted, unknown_name
+from collateral.contract.messages import did_you_mean, listed, looked_for, quoted, unknown_name
 
 # Image formats that Pillow opens without starting another program, each with its suffixes.
 FORMATS = """
@@ -37,7 +38,6 @@ IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 MOST_COMPARED = 20_000
 DELIMITERS = ",;\t"  # characters that may separate the columns of a table
 SUFFIX = ".csv"
-MOST_NAMED = 3  # maximum number of files named in an error message
 
 
 @dataclass(frozen=True)
@@ -45,41 +45,33 @@ class ListedFile:
     """A file with the suffix of an image in the folder of a class."""
 
     path: str  # path relative to the folder, separated by /
+    location: Path
     class_name: str
-    num_bytes: int
-    changed: int  # modification time in nanoseconds
-    values: tuple[str, ...] = ()  # metadata values of the file's row in the table
+    state: str  # number of bytes and modification time in nanoseconds
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The files below a folder, sorted by path."""
+def list_files(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
+    """Return the images of all classes below `folder/top`, and other paths; both are sorted.
 
-    images: list[ListedFile]
-    # Paths of ignored files: their suffix is not of an image, or they are in no class folder.
-    left_out: list[str]
-    hidden: list[str]  # hidden files, and hidden folders with / at the end
-
-
-def list_files(folder: Path, top: str) -> Listing:
-    """List the images of all classes below `folder/top`, and the paths that are left out."""
-    found = Listing([], [], [])
-    for path, entry in _files(folder / top, PurePosixPath(top), found.hidden, is_top=True):
-        _check_name(folder, path)
+    Other paths are hidden, lack the suffix of an image, or are in no folder of a class.
+    """
+    images, others = [], list[str]()
+    for path, entry in _files(folder / top, PurePosixPath(top), others, is_top=True):
         parts = PurePosixPath(path).parts[1 if top else 0 :]
         if len(parts) < 2 or Path(parts[-1]).suffix.lower() not in SUFFIXES:
-            found.left_out.append(path)
+            others.append(path)
             continue
         state = entry.stat()
-        found.images.append(ListedFile(path, parts[0], state.st_size, state.st_mtime_ns))
-    images = sorted(found.images, key=lambda file: file.path)
-    return Listing(images, sorted(found.left_out), sorted(found.hidden))
+        times = f"{state.st_size}\0{state.st_mtime_ns}"
+        images.append(ListedFile(path, Path(entry.path), parts[0], times))
+    return sorted(images, key=lambda file: file.path), sorted(others)
 
 
 def list_class_folders(top: Path) -> list[str]:
     """Return the names of the class folders in a folder, without hidden folders."""
     with os.scandir(top) as entries:
-        return [entry.name for entry in entries if entry.is_dir() and not _is_ignored(entry.name)]
+        folders = [entry.name for entry in entries if entry.is_dir()]
+    return sorted(name for name in folders if not _is_ignored(name))
 
 
 def _files(
@@ -97,6 +89,7 @@ def _files(
             elif entry.is_dir(follow_symlinks=is_top):
                 yield from _files(Path(entry.path), path, hidden, is_top=False)
             elif entry.is_file():
+                _check_name(entry.path)
                 yield str(path), entry
 
 
@@ -104,72 +97,54 @@ def _is_ignored(name: str) -> bool:
     return name.startswith(".") or name in IGNORED
 
 
-def _check_name(folder: Path, path: str) -> None:
+def _check_name(path: str) -> None:
     try:
         path.encode()
     except UnicodeEncodeError:
-        problem = f"the name of the file {path!a} is no UTF-8; rename it"
-        raise ValueError(f"data.path: {str(folder)!r}: {problem}") from None
-
-
-def read_file_list(path: Path) -> dict[int, str]:
-    """Return the paths in the list by line number."""
-    if not path.exists():
-        raise ValueError(f"path: {str(path)!r}: there is no such file{looked_for(path)}")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"path: {str(path)!r}: {error}") from None
-    listed = {
-        number: line.removesuffix("\r")
-        for number, line in enumerate(lines, start=1)
-        if line.strip() and not line.startswith("#")
-    }
-    if not listed:
-        raise ValueError(f"path: {str(path)!r}: no file in it; expected at least one")
-    return listed
+        raise ValueError(f"data.path: the file name {path!a} is no UTF-8; rename it") from None
 
 
 def find_listed(
-    path: Path, files: Sequence[str], tested: Sequence[str] = (), what: str = "train images"
+    key: str, path: Path, files: Sequence[str], tested: Sequence[str] = ()
 ) -> list[int]:
-    """Return the sorted indices of a list's paths in `files`; raise if a path is not in `files`."""
-    known = index_paths(files)
-    listed = read_file_list(path)
-    found = {number: find_path(line, known) for number, line in listed.items()}
-    if lost := [number for number, place in found.items() if place is None]:
-        reason = _explain_missing(listed[lost[0]], files, tested, what)
-        first = f"line {lost[0]}: {quoted(listed[lost[0]])}: {reason}"
-        more = f"; nor are {len(lost) - 1} more of {len(listed)} lines" if len(lost) > 1 else ""
-        raise ValueError(f"path: {str(path)!r}: {first}{more}")
-    return sorted({place for place in found.values() if place is not None})
+    """Return the sorted indices of a list's paths in `files`; raise if a path is not in `files`.
+
+    `key` is the config key of the list, and `tested` has the paths of test images, for errors.
+    """
+    path = path.expanduser()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{key}: {str(path)!r}: {error}{looked_for(path)}") from None
+    wanted = [line.removesuffix("\r") for line in lines]
+    wanted = [line for line in wanted if line.strip() and not line.startswith("#")]
+    if not wanted:
+        raise ValueError(f"{key}: {str(path)!r}: no file in it; expected at least one")
+    found = _find_places(wanted, files)
+    if None in found:
+        line = wanted[found.index(None)]
+        reason = f"is not among the {len(files)} images"
+        reason += did_you_mean(line, _similar_files(line, files))
+        if line.strip().removeprefix("./") in tested:
+            reason = "is a test image, on which no model is trained"
+        count = f"{found.count(None)} of {len(found)} paths cannot be used"
+        raise ValueError(f"{key}: {str(path)!r}: {count}: {quoted(line)} {reason}")
+    return sorted({place for place in found if place is not None})
 
 
-def index_paths(files: Sequence[str]) -> dict[str, int]:
-    """Map each path, as written and with composed accents (Unicode NFC), to its index."""
-    composed = {unicodedata.normalize("NFC", file): place for place, file in enumerate(files)}
-    return composed | {file: place for place, file in enumerate(files)}
-
-
-def find_path(line: str, known: Mapping[str, int]) -> int | None:
-    """Return the index of the file whose path is `line`; None if the path is not in `known`.
+def _find_places(wanted: Sequence[str], files: Sequence[str]) -> list[int | None]:
+    """Return the index in `files` of each wanted path; None for a path that is not there.
 
     Spaces around the path, ./ before it and another Unicode form of accents are allowed.
     """
-    return next((known[name] for name in list_spellings(line) if name in known), None)
+    known = {_normalise(file): place for place, file in enumerate(files)}
+    known |= {file: place for place, file in enumerate(files)}
+    return [known.get(path, known.get(_normalise(path))) for path in wanted]
 
 
-def list_spellings(line: str) -> tuple[str, ...]:
-    """Return spellings of a path: without outer spaces, without ./, with composed accents (NFC)."""
-    names = [spelled.removeprefix("./") for spelled in (line, line.strip())]
-    return (*names, *(unicodedata.normalize("NFC", name) for name in names))
-
-
-def _explain_missing(line: str, files: Sequence[str], tested: Sequence[str], what: str) -> str:
-    if line.strip().removeprefix("./") in tested:
-        return "is a test image, on which no model is trained"
-    hint = did_you_mean(line.strip(), _similar_files(line, files))
-    return f"is not among the {len(files)} {what}{hint}"
+def _normalise(path: str) -> str:
+    """Return a path without outer spaces, without ./, and with composed accents (NFC)."""
+    return unicodedata.normalize("NFC", path.strip().removeprefix("./"))
 
 
 def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
@@ -177,46 +152,45 @@ def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
     folder, _, name = line.strip().rpartition("/")
     same_name = [file for file in files if file.rpartition("/")[2] == name]
     same_folder = [file for file in files if file.rpartition("/")[0] == folder]
-    return same_name or same_folder[:MOST_COMPARED] or files[:MOST_COMPARED]
+    return (same_name or same_folder or files)[:MOST_COMPARED]
 
 
-def read_table(path: Path, files: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Read a CSV file that is separated by commas, semicolons or tabs.
+def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
+    """Return the metadata columns of a CSV file, with one value for each of `files`.
 
-    Return the names of its metadata columns, and their values for each of `files`; raise unless
-    every file has exactly one row.
+    Columns are separated by commas, semicolons or tabs. Raise unless every file has one row.
     """
     path = path.expanduser()
-    if not path.is_file():
-        raise ValueError(f"data.table: there is no file {str(path)!r}{looked_for(path)}")
-    (_, columns), *rows = _lines(path) or [(1, [])]
-    _check_columns(path, columns)
-    column, known = columns.index(FILE), index_paths(files)
-    lines: dict[int, int] = {}  # line of the table that names a file, by the index of the file
-    values: dict[int, tuple[str, ...]] = {}
-    unknown = []
-    for line, row in rows:
-        if len(row) != len(columns):
-            raise _wrong(path, f"line {line}: {len(row)} values for {len(columns)} columns")
-        place = find_path(row[column], known)
-        if place is None:
-            unknown.append(f"{quoted(row[column])} (line {line})")
-        elif place in lines:
-            twice = f"lines {lines[place]} and {line} are both of {quoted(files[place])}"
-            raise _wrong(path, f"{twice}; remove one")
-        else:
-            lines[place], values[place] = line, (*row[:column], *row[column + 1 :])
-    lacking = [quoted(file) for place, file in enumerate(files) if place not in lines]
-    counts = {
-        f"it lacks {len(lacking)} of {len(files)} images": lacking,
-        f"it names {len(unknown)} files that are no images there": unknown,
+    try:
+        columns, *rows = _read_rows(path) or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"data.table: {str(path)!r}: {error}{looked_for(path)}") from None
+    at = f"data.table: {str(path)!r}"
+    if FILE not in columns:
+        raise ValueError(f"{at}: {unknown_name('column', FILE, columns)}")
+    if len({*columns, ""}) <= len(columns) or any(len(row) != len(columns) for row in rows):
+        expected = f"expected {len(columns)} values in every row, and columns with different names"
+        raise ValueError(f"{at}: columns {columns}; {expected}")
+    named = [row[columns.index(FILE)] for row in rows]
+    places = _find_places(named, files)
+    counts, row_of = Counter(places), dict(zip(places, rows, strict=True))
+    lacking = [file for place, file in enumerate(files) if place not in row_of]
+    wrong = [
+        name
+        for name, place in zip(named, places, strict=True)
+        if place is None or counts[place] > 1
+    ]
+    if lacking or wrong:
+        raise ValueError(
+            f"{at}: expected one row per image, with its path such as {quoted(files[0])}; "
+            f"{listed('images without a row', lacking)}; "
+            f"{listed('rows of no image, or of one that has another row', wrong)}"
+        )
+    return {
+        name: [row_of[place][column] for place in range(len(files))]
+        for column, name in enumerate(columns)
+        if name != FILE
     }
-    if lacking or unknown:
-        problems = "; ".join(f"{what}: {_first(names)}" for what, names in counts.items() if names)
-        expected = f"expected one row per image, with its path such as {quoted(files[0])}"
-        raise _wrong(path, f"{problems}; {expected}")
-    names = tuple(name for name in columns if name != FILE)
-    return names, [values[place] for place in range(len(files))]
 
 
 def find_tables(folder: Path, column: str) -> list[Path]:
@@ -233,38 +207,15 @@ def find_tables(folder: Path, column: str) -> list[Path]:
 def _header(path: Path) -> list[str]:
     """Return the column names of a CSV file; empty if the file cannot be read."""
     try:
-        return _lines(path)[0][1]
-    except (ValueError, IndexError, OSError):
+        return _read_rows(path)[0]
+    except (OSError, ValueError, IndexError, csv.Error):
         return []
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the non-empty rows of a CSV file, each with the number of its last line."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        first = text.partition("\n")[0]
-        delimiter = max(DELIMITERS, key=first.count)
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rows = [(reader.line_num, [value.strip() for value in row]) for row in reader]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise _wrong(path, f"no CSV in UTF-8: {error}") from None
-    return [(line, row) for line, row in rows if any(row)]
-
-
-def _check_columns(path: Path, columns: Sequence[str]) -> None:
-    if FILE not in columns:
-        raise _wrong(
-            path, f"{unknown_name('column', FILE, columns)}; it has the paths of the images"
-        )
-    for place, name in enumerate(columns):
-        if not name or name in columns[:place]:
-            found = f"column {place + 1} is called {quoted(name)}"
-            raise _wrong(path, f"{found}; expected names that differ")
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
-
-
-def _wrong(path: Path, problem: str) -> ValueError:
-    return ValueError(f"data.table: {str(path)!r}: {problem}")
+def _read_rows(path: Path) -> list[list[str]]:
+    """Return the non-empty rows of a CSV file."""
+    text = path.read_text(encoding="utf-8-sig")
+    delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = [[value.strip() for value in row] for row in reader]
+    return [row for row in rows if any(row)]

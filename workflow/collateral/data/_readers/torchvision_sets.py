@@ -6,7 +6,7 @@ An error of the reader lists the missing files and where to get them.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 DIGITS = tuple(f"digit_{digit}" for digit in range(10))
 CIFAR10 = "airplane automobile bird cat deer dog frog horse ship truck"
+CIFAR100 = """
+    apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus
+    butterfly camel can castle caterpillar cattle chair chimpanzee clock cloud cockroach couch
+    crab crocodile cup dinosaur dolphin elephant flatfish forest fox girl hamster house kangaroo
+    keyboard lamp lawn_mower leopard lion lizard lobster man maple_tree motorcycle mountain
+    mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree plain
+    plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk
+    skyscraper snail snake spider squirrel streetcar sunflower sweet_pepper table tank telephone
+    television tiger tractor train trout tulip turtle wardrobe whale willow_tree wolf woman worm
+"""
 STL10 = "airplane bird car cat deer dog horse monkey ship truck"
 EUROSAT = (
     "AnnualCrop Forest HerbaceousVegetation Highway Industrial Pasture PermanentCrop Residential "
@@ -83,7 +93,9 @@ SETS = {
     "CIFAR10": _photographs(
         "cifar-10-batches-py", 50_000, 10_000, 10, names=tuple(CIFAR10.split()), **_CIFAR
     ),
-    "CIFAR100": _photographs("cifar-100-python", 50_000, 10_000, 100, **_CIFAR),
+    "CIFAR100": _photographs(
+        "cifar-100-python", 50_000, 10_000, 100, names=tuple(CIFAR100.split()), **_CIFAR
+    ),
     "Country211": _photographs("country211", 31_650, 21_100, 211),
     "DTD": _photographs("dtd", 1880, 1880, 47),
     "EMNIST": EMNIST["balanced"],
@@ -121,78 +133,48 @@ class RootOptions(DataOptions):
     download: bool = Field(True, description="Download the files where `root` has them not.")
 
 
-@dataclass(frozen=True)
-class Files:
-    """The files of a data set below `root`, and how to get them."""
-
-    name: str  # name of the data set in error messages
-    paths: tuple[str, ...]  # paths relative to `root`
-    how: str  # instructions for getting the files
-
-
 def load_set(
-    kind: str, parts: Parts, options: RootOptions, files: Files, **properties: Any
+    kind: str, options: RootOptions, how: str, mean: tuple[float, ...], std: tuple[float, ...]
 ) -> Dataset:
-    """Load a data set of torchvision with given `class_names`, mean, std and augmentation."""
+    """Load a data set of torchvision as arrays; `how` tells the user how to get its files."""
     import numpy as np
 
     from collateral.results.dataset import Dataset, Labels
 
-    try:
-        found = open_parts(kind, parts, options)
-    except Exception as error:
-        root = options.root.expanduser()
-        missing = [path for path in files.paths if not (root / path).is_file()]
-        problem = f"the files are there but damaged, delete them ({error_in_one_line(error)})"
-        if missing:
-            problem = f"{', '.join(missing)} not found, and {_explain(error, options)}"
-        raise ValueError(
-            f"data.root: cannot read {files.name} from '{root}': {problem}. {files.how}"
-        ) from None
-    train, test = (np.asarray(part.data) for part in found)
+    facts = SETS[kind]
+    parts = open_parts(kind, facts, options, how)
+    train, test = (np.asarray(part.data) for part in parts)
     if train.ndim == 3:  # MNIST has no axis of channels
         train, test = train[..., None], test[..., None]
     elif train.shape[-1] != 3:  # SVHN has channels in axis 1
         train, test = (images.transpose(0, 2, 3, 1) for images in (train, test))
-    key = "targets" if hasattr(found[0], "targets") else "labels"
-    numbers = [np.asarray(getattr(part, key), np.int64) for part in found]
-    labels = Labels(numbers[0], numbers[1], properties.pop("class_names"))
+    key = "targets" if hasattr(parts[0], "targets") else "labels"
+    numbers = [np.asarray(getattr(part, key), np.int64) for part in parts]
+    labels = Labels(numbers[0], numbers[1], facts.names or ())
     train, test = np.ascontiguousarray(train), np.ascontiguousarray(test)
-    return Dataset(train, test, labels, **properties)
+    return Dataset(train, test, labels, mean, std, facts.padding, facts.flip)
 
 
-def open_parts(kind: str, parts: Sequence[Mapping[str, Any]], options: RootOptions) -> list[Any]:
-    """Open the parts of a torchvision data set; download them if the files are missing.
-
-    A missing file or a failed download raises errors of many types, depending on the data set.
-    """
+def open_parts(
+    kind: str, facts: SetFacts, options: RootOptions, how: str = "Put it there, or set `root:`."
+) -> list[Any]:
+    """Open the train and the test part of a torchvision data set; download missing files."""
     from torchvision import datasets
 
     root, dataset = options.root.expanduser(), getattr(datasets, kind)
+    parts: Parts = facts.parts if facts.test else ({},)
+    is_there = (root / facts.folder).exists()
+    # Missing and damaged files raise errors of many types, depending on the data set.
     try:
-        return [dataset(root=root, download=False, **part) for part in parts]
-    except Exception:
-        if not options.download:
-            raise
-    root.mkdir(parents=True, exist_ok=True)
-    return [dataset(root=root, download=True, **part) for part in parts]
-
-
-def read_parts(kind: str, facts: SetFacts, options: RootOptions) -> list[Any]:
-    """Open the parts of a torchvision data set; an error names the folder of the data set."""
-    try:
-        return open_parts(kind, facts.parts if facts.test else ({},), options)
+        try:
+            return [dataset(root=root, download=False, **part) for part in parts]
+        except Exception:
+            if not options.download:
+                raise
+        root.mkdir(parents=True, exist_ok=True)
+        return [dataset(root=root, download=True, **part) for part in parts]
     except Exception as error:
-        root, folder = options.root.expanduser(), facts.folder
-        problem = (
-            f"{folder} not found, and {_explain(error, options)}; put it there, or set `root:`"
-        )
-        if (root / folder).exists():
-            whole = f"{folder} is there but not whole ({error_in_one_line(error)})"
-            problem = f"{whole}; delete it to download it again"
-        raise ValueError(f"data.root: cannot read {kind} from {str(root)!r}: {problem}") from None
-
-
-def _explain(error: Exception, options: RootOptions) -> str:
-    failed = f"the download failed ({error_in_one_line(error)})"
-    return failed if options.download else "`download` is false"
+        missing = "the download failed" if options.download else "`download` is false"
+        found = "is damaged, delete it" if is_there else f"is missing, and {missing}"
+        problem = f"{facts.folder} {found} ({error_in_one_line(error)}). {how}"
+        raise ValueError(f"data.root: cannot read {kind} from '{root}': {problem}") from None

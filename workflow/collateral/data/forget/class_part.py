@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from collateral.contract.conventions import class_index, count_share, derive_seed
+from collateral.contract.conventions import class_index, derive_seed
 from collateral.contract.params import ClassLabel, Seed, Strict
+from collateral.data.forget.random_part import count_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,9 +52,8 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     members = np.flatnonzero(labels.train == index)
     count = _count(len(members), name, params)
     if params.order == "random":
-        members = np.random.default_rng(derive_seed("forget", params.split_seed, name)).permutation(
-            members
-        )
+        rng = np.random.default_rng(derive_seed("forget", params.split_seed, name))
+        members = rng.permutation(members)
     return np.sort(members[:count])
 
 
@@ -64,10 +64,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def _count(members: int, name: str, params: Params) -> int:
-    if not (count := count_share(members, params.fraction)):
-        found = f"{params.fraction:g} of the {members} train examples of '{name}'"
-        raise ValueError(f"fraction: {found} is no example; expected at least one")
-    return count
+    return count_part("fraction", members, params.fraction, f" of '{name}'")
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

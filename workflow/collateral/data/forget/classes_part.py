@@ -56,10 +56,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     parts = _parts(params, labels.class_names)
-    try:
-        return np.sort(np.concatenate([class_part.select(labels, part) for part in parts]))
-    except ValueError as error:
-        raise ValueError(f"classes: {error}") from None
+    return np.sort(np.concatenate([class_part.select(labels, part) for part in parts]))
 
 
 def count(size: DatasetSize, params: Params) -> int:
@@ -82,9 +79,9 @@ def chosen(labels: Labels, params: Params) -> dict[str, Any]:
 def _parts(params: Params, names: Sequence[str]) -> list[class_part.Params]:
     """Return one `class_part.Params` per class, with the name of the class."""
     shared = params.model_dump(exclude={"classes"})
-    found = [names[index] for index in find_classes(params, names)]
-    parts = [
-        {"class": name, "fraction": fraction, **shared}
-        for name, fraction in zip(found, params.classes.values(), strict=True)
+    return [
+        class_part.Params.model_validate({"class": names[index], "fraction": fraction, **shared})
+        for index, fraction in zip(
+            find_classes(params, names), params.classes.values(), strict=True
+        )
     ]
-    return [class_part.Params.model_validate(part) for part in parts]

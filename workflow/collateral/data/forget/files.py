@@ -58,4 +58,4 @@ def find_indices(
     """Return the indices of the listed files in the train set."""
     if FILE not in columns:
         raise ValueError("path: this data set does not name its examples by files; try index_file")
-    return find_listed(params.path.expanduser(), columns[FILE], tested)
+    return find_listed("path", params.path, columns[FILE], tested)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.conventions import class_index, count_share, derive_seed
+from collateral.contract.conventions import class_index, derive_seed
 from collateral.contract.params import ClassLabel, Seed, Share, Strict
+from collateral.data.forget.random_part import count_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,9 +55,7 @@ def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) ->
     import numpy as np
 
     members = np.flatnonzero(np.isin(labels.train, find_classes(params, labels.class_names)))
-    count = count_share(len(members), params.share)
-    if not count:
-        raise ValueError(f"share: {params.share:g} of {len(members)} train examples is no example")
+    count = count_part("share", len(members), params.share)
     rng = np.random.default_rng(derive_seed("forget", params.split_seed))
     members = rng.permutation(members)
     order = np.argsort(-values[members], kind="stable")  # NaN is sorted last
@@ -66,9 +65,7 @@ def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) ->
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns; raise if there are none."""
     members = sum(size.train[index] for index in find_classes(params, size.class_names))
-    if not (count := count_share(members, params.share)):
-        raise ValueError(f"share: {params.share:g} of the train examples is no example")
-    return count
+    return count_part("share", members, params.share)
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

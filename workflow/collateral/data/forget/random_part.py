@@ -33,21 +33,21 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """
     import numpy as np
 
-    total = len(labels.train)
-    count = _count(total, params)
+    count = count_part("fraction", len(labels.train), params.fraction)
     rng = np.random.default_rng(derive_seed("forget", params.split_seed))
-    return np.sort(rng.permutation(total)[:count])
+    return np.sort(rng.permutation(len(labels.train))[:count])
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns; raise if there are none."""
-    return _count(size.num_train, params)
+    return count_part("fraction", size.num_train, params.fraction)
 
 
-def _count(total: int, params: Params) -> int:
-    if not (count := count_share(total, params.fraction)):
-        found = f"{params.fraction:g} of the {total} train examples"
-        raise ValueError(f"fraction: {found} is no example; expected at least one")
+def count_part(key: str, total: int, share: float, of: str = "") -> int:
+    """Return the number of examples in a fraction of `total`; raise if there are none."""
+    if not (count := count_share(total, share)):
+        found = f"{share:g} of the {total} train examples{of}"
+        raise ValueError(f"{key}: {found} is no example; expected at least one")
     return count
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from collateral.findings._shared.compare import noise_floor
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED
 from collateral.metrics.statistics import Floats, interval_half_width, mean
-from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series
+from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series, fit_rates
 from collateral.plots.style import GREY, Look, control_look, method_look
 from collateral.results.layout import is_sweep
 from collateral.results.table import CellTable
@@ -61,22 +62,25 @@ def sets_scale(cell: CellTable, run: str) -> bool:
     return not cell.failure_summary(run) and math.isnan(cell.number(run, "verdict", at=COLLAPSED))
 
 
-def find_level(cell: CellTable, metric: str) -> tuple[float, float]:
-    """Return Retrain's mean of a metric and the metric's noise floor, in the unit of the plot."""
+def with_level(panel: Panel, cell: CellTable, metric: str) -> Panel:
+    """Return a panel of rates with Retrain's level (dashed) and the noise floor around it (grey).
+
+    The vertical axis is fitted to both, and the series of runs get the noise floor.
+    """
     factor = find_metric(metric).factor
-    return factor * mean(cell.values(cell.reference, metric)), factor * noise_floor(cell, metric)
-
-
-def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
-    """Return Retrain's level as a dashed line, and the noise floor around it as a band."""
-    level, noise = find_level(cell, metric)
-    lines = [Level(level, dash="dashed", label=cell.labels[cell.reference])]
-    if not math.isfinite(level + noise):
-        return lines, []
-    # A metric in percent cannot be above 100 %, so the band is cut there.
-    is_rate = find_metric(metric).unit == "%"
-    low, high = max(level - noise, 0.0), level + noise
-    return lines, [Band(low=low, high=min(high, 100.0) if is_rate else high, label=NOISE_LABEL)]
+    level = factor * mean(cell.values(cell.reference, metric))
+    noise = factor * noise_floor(cell, metric)
+    # A rate cannot be above 100 %, so the band is cut there.
+    band = Band(low=max(level - noise, 0.0), high=min(level + noise, 100.0), label=NOISE_LABEL)
+    panel = replace(
+        panel,
+        series=[replace(s, noise=[noise] * len(s.x)) if s.run else s for s in panel.series],
+        levels=[*panel.levels, Level(level, dash="dashed", label=cell.labels[cell.reference])],
+        bands=[*panel.bands, *([band] if math.isfinite(level + noise) else [])],
+        message="undefined" if math.isnan(level) else "",
+        unit=" %",
+    )
+    return replace(panel, y=replace(panel.y, limits=fit_rates(panel)))
 
 
 def describe_failures(cell: CellTable) -> Iterator[str]:

@@ -16,17 +16,7 @@ from collateral.findings._shared.series import NOISE_LABEL, find_looks, plot_cel
 from collateral.findings.columns import Column, TableRow, build_grid, number_source
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import interval_half_width, mean, t_quantile
-from collateral.plots.plot import (
-    Axis,
-    Band,
-    Level,
-    Panel,
-    Plot,
-    Series,
-    fit_x,
-    fit_y,
-    format_number,
-)
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
 from collateral.plots.style import DARK, Look
 from collateral.results.table import CellTable
 
@@ -86,12 +76,12 @@ def shorten_names(names: list[str]) -> list[str]:
 
 def words(cell: CellTable) -> str:
     """Name for each method the class that loses most; empty if no whole class is deleted."""
-    drops = {run: find_points(cell, run)["drop"] for run in cell.runs("method")}
-    parts = [
-        f"{cell.labels[run]}: {drop.idxmax()} ({format_number(drop.max(), '+.1f')} points)"
-        for run, drop in drops.items()
-        if len(drop)
-    ]
+    shown, parts = find_metric("class_drop"), []
+    for run in cell.runs("method"):
+        if len(points := find_points(cell, run)):
+            name = points["drop"].idxmax()
+            drop = shown.text(mean(cell.values(run, "class_drop", at=name)), sign=True)
+            parts.append(f"{cell.labels[run]}: {name} ({drop} points)")
     start = "The class that loses most against Retrain, by method: "
     return f"{start}{', '.join(parts)}." if parts else ""
 

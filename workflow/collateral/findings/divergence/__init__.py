@@ -14,17 +14,10 @@ ANSWER = ("js_divergence", "forget")  # metric and subset in the sentence that a
 ORDER = 16
 METRICS = {
     "js_divergence": Metric(
-        "JS",
-        "Jensen-Shannon divergence of a model's class probabilities and Retrain's",
-        "nats",
-        "low",
+        "JS", "Jensen-Shannon divergence of a model's probabilities and Retrain's", "nats", "low"
     ),
     "kl_divergence": Metric(
-        "KL",
-        "Kullback-Leibler divergence of Retrain's class probabilities from a model's, Retrain's "
-        "being the law",
-        "nats",
-        "low",
+        "KL", "Kullback-Leibler divergence of Retrain's probabilities from a model's", "nats", "low"
     ),
     "agreement": Metric("Agreement", "share of examples predicted as Retrain does", "%", "high"),
 }

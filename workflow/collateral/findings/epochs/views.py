@@ -5,15 +5,9 @@ from dataclasses import replace
 
 from collateral.contract.rows import TRACKED
 from collateral.findings._shared.captions import fill_caption
-from collateral.findings._shared.series import (
-    average_seeds,
-    find_level,
-    find_looks,
-    mark_level,
-    plot_cell,
-)
+from collateral.findings._shared.series import average_seeds, find_looks, plot_cell, with_level
 from collateral.findings.metric_index import find_metric
-from collateral.plots.plot import Axis, Panel, Plot, fit_rates
+from collateral.plots.plot import Axis, Panel, Plot
 from collateral.results.table import CellTable
 
 # Metrics of the panels; `ua_affected` is left out, because it equals UA.
@@ -32,7 +26,6 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     if not runs:
         return
     panels = [_panel(cell, runs, metric) for metric in METRICS]
-    panels = [replace(panel, y=Axis(limits=fit_rates(panel))) for panel in panels]
     caption = fill_caption(CAPTION + NOISE_CAPTION * cell.has_retrain, cell)
     reading = f"Epoch 0: the base model. Dashed: {cell.reference_label}."
     plot = plot_cell(cell, "epochs", panels, caption, "by epoch", reading)
@@ -41,23 +34,12 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:
     shown, tracked = find_metric(metric), f"{TRACKED}{metric}"
-    _, noise = find_level(cell, metric)
     series = []
     for run in runs:
         epochs = cell.indices(run, tracked)
         values = [shown.factor * cell.values(run, tracked, at=epoch) for epoch in epochs]
-        more = {"noise": [noise] * len(epochs), "details": {"of": [shown.label] * len(epochs)}}
-        series.append(average_seeds(cell, run, [int(e) for e in epochs], values, **more))
-    levels, bands = mark_level(cell, metric)
-    return Panel(
-        series,
-        shown.heading,
-        x=Axis("Epoch", is_whole=True),
-        levels=levels,
-        bands=bands,
-        interval="area",
-        value_name="mean",
-        x_name="epoch",
-        unit=" %",
-        message="" if levels[0].value == levels[0].value else "undefined",
-    )
+        details = {"of": [shown.label] * len(epochs)}
+        series.append(average_seeds(cell, run, [int(e) for e in epochs], values, details=details))
+    panel = Panel(series, shown.heading, Axis("Epoch", is_whole=True), interval="area")
+    panel = replace(panel, value_name="mean", x_name="epoch")
+    return with_level(panel, cell, metric)

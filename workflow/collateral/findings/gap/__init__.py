@@ -13,23 +13,15 @@ TERMS = {
     "avg_gap_affected": ("ra_affected", "ua_affected", "ta_affected"),
 }
 FORGETTING = ("ua", "mia")  # metrics that the forgetting error averages
+_GAP = "mean absolute deviation of the means from Retrain's over"
 METRICS = {
-    "avg_gap": Metric(
-        "Avg. Gap",
-        "mean absolute deviation of the means from Retrain's over UA, RA, TA and MIA",
-        "points",
-        "low",
-    ),
+    "avg_gap": Metric("Avg. Gap", f"{_GAP} UA, RA, TA and MIA", "points", "low"),
     "avg_gap_affected": Metric(
-        "Avg. Gap affected",
-        "mean absolute deviation of the means from Retrain's over the affected-class RA, UA and TA",
-        "points",
-        "low",
+        "Avg. Gap affected", f"{_GAP} the affected-class RA, UA and TA", "points", "low"
     ),
     "floor": Metric(
         "Noise floor",
-        "expected absolute deviation between the means of two independent sets of retrainings, of "
-        "the metric that `at` names",
+        "expected absolute deviation between two groups of retrainings, of the metric `at`",
         "points",
     ),
 }

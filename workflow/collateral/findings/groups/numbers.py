@@ -12,7 +12,7 @@ from collateral.contract.rows import Row
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.inputs import CellResults, Result
 from collateral.findings.near import FAR, NEAR, near_in_the_mean
-from collateral.metrics import calibration
+from collateral.metrics import accuracy
 from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.differences import Contrast, holm_levels, moments
 from collateral.metrics.statistics import mean_of_defined
@@ -136,10 +136,10 @@ def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats
 
     Both need bins of confidence; nothing is yielded if the group has too few examples for bins.
     """
-    if part.measure != "group_confidence" or len(part.members) < calibration.LEAST_EXAMPLES:
+    if part.measure != "group_confidence" or len(part.members) < accuracy.LEAST_EXAMPLES:
         return
     is_correct = by_example["group_error"][part.members] == 0
-    errors = calibration.calibration_errors(by_example["confidence"][part.members], is_correct)
+    errors = accuracy.calibration_errors(by_example["confidence"][part.members], is_correct)
     for metric, value in zip(("group_ece", "group_squared_ece"), errors, strict=True):
         yield Row(result.run, metric, value, result.seed, part.set, part.at)
 

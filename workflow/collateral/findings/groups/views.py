@@ -1,12 +1,10 @@
 """Tables and sentence: which groups lose accuracy against Retrain, near the forget set and far."""
 
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
 
-from collateral.contract.tables import Field, Grid, Table
-from collateral.findings._shared.captions import join_sentences
-from collateral.findings.columns import Column, TableRow, build_grid, build_records
+from collateral.contract.tables import Grid, Table
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
+from collateral.findings.columns import Column, TableRow, TestedColumn, build_grid, build_records
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR, PART_HEADINGS
@@ -21,12 +19,12 @@ TABLES = {
 BINNED = ("group_ece", "group_squared_ece")
 SUBSETS = {"retain": "retained", "test": "test"}
 CAPTION = (
-    "{title}, in points: a run's minus Retrain's of the same seed, mean over n = {n} seeds; "
-    "above zero is {worse}: {cell}. Retrain: its own value, in %."
+    "{table}: {title}. Gaps from Retrain are in points, mean over n = {n} seeds; above zero, a run "
+    "is worse or more confident than Retrain. Retrain: its own value, in %."
 )
 CONVENTIONS = (
-    "{measures}. †: chance can explain it (paired t-test over seeds, 5 %, Holm over all groups, "
-    "subsets and parts of a run)."
+    "†: chance can explain it (paired t-test over seeds, 5 %, Holm over all groups, subsets and "
+    "parts of a run)."
 )
 BINNED_NOTE = "ECE and squared ECE (binned, only from 500 examples on) are in the CSV file."
 SMALL = "Not tested, because fewer than {least} examples: {groups}."
@@ -43,10 +41,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
         if not places:
             continue
         found = [_make_grid(cell, *place) for place in places]
-        worse = "more confident than Retrain" if "calibration" in name else "worse"
-        texts = [f"{MEASURES[m][0]}: {MEASURES[m][1]}" for m in measures]
         conventions = join_sentences(
-            CONVENTIONS.format(measures=". ".join(texts)),
+            describe_metrics(f"{measure}_gap" for measure in measures),
+            CONVENTIONS,
             BINNED_NOTE if "calibration" in name else "",
             _describe_small(cell, measures),
         )
@@ -54,7 +51,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             name,
             title,
             [grid for grid, _ in found],
-            CAPTION.format(title=title, n=len(cell.seeds), worse=worse, cell=cell.title),
+            fill_caption(CAPTION, cell, table=title),
             conventions,
             [record for _, records in found for record in records],
         )
@@ -69,16 +66,16 @@ def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
                 yield subset, part
 
 
-def _find_groups(
-    cell: CellTable, measure: str, subset: str, *, is_tested: bool = True
-) -> dict[str, int]:
-    """Return the number of examples of each tested group, or of each group too small to test."""
-    count = MEASURES[measure][2]
-    found = {
-        at: int(cell.number(cell.reference, count, subset, at))
-        for at in cell.indices(cell.reference, count, subset)
-    }
-    return {at: n for at, n in found.items() if (n >= LEAST_EXAMPLES) == is_tested}
+def _find_groups(cell: CellTable, measure: str, subset: str) -> list[str]:
+    """Return the groups that are large enough to be tested."""
+    counts = _count_examples(cell, measure, subset)
+    return [at for at, count in counts.items() if count >= LEAST_EXAMPLES]
+
+
+def _count_examples(cell: CellTable, measure: str, subset: str) -> dict[str, int]:
+    """Return the number of examples of each group."""
+    key = (cell.reference, MEASURES[measure][2], subset)
+    return {at: int(cell.number(*key, at)) for at in cell.indices(*key)}
 
 
 def _make_grid(
@@ -87,15 +84,14 @@ def _make_grid(
     """Return the grid of a part, with one row per group, and its records for the CSV file."""
     places = [at for at in _find_groups(cell, measure, subset) if at.endswith(part)]
     rows = [TableRow(cell, cell.reference, at.removesuffix(f" {part}"), at) for at in places]
-    gaps = [
-        Column(f"{measure}_gap", subset, heading=label, run=run, ends="")
-        for run, label in cell.labels.items()
-        if run != cell.reference
-    ]
     columns = [
         Column(MEASURES[measure][2], subset, heading="Examples"),
         Column(measure, subset, heading=cell.reference_label),
-        *(replace(column, show=partial(_show_gap, column)) for column in gaps),
+        *(
+            GapColumn(f"{measure}_gap", subset, heading=label, run=run, ends="")
+            for run, label in cell.labels.items()
+            if run != cell.reference
+        ),
     ]
     heading = PART_HEADINGS.get((subset, part)) or f"{MEASURES[measure][0]}, {SUBSETS[subset]}"
     binned = [
@@ -107,16 +103,11 @@ def _make_grid(
     return build_grid(heading, columns, [rows]), build_records(rows, [*columns, *binned])
 
 
-def _show_gap(column: Column, row: TableRow) -> Field:
-    """Return the table entry of a gap; with † if its interval includes zero or is undefined."""
-    value, (low, high) = column.value(row), column.interval(row)
-    return Field(
-        find_metric(column.metric).text(value, sign=True),
-        value,
-        is_chance=not (low > 0 or high < 0),  # true also if the ends are NaN (one seed)
-        source=column.source(row),
-        also=tuple(column.source(row, ending) for ending in ("_low", "_high")),
-    )
+class GapColumn(TestedColumn):
+    """A column of gaps from Retrain; its entries do not show the interval that † is based on."""
+
+    def _text(self, row: TableRow, value: float) -> str:
+        return find_metric(self.metric).text(value, sign=True)
 
 
 def _describe_small(cell: CellTable, measures: tuple[str, ...]) -> str:
@@ -125,8 +116,8 @@ def _describe_small(cell: CellTable, measures: tuple[str, ...]) -> str:
         f"{at} ({SUBSETS[subset]}, {n})"
         for measure in measures
         for subset in SUBSETS
-        for at, n in _find_groups(cell, measure, subset, is_tested=False).items()
-        if n
+        for at, n in _count_examples(cell, measure, subset).items()
+        if 0 < n < LEAST_EXAMPLES
     ]
     return SMALL.format(least=LEAST_EXAMPLES, groups=_list(small)) if small else ""
 

@@ -9,7 +9,7 @@ from collateral.contract.rows import Row
 from collateral.findings.inputs import Cached, CellResults, Result
 from collateral.findings.near import FAR, NEAR, PARTS, near_in_the_mean
 from collateral.metrics.arrays import Floats, Mask
-from collateral.metrics.klom import klom, margins, mean_klom
+from collateral.metrics.margins import klom, margins, mean_klom
 
 BySet = dict[str, Floats]
 

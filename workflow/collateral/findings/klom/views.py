@@ -5,16 +5,17 @@ from itertools import chain
 from typing import Any
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings.columns import Column, TableRow, build_grid, rows_with_next_seed
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import CellTable
 
 FLOOR = "Retrain vs. Retrain, subtracted"
-CAPTION = "Distribution of margins over seeds, compared with Retrain's: {title}. {seeds}"
-SEEDS = "Over n = {n} seeds, of which {half} for each distribution."
-ONE_SEED = "One seed has no distribution, so there is nothing to compare."
+CAPTION = (
+    "Distribution of margins over seeds, compared with Retrain's: {title}. Over n = {n} seeds, "
+    "half of them for each distribution; one seed has no distribution."
+)
 CONVENTIONS = (
     "Both distributions are taken as Gaussian, with variances shrunk towards the mean over the "
     "set. A value near zero: these seeds cannot tell the method from Retrain."
@@ -28,16 +29,15 @@ COLUMNS = {
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table, if KLOM was computed."""
-    groups, n = rows_with_next_seed(cell, FLOOR), len(cell.seeds)
+    groups = rows_with_next_seed(cell, FLOOR)
     if not any(groups) or "klom_retrain" not in cell.metrics(cell.reference):
         return
-    seeds = SEEDS.format(n=n, half=n // 2) if n > 1 else ONE_SEED
     columns = [COLUMNS[part] for part in PART_HEADINGS]
     yield Table(
         "margins",
         "Distribution of margins",
         [build_grid(find_metric("klom").heading, columns, groups)],
-        CAPTION.format(title=cell.title, seeds=seeds),
+        fill_caption(CAPTION, cell),
         join_sentences(describe_metrics(["klom"]), CONVENTIONS),
         [_make_record(column, row) for row in chain(*groups) for column in COLUMNS.values()],
     )

@@ -10,19 +10,10 @@ TITLE = "Do neighbours lose more?"
 PLACE = "neighbours"
 ORDER = 10
 _SD = "standard deviation, between independent retrainings, of the mean"
+_ACC = "{reference}'s accuracy minus the unlearned model's"
 _LOSSES = {
-    "near_loss": Metric(
-        "Near",
-        "{reference}'s accuracy minus the unlearned model's on the most similar examples",
-        "points",
-        "retrain",
-    ),
-    "far_loss": Metric(
-        "Far",
-        "{reference}'s accuracy minus the unlearned model's on all other examples",
-        "points",
-        "retrain",
-    ),
+    "near_loss": Metric("Near", f"{_ACC} on the most similar examples", "points", "retrain"),
+    "far_loss": Metric("Far", f"{_ACC} on all other examples", "points", "retrain"),
 }
 METRICS = {
     **_LOSSES,
@@ -30,9 +21,7 @@ METRICS = {
     "bin_low": Metric("Bin from", "least similarity of a bin", "cosine"),
     "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine"),
     "bin_count": Metric("Bin size", "examples in a bin", "examples"),
-    "delta_acc": Metric(
-        "Δacc", "{reference}'s accuracy minus the unlearned model's in a bin", "points", "retrain"
-    ),
+    "delta_acc": Metric("Δacc", f"{_ACC} in a bin", "points", "retrain"),
     "delta_conf": Metric(
         "Δconf",
         "{reference}'s mean true-class confidence minus the unlearned model's in a bin",

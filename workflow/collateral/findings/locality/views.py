@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from collateral.contract.metrics import format_percent
 from collateral.contract.tables import Field, Line, Table
@@ -164,69 +165,53 @@ def _name_collapsed(cell: CellTable) -> str:
     return f" Collapsed, at the edge where beyond it: {', '.join(lost)}." if lost else ""
 
 
-@dataclass(frozen=True)
-class Loss:
-    """Loss of accuracy of a method on the nearest examples; negative for a gain."""
-
-    run: str
-    label: str
-    near: float
-    # Ends of the confidence interval used for the verdict; NaN if the loss was not tested.
-    low: float
-    high: float
-
-    @property
-    def is_chance(self) -> bool:
-        """Whether the loss of accuracy may be chance: the loss's interval contains 0 or is NaN."""
-        return not (self.low > 0 or self.high < 0)
-
-
 def words(cell: CellTable) -> str:
     """Return sentences on the largest loss near the forget set, and on the other methods."""
-    losses = sorted(_find_losses(cell), key=lambda loss: (loss.is_chance, -loss.near))
-    if not losses:
-        reference = cell.reference_label
-        return f"No method ended well here, so there is nothing to compare with {reference}."
-    worst, *others = losses
-    far = mean(cell.values(worst.run, "far_loss", RETAIN))
-    if not cell.has_retrain:
+    losses = find_losses(cell)
+    if losses.empty:
+        return "No method ended well here, so there is nothing to compare."
+    worst = losses.iloc[0]
+    near, far = _points(worst["near"]), _points(mean(cell.values(worst["run"], "far_loss", RETAIN)))
+    nearest = _describe_nearest(cell)
+    if not cell.has_retrain or len(cell.seeds) == 1:
         return (
-            "No Retrain, so no noise floor and no claim: the largest loss of accuracy against the "
-            f"base on {_describe_nearest(cell)} is {worst.label}'s, {_points(worst.near)}, and "
-            f"{_points(far)} on all others."
+            f"{'One seed' if cell.has_retrain else 'No Retrain'}, so no noise floor and no claim: "
+            f"the largest loss of accuracy against {cell.reference_label} on {nearest} is "
+            f"{worst['label']}'s, {near}, and {far} on all others."
         )
-    if len(cell.seeds) == 1:
-        return (
-            "One seed, so no noise floor and no claim: the largest loss of accuracy against "
-            f"Retrain on {_describe_nearest(cell)} is {worst.label}'s, {_points(worst.near)}."
+    if worst["is_chance"] or worst["near"] <= 0:
+        start = (
+            f"No method is less accurate than Retrain on {nearest} by more than chance explains."
         )
-    if worst.is_chance or worst.near <= 0:
-        return (
-            f"No method is less accurate than Retrain on {_describe_nearest(cell)} by more than "
-            f"chance explains.{_list_by_effect(losses)}"
-        )
-    gap = cell.number(worst.run, "avg_gap")
+        return start + _list_by_effect(losses)
+    gap = cell.number(worst["run"], "avg_gap")
+    low, high = (find_metric("near_loss").text(worst[end]) for end in ("low", "high"))
     return (
-        f"{worst.label}: an average gap of {_points(gap)}, {'but' if worst.near > gap else 'and'} "
-        f"{_points(worst.near)} [{_number(worst.low)}, {_number(worst.high)}] less accurate than "
-        f"Retrain on {_describe_nearest(cell)}, against {_points(far)} on all others."
-        f"{_list_by_effect(others)}"
+        f"{worst['label']}: an average gap of {_points(gap)}, "
+        f"{'but' if worst['near'] > gap else 'and'} {near} [{low}, {high}] less accurate than "
+        f"Retrain on {nearest}, against {far} on all others.{_list_by_effect(losses[1:])}"
     )
 
 
-def _find_losses(cell: CellTable) -> list[Loss]:
-    """Return the losses near the forget set of all methods without a failed seed."""
-    sound = [run for run in cell.runs("method") if not cell.failure_summary(run)]
+def find_losses(cell: CellTable) -> pd.DataFrame:
+    """Return the losses of accuracy near the forget set, of all methods without a failed seed.
+
+    `low` and `high` are the ends of the interval used for the verdict; NaN if the loss was not
+    tested. A loss `is_chance` if its interval contains 0 or is NaN. The clear losses come first,
+    then those that are chance, each sorted from the largest loss to the largest gain.
+    """
     found = []
-    for run in sound:
-        near = mean(cell.values(run, "near_loss", RETAIN))
+    for run in cell.runs("method"):
         tested, low, high = (
             cell.number(run, f"difference{end}", at="near") for end in ("", "_low", "_high")
         )
         # The verdict may be that of an interim analysis, which tests only the first seeds.
-        near = near if math.isnan(tested) else tested
-        found += [Loss(run, cell.labels[run], near, low, high)] if not math.isnan(near) else []
-    return found
+        near = mean(cell.values(run, "near_loss", RETAIN)) if math.isnan(tested) else tested
+        if not cell.failure_summary(run) and not math.isnan(near):
+            is_chance = not (low > 0 or high < 0)
+            found.append((run, cell.labels[run], near, low, high, is_chance))
+    losses = pd.DataFrame(found, columns=["run", "label", "near", "low", "high", "is_chance"])
+    return losses.sort_values(["is_chance", "near"], ascending=[True, False])
 
 
 def _describe_nearest(cell: CellTable) -> str:
@@ -238,24 +223,21 @@ def _describe_nearest(cell: CellTable) -> str:
     )
 
 
-def _list_by_effect(losses: list[Loss]) -> str:
+def _list_by_effect(losses: pd.DataFrame) -> str:
     """Return sentences that list the methods by effect: loss of accuracy, gain, or chance."""
-    clear = [loss for loss in losses if not loss.is_chance]
+    is_clear, near = ~losses["is_chance"].astype(bool), losses["near"]
     groups = {
-        "Also less accurate there": [loss for loss in clear if loss.near > 0],
-        "More accurate than Retrain there": [loss for loss in clear if loss.near < 0],
-        "Within chance": [loss for loss in losses if loss.is_chance],
+        "Also less accurate there": is_clear & (near > 0),
+        "More accurate than Retrain there": is_clear & (near < 0),
+        "Within chance": ~is_clear,
     }
-    texts = {
-        name: ", ".join(f"{loss.label} ({_number(abs(loss.near))})" for loss in group)
-        for name, group in groups.items()
-    }
-    return "".join(f" {name}: {text}." for name, text in texts.items() if text)
+    text = ""
+    for name, is_in in groups.items():
+        chosen = zip(losses["label"][is_in], near[is_in].abs(), strict=True)
+        listed = [f"{label} ({find_metric('near_loss').text(loss)})" for label, loss in chosen]
+        text += f" {name}: {', '.join(listed)}." if listed else ""
+    return text
 
 
 def _points(rate: float) -> str:
-    return f"{_number(rate)} points"
-
-
-def _number(rate: float) -> str:
-    return find_metric("near_loss").text(rate)
+    return f"{find_metric('near_loss').text(rate)} points"

@@ -8,7 +8,7 @@ share retrainings, so that there is no interval over seeds.
 
 from dataclasses import replace
 
-from collateral.contract.metrics import Metric
+from collateral.contract.metrics import Metric, with_intervals
 
 NEEDS = "retrain"
 AFTER = ("locality",)
@@ -34,46 +34,26 @@ MEASURES = {
 }
 
 
-def _ends(name: str, metric: Metric) -> dict[str, Metric]:
-    ends = {
-        "low": ("from", "least of the 95 % interval over seeds"),
-        "high": ("to", "largest of the 95 % interval over seeds"),
-        "examples_low": ("from, examples", "least of the 95 % interval over examples"),
-        "examples_high": ("to, examples", "largest of the 95 % interval over examples"),
-    }
-    return {
-        f"{name}_{end}": replace(
-            metric, label=f"{metric.label} {label}", description=f"{text}: {metric.description}"
-        )
-        for end, (label, text) in ends.items()
-    }
-
-
+_SLOPE = MEASURES["locality_slope"]
 METRICS = {
-    **MEASURES,
-    **{key: end for name, metric in MEASURES.items() for key, end in _ends(name, metric).items()},
+    **with_intervals(MEASURES, over=("seeds", "examples")),
     "nearest_difference": Metric(
-        "|Difference|",
-        "mean |difference| of examples up to the nearest `at` percent, those nearer than the next "
-        "smaller share left out",
-        "%",
+        "|Difference|", "mean |difference| from the next nearer share to `at` percent", "%"
     ),
     "locality_excess": replace(
-        MEASURES["locality_slope"],
+        _SLOPE,
         label="Slope beyond Retrain's",
         description="slope minus that of Retrain against Retrain of the next seed, by seed",
     ),
     "locality_excess_low": replace(
-        MEASURES["locality_slope"],
+        _SLOPE,
         label="Slope beyond Retrain's from",
-        description="least of its 95 % interval over seeds, by Holm over methods; of three seeds "
-        "at least",
+        description="lower end of its 95 % interval over three seeds or more, by Holm over methods",
     ),
     "rising_cells": Metric(
         "Rises in",
-        "cells where the slope is above that of Retrain against Retrain of the next seed (95 % "
-        "interval over seeds, by Holm over methods), of those with three seeds where the method "
-        "ended well",
+        "cells where the slope is above Retrain's against the next seed (95 % interval, by Holm "
+        "over methods), of those with three seeds where the method ended well",
         "cells",
     ),
 }

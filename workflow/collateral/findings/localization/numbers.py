@@ -18,11 +18,12 @@ from collateral.metrics.association import (
     Floats,
     Neighborhood,
     Ranked,
+    Resamples,
     deciles,
     logit_margins,
+    percentiles,
     undo_log,
 )
-from collateral.metrics.bootstrap import Resamples, percentiles
 from collateral.metrics.differences import LEAST_SEEDS, compare, interval
 from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable

@@ -1,6 +1,6 @@
 """Slope, rank correlation and near-to-far ratio of every run, and the difference by nearness."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.metrics import EMPTY
-from collateral.contract.tables import EVERY, Field, Grid, Line, Table
+from collateral.contract.tables import EVERY, Field, Grid, Table
 from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings._shared.series import (
     average_seeds,
@@ -21,6 +21,7 @@ from collateral.findings.columns import (
     NEXT_SEED,
     Column,
     TableRow,
+    build_grid,
     build_table,
     number_source,
     rows_with_next_seed,
@@ -69,17 +70,12 @@ class MeasureColumn(Column):
 
     def record(self, row: TableRow) -> dict[str, Any]:
         """Return the unrounded number with both intervals, for the CSV file."""
-        found, place = super().record(row), (self.set, self.at)
-        ends = ("low", "high", "examples_low", "examples_high")
-        return {
-            "run": row.run,
-            "label": row.label,
-            **{key: found[key] for key in ("metric", "set")},
-            "control": found["at"],
-            "mean": found["mean"],
-            **{end: row.cell.number(row.run, f"{self.metric}_{end}", *place) for end in ends},
-            "n": found["n"],
-        }
+        found, ends = super().record(row), ("low", "high", "examples_low", "examples_high")
+        found |= {"label": row.label, "control": found["at"]}
+        for end in ends:
+            found[end] = row.cell.number(row.run, f"{self.metric}_{end}", self.set, self.at)
+        keys = ("run", "label", "metric", "set", "control", "mean", *ends, "n")
+        return {key: found[key] for key in keys}
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -107,7 +103,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     yield Table(
         "localization",
         "Localization over all cells",
-        [_grid_across(table, list(runs), control) for control in CONTROLS],
+        [_grid_across(table, runs, control) for control in CONTROLS],
         ACROSS.format(count=len(table.cells)),
         join_sentences(CONVENTIONS, describe_metrics(["rising_cells"])),
         [
@@ -141,36 +137,37 @@ def _make_columns(control: str | None, several: bool = True) -> list[Column]:
     ]
 
 
-def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) -> Grid:
-    lines = [Line(table.plan.labels[run], _fields_across(table, run, control)) for run in runs]
-    floor = _fields_across(table, table.reference, control)
-    rising = [f"{METRICS['rising_cells'].label}, {text}" for text in SETS.values()]
-    headings = [*(column.heading for column in _make_columns(control)), *rising]
-    return Grid(CORNERS[control], headings, [lines, [Line(NEXT_SEED, floor, is_aside=True)]])
+def _grid_across(table: BenchmarkTable, runs: Iterable[str], control: str | None) -> Grid:
+    """Return the means of methods and of Retrain, and the number of cells with a higher slope."""
+    columns = [
+        Column(heading=column.heading, show=partial(_show_mean, table, column))
+        for column in _make_columns(control)
+    ]
+    rising = METRICS["rising_cells"].label
+    columns += [
+        Column(heading=f"{rising}, {text}", show=partial(_show_rising, table, name, control))
+        for name, text in SETS.items()
+    ]
+    first = table.cells[0]  # the entries of a row are computed from all cells
+    rows = [TableRow(first, run, table.plan.labels[run]) for run in runs]
+    floor = TableRow(first, table.reference, NEXT_SEED, is_aside=True)
+    return build_grid(CORNERS[control], columns, [rows, [floor]])
 
 
-def _fields_across(table: BenchmarkTable, run: str, control: str | None) -> list[Field]:
-    """Return a run's means, and in how many cells its slope is significantly above Retrain's."""
-    fields = [_mean_field(table, run, column) for column in _make_columns(control)]
-    return [*fields, *(_rising_field(table, run, name, control) for name in SETS)]
-
-
-def _mean_field(table: BenchmarkTable, run: str, column: Column) -> Field:
-    """Return the table entry of a measure's mean over the cells in which no seed of the run failed.
-
-    For Retrain, the mean is over all cells.
-    """
-    rows = [TableRow(cell, run, "") for cell in sound_cells(table, run)]
-    value = column.mean(np.array([column.mean(column.values(row)) for row in rows]))
-    source = replace(number_source(run, column.metric, column.set, column.at), cell=EVERY)
+def _show_mean(table: BenchmarkTable, column: Column, row: TableRow) -> Field:
+    """Return the mean of a measure over the cells in which no seed of the run failed."""
+    rows = [TableRow(cell, row.run, "") for cell in sound_cells(table, row.run)]
+    value = column.mean(np.array([column.mean(column.values(one)) for one in rows]))
+    source = replace(number_source(row.run, column.metric, column.set, column.at), cell=EVERY)
     return Field(MEASURES[column.metric].text(value), value, source=source)
 
 
-def _rising_field(table: BenchmarkTable, run: str, name: str, control: str | None) -> Field:
-    count = table.number(run, "rising_cells", name, control)
-    known = len(known_lows(table, run, name, control))
+def _show_rising(table: BenchmarkTable, name: str, control: str | None, row: TableRow) -> Field:
+    """Return in how many cells the slope of a run is significantly above Retrain's."""
+    count = table.number(row.run, "rising_cells", name, control)
+    known = len(known_lows(table, row.run, name, control))
     text = METRICS["rising_cells"].text(count)
-    source = number_source(run, "rising_cells", name, control)
+    source = number_source(row.run, "rising_cells", name, control)
     return Field(text if text == EMPTY else f"{text} of {known}", count, source=source)
 
 
@@ -181,13 +178,13 @@ def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
     panels = [_panel(table, name) for name in SETS]
     top = max(fit_y(panel)[1] for panel in panels)
     titles = ("|Difference| of confidence (points)", "")
-    axes = [Axis(title, limits=(0.0, top)) for title in titles]
-    panels = [replace(panel, y=axis) for panel, axis in zip(panels, axes, strict=True)]
-    several = len(table.cells) > 1
-    title = f"All {len(table.cells)} cells" if several else table.cells[0].title
-    over = (
-        describe_intervals(len(table.cells), "cells") if several else describe_seeds(table.cells[0])
-    )
+    panels = [
+        replace(panel, y=Axis(title, limits=(0.0, top)))
+        for panel, title in zip(panels, titles, strict=True)
+    ]
+    title, over = table.cells[0].title, describe_seeds(table.cells[0])
+    if (count := len(table.cells)) > 1:
+        title, over = f"All {count} cells", describe_intervals(count, "cells")
     notes = [f"{READING} {over}"]
     yield Plot("localization", title, PLOT_CAPTION, panels, 2, notes=notes, row_height=2.4)
 

@@ -6,19 +6,21 @@ Retrain's, on the same images. Retrain's own number is that of Retrain of the ne
 be above zero; if it is not, there is nothing to tell apart. It needs the control `original`.
 """
 
-from collateral.contract.metrics import Metric
+from collateral.contract.metrics import Metric, with_intervals
 
 NEEDS = "retrain"
 TITLE = "Nearer to Retrain than to the base?"
 PLACE = "attacks"
 ORDER = 6.5
-_D = "MMD² of the outputs on the forget set from the base's, minus that from Retrain's"
+_NEARER = Metric(
+    "Nearer to Retrain",
+    "MMD² of the outputs on the forget set from the base's, minus that from Retrain's",
+    "",
+    "high",
+    digits=3,
+)
 METRICS = {
-    "nearer": Metric(
-        "Nearer to Retrain", f"{_D}; above zero, they are nearer to Retrain's", "", "high", digits=3
-    ),
-    "nearer_low": Metric("Nearer from", f"lower end of the 95 % interval: {_D}", "", digits=3),
-    "nearer_high": Metric("Nearer to", f"upper end of the 95 % interval: {_D}", "", digits=3),
+    **with_intervals({"nearer": _NEARER}),
     "nearer_bandwidth": Metric(
         "Bandwidth", "bandwidth of the Gaussian kernel on class probabilities", "", digits=3
     ),

@@ -23,7 +23,7 @@ CONVENTIONS = (
     "A copy of the base has minus its own MMD² from Retrain, a copy of Retrain plus the same. A "
     "method starts from the base and Retrain does not, which alone may make a value negative."
 )
-FEW = "Nearer to Retrain or to the base: {count} forgotten examples are too few to tell ({least})."
+FEW = "Nearer to Retrain or to the base: fewer than {least} forgotten examples are too few to tell."
 ONE_SEED = "Nearer to Retrain or to the base: one seed has no interval, so no claim."
 NOTHING = (
     "On the forget set, even another Retrain's outputs are not clearly nearer to Retrain's than to "
@@ -61,23 +61,16 @@ def words(cell: CellTable) -> str:
     if math.isnan(count):
         return ""
     if count < LEAST_EXAMPLES:
-        return FEW.format(count=f"{count:.0f}", least=f"at least {LEAST_EXAMPLES}")
+        return FEW.format(least=LEAST_EXAMPLES)
     if len(cell.seeds) < 2:
         return ONE_SEED
     if not cell.number(cell.reference, "nearer_low") > 0:
         return NOTHING
-    runs = [run for run in cell.runs("method") if not math.isnan(_low(cell, run))]
-    sides = {side: [cell.labels[run] for run in runs if _side(cell, run) == side] for side in SIDES}
+    sides: dict[str, list[str]] = {side: [] for side in SIDES}
+    for run in cell.runs("method"):
+        low, high = (cell.number(run, f"nearer_{end}") for end in ("low", "high"))
+        if not math.isnan(low):
+            side = "retrain" if low > 0 else "base" if high < 0 else "unknown"
+            sides[side].append(cell.labels[run])
     listed = [SIDES[side].format(runs=", ".join(names)) for side, names in sides.items() if names]
     return SENTENCE.format(sides="; ".join(listed), n=len(cell.seeds)) if listed else ""
-
-
-def _low(cell: CellTable, run: str) -> float:
-    return cell.number(run, "nearer_low")
-
-
-def _side(cell: CellTable, run: str) -> str:
-    """Return `retrain` or `base`, whichever is nearer; `unknown` if the interval includes zero."""
-    if _low(cell, run) > 0:
-        return "retrain"
-    return "base" if cell.number(run, "nearer_high") < 0 else "unknown"

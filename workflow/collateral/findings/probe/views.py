@@ -15,6 +15,7 @@ from collateral.findings._shared.captions import (
     fill_caption,
     join_sentences,
 )
+from collateral.findings._shared.compare import name_extremes
 from collateral.findings._shared.series import average_seeds, find_looks, plot_cell
 from collateral.findings.columns import Column, build_table, rows_by_kind
 from collateral.findings.metric_index import find_metric
@@ -25,7 +26,6 @@ from collateral.plots.plot import Axis, Level, Panel, Plot, fit_rates
 from collateral.plots.style import RETRAIN
 from collateral.results.table import CellTable
 
-GAPS = ("relearn_gap", "residual_gap", "linear_gap", "resurface_gap")
 # Title, metrics and explanation of each table, by name of the table.
 TABLES = {
     "probe": (
@@ -40,7 +40,8 @@ TABLES = {
         "Linear probe of the features",
         ("linear_accuracy", "linear_test_accuracy", "linear_gap"),
         "A low UA with a high linear probe: the head keeps silent, the features still know. "
-        "Undefined if no example of a forgotten class is retained.",
+        "Undefined if no example of a forgotten class is retained, and low for every model if "
+        "fewer than 20 are.",
     ),
     "probe-resurface": (
         "Fine-tuned on retained examples",
@@ -51,68 +52,42 @@ TABLES = {
         "If the accuracies on near and test examples rise too, the model recovers from damage.",
     ),
 }
-FEW_KEPT = 20  # with fewer retained examples of a class, a new head hardly learns the class
-FEW = "Few examples to fit on, so that the linear probe is low for every model: {classes}."
-CAPTION = "Probes of the finished models: {title}. {spread}"
+CAPTION = "{table}: {title}. {spread}"
 CKA_HEADINGS = {
     **{part: text for part, text in PART_HEADINGS.items() if part[0] != "test"},
     ("test", None): "Test",
 }
-CKA_CAPTION = "Similarity of features: {title}. {spread}"
 CKA_NOTE = (
     "In Retrain's row, CKA with Retrain is that with Retrain of the next seed: what retraining "
     "again gives. Near and far are by the features of the first seed's base."
 )
 GAP_OF_NEXT_SEED = "In Retrain's row, the gap is that of Retrain of the next seed: pure chance."
-# Sentences on the method with the largest gap, and on gaps within chance, by metric.
-LARGEST_GAP = {
-    "relearn_gap": "Fine-tuned on half of the forget set, most of the other half is known by "
-    "{most} ({gap} points against Retrain's curve{floor}).",
-    "residual_gap": "Under noise, most of the forget set is left in {most} ({gap} points against "
-    "Retrain{floor}).",
-    "linear_gap": "With a new linear head, the forget set is known best by the features of {most} "
-    "({gap} points against Retrain{floor}).",
-    "resurface_gap": "Fine-tuned on retained examples, most of the forget set comes back in {most} "
-    "({gap} points against Retrain{floor}).",
+# Subject of the sentence on each gap, by metric.
+GAPS = {
+    "relearn_gap": "Accuracy on half of the forget set after fine-tuning on the other half",
+    "residual_gap": "Accuracy on the forget set under noise",
+    "linear_gap": "Accuracy of a new linear head on the forget set",
+    "resurface_gap": "Accuracy on the forget set gained by fine-tuning on retained examples",
 }
-NO_GAP = {
-    "relearn_gap": "Fine-tuned on half of the forget set, no method knows more of the other half "
-    "than retraining again gives.",
-    "residual_gap": "Under noise, no method has more of the forget set left than retraining again "
-    "gives.",
-    "linear_gap": "With a new linear head, no method's features know more of the forget set than "
-    "retraining again gives.",
-    "resurface_gap": "Fine-tuned on retained examples, in no method more of the forget set comes "
-    "back than retraining again gives.",
-}
+LARGEST_GAP = "{subject}: furthest above Retrain with {most} ({gap} points{floor})."
+NO_GAP = "{subject}: no method is further above Retrain than retraining again gives."
 FLOOR = "; retraining again differs by {floor}"
-EVEN = "Of those that start below Retrain, {first} comes level first, by step {step} (in {seeds})."
-ZRF = "ZRF: Retrain's is {own}, and {nearest} comes nearest ({value})."
 ONE_SEED = "One seed, so no claim."
-RELEARN_CAPTION = (
-    "Every model is fine-tuned on half of the forget set in the same way: accuracy on the other "
-    "half by step, and the same minus Retrain's of that seed. Above zero, a model relearns more "
-    "than Retrain in as many steps. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % "
-    "intervals over seeds; all seeds split the forget set into the same halves."
+CURVE_CAPTION = (
+    "Every model is fine-tuned on {learnt} in the same way: accuracy on {measured} by step, and "
+    "the same minus Retrain's of that seed. {reading} Step 0: before fine-tuning. Dashed: Retrain. "
+    "Bands: 95 % intervals over seeds."
 )
-RESURFACE_CAPTION = (
-    "Every model is fine-tuned on retained examples in the same way: accuracy on the forget set by "
-    "step, and the same minus Retrain's of that seed. A rising difference: forgotten examples come "
-    "back. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % intervals over seeds."
-)
-# Name, title, caption and explanation of the plot of each curve, by name of the curve's metric.
+# Name, title and caption's texts of the plot of each curve, by name of the curve's metric.
 CURVES = {
     "relearn_accuracy": (
-        "relearn",
-        "relearning",
-        RELEARN_CAPTION,
-        "Above zero: it relearns more than Retrain in as many steps. Dashed, dark: Retrain.",
+        *("relearn", "relearning", "half of the forget set", "the other half"),
+        "All seeds have the same halves. Above zero: it relearns more than Retrain in as many "
+        "steps.",
     ),
     "resurface_accuracy": (
-        "resurface",
-        "resurfacing",
-        RESURFACE_CAPTION,
-        "Rising: forgotten examples come back. Dashed, dark: Retrain.",
+        *("resurface", "resurfacing", "retained examples", "the forget set"),
+        "Rising: forgotten examples come back.",
     ),
 }
 
@@ -121,11 +96,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the tables of the probes that the config has, with one column per metric."""
     for name, (title, metrics, reading) in TABLES.items():
         if columns := _find_columns(cell, metrics):
-            caption = fill_caption(CAPTION, cell)
+            caption = fill_caption(CAPTION, cell, table=title)
             conventions = join_sentences(
                 describe_metrics(column.metric for column in columns),
                 reading,
-                _describe_few(cell) if name == "probe-linear" else "",
                 *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
             )
             if name == "probe-linear":
@@ -135,23 +109,16 @@ def tables(cell: CellTable) -> Iterator[Table]:
         yield _cka_table(cell)
 
 
-def _describe_few(cell: CellTable) -> str:
-    """Return a sentence with the forgotten classes of which few examples are retained."""
-    kept = {name: count - forgotten for name, (forgotten, count) in cell.forgotten.items()}
-    few = [f"{name} ({count})" for name, count in kept.items() if 0 < count < FEW_KEPT]
-    return FEW.format(classes=", ".join(few)) if few else ""
-
-
 def _cka_table(cell: CellTable) -> Table:
     """Return the table of CKA with Retrain and with the base model; its columns are subsets."""
-    metrics, caption = ("cka_retrain", "cka_base"), fill_caption(CKA_CAPTION, cell)
+    metrics, title = ("cka_retrain", "cka_base"), "Similarity of features"
     columns = {
         METRICS[metric].heading: [Column(metric, *p, heading=t) for p, t in CKA_HEADINGS.items()]
         for metric in metrics
     }
+    caption = fill_caption(CAPTION, cell, table=title)
     conventions = join_sentences(describe_metrics(metrics), CKA_NOTE)
-    groups = rows_by_kind(cell)
-    return build_table("probe-cka", "Similarity of features", columns, groups, caption, conventions)
+    return build_table("probe-cka", title, columns, rows_by_kind(cell), caption, conventions)
 
 
 def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
@@ -163,79 +130,36 @@ def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> flo
 
 def _find_columns(cell: CellTable, metrics: Sequence[str]) -> list[Column]:
     """Return one column per available metric; for a curve, the column shows its last step."""
-    known = cell.metrics(cell.reference)
-    last = {name: cell.indices(cell.reference, name)[-1] for name in metrics if name in known}
-    return [_column(name, at or None) for name, at in last.items()]
-
-
-def _column(name: str, at: At) -> Column:
-    metric = METRICS[name]
-    heading = f"{metric.label} by step {at} ({metric.unit})" if at is not None else ""
-    return Column(name, at=at, heading=heading, chance=chance if name in GAPS else None)
+    columns = []
+    for name in (name for name in metrics if name in cell.metrics(cell.reference)):
+        metric, at = METRICS[name], cell.indices(cell.reference, name)[-1] or None
+        heading = f"{metric.label} by step {at} ({metric.unit})" if at else ""
+        bound = chance if name in GAPS else None
+        columns.append(Column(name, at=at, heading=heading, chance=bound))
+    return columns
 
 
 def words(cell: CellTable) -> str:
     """Return sentences that compare methods with Retrain in each probe; empty without probes."""
-    text = join_sentences(
-        _describe_largest_gap(cell, "relearn_gap"),
-        _describe_first_even(cell),
-        _describe_largest_gap(cell, "residual_gap"),
-        _describe_nearest_zrf(cell),
-        _describe_largest_gap(cell, "linear_gap"),
-        _describe_largest_gap(cell, "resurface_gap"),
-    )
+    gaps = [_describe_largest_gap(cell, metric) for metric in GAPS]
+    text = join_sentences(*gaps, name_extremes(cell, "zrf"))
     return join_sentences(text, ONE_SEED if text and len(cell.seeds) == 1 else "")
 
 
 def _describe_largest_gap(cell: CellTable, name: str) -> str:
-    gaps, metric = _find_means(cell, name), find_metric(name)
+    """Return a sentence on the method with the largest gap; empty without this probe."""
+    metric, subject = find_metric(name), GAPS[name]
+    found = {run: mean(cell.values(run, name)) for run in cell.runs("method")}
+    gaps = {run: value for run, value in found.items() if not np.isnan(value)}
     if not gaps:
         return ""
     if max(gaps.values()) <= chance(cell, name):
-        return NO_GAP[name]
+        return NO_GAP.format(subject=subject)
     gap = metric.text(max(gaps.values()), sign=True)
     most = [cell.labels[run] for run in gaps if metric.text(gaps[run], sign=True) == gap]
     noise = mean(np.abs(cell.values(cell.reference, name)))
     floor = "" if np.isnan(noise) else FLOOR.format(floor=metric.text(noise))
-    return LARGEST_GAP[name].format(most=" and ".join(most), gap=gap, floor=floor)
-
-
-def _describe_nearest_zrf(cell: CellTable) -> str:
-    retrained, found = mean(cell.values(cell.reference, "zrf")), _find_means(cell, "zrf")
-    if not found or np.isnan(retrained):
-        return ""
-    nearest = min(found, key=lambda run: abs(found[run] - retrained))
-    own, value = (find_metric("zrf").text(one) for one in (retrained, found[nearest]))
-    return ZRF.format(own=own, nearest=cell.labels[nearest], value=value)
-
-
-def _describe_first_even(cell: CellTable) -> str:
-    """Return a sentence on the method that starts below Retrain's accuracy and reaches it first."""
-    begin = mean(cell.values(cell.reference, "relearn_accuracy", at=0))
-    start = _find_means(cell, "relearn_accuracy", at=0)
-    steps = _find_means(cell, "relearn_even")
-    seeds = {run: _count_even_seeds(cell, run) for run in steps if start.get(run, begin) < begin}
-    found = {run: steps[run] for run, (count, _) in seeds.items() if count}
-    if not found:
-        return ""
-    step = find_metric("relearn_even").text(min(found.values()))
-    first = [run for run in found if find_metric("relearn_even").text(found[run]) == step]
-    counts = dict.fromkeys("{} of {} seeds".format(*seeds[run]) for run in first)
-    labels = " and ".join(cell.labels[run] for run in first)
-    return EVEN.format(first=labels, step=step, seeds=", ".join(counts))
-
-
-def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
-    """Return in how many seeds a method relearned up to Retrain's accuracy, and out of how many."""
-    last = max(int(at) for at in cell.indices(cell.reference, "relearn_accuracy"))
-    steps = cell.values(run, "relearn_even")
-    return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
-
-
-def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]:
-    """Return the mean over seeds of a metric, for every method that has it."""
-    found = {run: mean(cell.values(run, metric, at=at)) for run in cell.runs("method")}
-    return {run: value for run, value in found.items() if not np.isnan(value)}
+    return LARGEST_GAP.format(subject=subject, most=" and ".join(most), gap=gap, floor=floor)
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -247,7 +171,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def _plot_curves(cell: CellTable, metric: str) -> Plot:
     """Return the plot of a metric by fine-tuning step, and of its difference from Retrain's."""
-    name, subject, caption, reading = CURVES[metric]
+    name, subject, learnt, measured, reading = CURVES[metric]
+    caption = CURVE_CAPTION.format(learnt=learnt, measured=measured, reading=reading)
     retrained = find_curve(cell, cell.reference, metric)
     curves = {run: find_curve(cell, run, metric) for run in find_looks(cell)}
     curves = {run: curve for run, curve in curves.items() if cell.indices(run, metric)}
@@ -263,7 +188,8 @@ def _plot_curves(cell: CellTable, metric: str) -> Plot:
             unit=" points",
         ),
     ]
-    return plot_cell(cell, name, panels, caption, subject, reading, columns=2, row_height=2.5)
+    note = f"{reading} Dashed, dark: Retrain."
+    return plot_cell(cell, name, panels, caption, subject, note, columns=2, row_height=2.5)
 
 
 def find_curve(cell: CellTable, run: str, metric: str) -> list[Floats]:

@@ -53,24 +53,19 @@ LAST_CONVENTIONS = (
     "is not counted. Verdict: on the last round's request, as in the table of verdicts."
 )
 PLOT_CAPTION = (
-    "By round: accuracy on request 1; reversal, the rise of the accuracy on earlier requests since "
-    "their own rounds, minus Retrain's; accuracy lost against Retrain near request 1; erosion, the "
-    "change since round 1 of the accuracy minus Retrain's on examples that are retained to the "
-    "end; distance from Retrain; seconds of all rounds so far. Dashed, dark: Retrain. Dotted: "
+    "By round: accuracy on request 1, and the columns of the table. Dashed, dark: Retrain. Dotted: "
     "noise floor of the distance. Bars: 95 % intervals over seeds. The panels' scales differ."
 )
 KNOWN_AGAIN = (
-    "In {count} rounds, earlier requests became known again (95 % intervals by Bonferroni over "
-    "methods and rounds): {runs}."
+    "Methods that clearly knew earlier requests again, in {count} rounds (95 % intervals over "
+    "seeds by Bonferroni over methods and rounds; none with one seed): {runs}."
 )
-NOT_KNOWN = "In {count} rounds, no method clearly knew earlier requests again."
-ONE_SEED = "{count} rounds with one seed: no claim."
 NOTHING = (
     "Retrain knows these images too: there is nothing to forget. After the last round, its "
     "accuracy on all requests differs from the base's by {lost} points, at most the noise floor of "
     "{floor} points."
 )
-INSTEAD = "Retrain instead: {parts}."
+INSTEAD = "Retrain instead? {parts}."
 REASONS = {
     "retrain_by_cost": "cost",
     "retrain_by_gap": "distance",
@@ -150,18 +145,12 @@ def words(cell: CellTable) -> str:
     """Return sentences on rising accuracy on earlier requests, and on when to retrain instead."""
     if not (count := count_rounds(cell)):
         return ""
-    if len(cell.seeds) < 2:
-        first = ONE_SEED
-    else:
-        known = [text for run in cell.runs("method") if (text := _find_reversal(cell, run, count))]
-        first = KNOWN_AGAIN.replace("{runs}", ", ".join(known)) if known else NOT_KNOWN
-    found = {cell.labels[run]: find_instead(cell, run) for run in cell.runs("method")}
-    parts = [f"{label} from {text}" for label, text in found.items() if text.startswith("round")]
-    for text in (NOT_YET, UNKNOWN):
-        labels = [label for label in found if found[label] == text]
-        parts += [f"{', '.join(labels)} {text}"] if labels else []
-    instead = INSTEAD.format(parts="; ".join(parts))
-    return join_sentences(first.format(count=count), _describe_nothing(cell, count), instead)
+    known = filter(None, (_find_reversal(cell, run, count) for run in cell.runs("method")))
+    runs = ", ".join(known) or "none"
+    found = [f"{cell.labels[run]}: {find_instead(cell, run)}" for run in cell.runs("method")]
+    instead = INSTEAD.format(parts="; ".join(found))
+    first = KNOWN_AGAIN.format(count=count, runs=runs)
+    return join_sentences(first, _describe_nothing(cell, count), instead)
 
 
 def _describe_nothing(cell: CellTable, count: int) -> str:
@@ -209,7 +198,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         replace(gap, series=[*gap.series, *_noise_floor(cell)]),
         replace(_panel(cell, "rounds_rte"), unit=" s"),
     ]
-    yield plot_cell(cell, "rounds", panels, PLOT_CAPTION, "over rounds", columns=2, row_height=2.0)
+    caption = join_sentences(PLOT_CAPTION, describe_metrics(MEASURES))
+    yield plot_cell(cell, "rounds", panels, caption, "over rounds", columns=2, row_height=2.0)
 
 
 def _panel(cell: CellTable, metric: str, subset: str = "") -> Panel:

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from collateral.contract.rows import Row
 from collateral.findings.gap import TERMS
 from collateral.metrics.arrays import Floats
-from collateral.metrics.ranks import critical_difference, friedman_p
+from collateral.metrics.association import critical_difference, friedman_p
 from collateral.metrics.statistics import mean
 from collateral.results.table import BenchmarkTable, CellTable
 

@@ -1,14 +1,13 @@
 """Tables, plots and sentences on LTD's teachers by support size, without Retrain and with it."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
@@ -16,21 +15,13 @@ from collateral.findings._shared.captions import describe_metrics, fill_caption,
 from collateral.findings._shared.series import (
     average_seeds,
     count_examples,
-    find_level,
     find_look,
-    mark_level,
     plot_cell,
+    with_level,
 )
-from collateral.findings.columns import (
-    Column,
-    Groups,
-    TableRow,
-    build_table,
-    number_field,
-    number_source,
-)
+from collateral.findings.columns import Column, TableRow, build_table, number_field, number_source
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.statistics import mean, std
+from collateral.metrics.statistics import Floats, mean, std
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_rates, fit_y
 from collateral.plots.style import GREY, Look
 from collateral.results.table import CellTable
@@ -41,6 +32,16 @@ SIZE_METRICS = (
     *("support_accuracy", "support_teacher_ua", "support_top_mass"),
     *("support_kl_previous", "support_kl_seeds"),
 )
+# Columns of the table of `k: auto`: key in the CSV file, heading, and metric if there is one.
+AUTO_COLUMNS = {
+    "rate": ("Rate", "support_step_rate"),
+    "top_drop": ("Top bin loses", "support_drop"),
+    "largest_drop": ("Largest loss", "support_drop"),
+    "largest_drop_count": ("in a bin of", "support_bin_count"),
+    "num_bins": ("Bins", ""),
+    "least_similarity": ("From", "support_bin_low"),
+    "k": ("Auto's k", "support_auto"),
+}
 KL = "support_kl_retrain"
 DIFFERENCE = Metric("Teacher's accuracy − Retrain's UA", "", "points")
 SIZES = "{method}'s teachers by the size k of their support, without Retrain: {title}. {spread}"
@@ -53,24 +54,21 @@ AFTER_THE_FACT = "{method}'s teachers compared with Retrain, after the fact: {ti
 # Minimum accuracy lost in the most similar bin for `k: auto` to accept a learning rate.
 MIN_DROP = 0.05
 
-Array = NDArray[np.float64]
 LIGHT = "#bfbfbf"  # colour of the bars behind the points of a plot
 TINT = 0.1  # opacity of the band that marks the bins that `k: auto` includes in one seed
 FREE = "support size, without Retrain"
 RETRAINED = "support size after the fact: uses Retrain"
-SPREAD = "Bands: 95 % intervals over seeds."
 MARKS = (
-    "Vertical lines: the k of the runs, and the k of k: auto (grey: its range over seeds). Above: "
-    "the smallest similarity to the forget set in a support of that size, mean over seeds."
+    "Bands: 95 % intervals over seeds. Vertical lines: the k of the runs, and the k of k: auto "
+    "(grey: its range over seeds). Above: the smallest similarity in a support of that size."
 )
 CAPTIONS = {
-    "support-kl": "Without Retrain: how much the teacher's predictions for the forget set change "
-    "from one support size to the next. KL divergence of its histogram of classes (the mean over "
-    "the forget set of the class probabilities that the student learns) from that of the next "
+    "support-kl": "Without Retrain: KL divergence of the teacher's histogram of classes on the "
+    "forget set (the mean of the probabilities that the student learns) from that of the next "
     "smaller support's teacher. Grey line: the mean KL between two seeds' teachers of one size; a "
-    f"change below it is no larger than that between seeds. {SPREAD} {MARKS}",
+    f"change below it is no larger than that between seeds. {MARKS}",
     "support-accuracy": "Without Retrain: the teacher's accuracy on the forget set, and the number "
-    f"of classes in its support, by the support's size. {SPREAD} {MARKS}",
+    f"of classes in its support, by the support's size. {MARKS}",
     "support-drop": "Without Retrain: accuracy that retained examples lose by one step of gradient "
     "ascent on the forget set, by similarity to it, in ten bins of equal width. Bars: mean over "
     "seeds with 95 % intervals; points: single seeds, each in its own bins. Tinted: the bins that "
@@ -78,7 +76,7 @@ CAPTIONS = {
     "support-retrain": "After the fact, because it uses Retrain: KL divergence of the teacher's "
     "histogram of classes on the forget set from Retrain's (left; grey: the mean KL between two "
     "seeds' Retrains), and the teacher's accuracy on the forget set beside Retrain's UA (right; "
-    f"grey: the range of 95 % of the means of other retrainings). {SPREAD} No choice uses it.",
+    "grey: the range of 95 % of the means of other retrainings). Bands: 95 % intervals over seeds.",
 }
 
 
@@ -90,76 +88,14 @@ class Supports:
     run: str
     sizes: tuple[int, ...]
 
-    @property
-    def label(self) -> str:
-        """Name of the method in tables and figures."""
-        return self.cell.labels[self.run]
+    def values(self, name: str) -> Floats:
+        """Return a metric by support size and seed, or by bin of similarity and seed."""
+        places = self.cell.indices(self.run, f"support_{name}")
+        return np.array([self.cell.values(self.run, f"support_{name}", at=at) for at in places])
 
-    def values(self, name: str) -> Array:
-        """Return a metric by support size and seed, (sizes, seeds)."""
-        return self._at(name, self.sizes)
-
-    def bins(self, name: str) -> Array:
-        """Return a metric of the gradient-ascent step, by bin of similarity and seed."""
-        return self._at(name, self.cell.indices(self.run, "support_drop"))
-
-    @property
-    def floors(self) -> Array:
-        """Mean KL divergence between teachers of two seeds, by support size; NaN with one seed."""
-        return np.array([self.cell.number(self.run, "support_kl_seeds", at=k) for k in self.sizes])
-
-    @property
-    def auto(self) -> Array:
-        """The support size that `k: auto` chooses, by seed."""
-        return self.cell.values(self.run, "support_auto")
-
-    @property
-    def own(self) -> Array:
-        """Support size of the LTD run, one value per seed."""
-        return self.cell.values(self.run, "support_size")
-
-    @property
-    def steps(self) -> list[Step]:
-        """The steps of gradient ascent, one per seed."""
-        rates = self.cell.values(self.run, "support_step_rate").tolist()
-        bins = [self.bins(name).T for name in ("drop", "bin_low", "bin_count")]
-        by_seed = zip(self.cell.seeds, rates, map(int, self.auto), *bins, strict=True)
-        return [Step(*numbers) for numbers in by_seed]
-
-    def _at(self, name: str, indices: Iterable[int | str]) -> Array:
-        return np.array([self.cell.values(self.run, f"support_{name}", at=at) for at in indices])
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of gradient ascent in a seed, and the support size that `k: auto` derives from it."""
-
-    seed: int
-    rate: float
-    auto: int
-    drop: Array  # (bins,), accuracy lost in each bin; NaN in an empty bin
-    low: Array  # (bins,), similarity at the lower edge of each bin
-    counts: Array  # (bins,), number of examples in each bin
-
-    @property
-    def num_included(self) -> int:
-        """Number of bins that `k: auto` includes, starting with the most similar bin."""
-        return int(np.searchsorted(self.counts[::-1].cumsum(), self.auto)) + 1
-
-    @property
-    def least_similarity(self) -> float:
-        """Smallest similarity of the bins that `k: auto` includes."""
-        return float(self.low[-self.num_included])
-
-    @property
-    def largest(self) -> int:
-        """Index of the bin of similarity that loses most accuracy."""
-        return int(np.nanargmax(self.drop))
-
-    @property
-    def top_is_short(self) -> bool:
-        """Whether the most similar bin loses less than half as much accuracy as the worst bin."""
-        return bool(self.drop[-1] < self.drop[self.largest] / 2)
+    def by_seed(self, name: str) -> Floats:
+        """Return a metric that has one value per seed."""
+        return self.cell.values(self.run, f"support_{name}")
 
 
 def find_supports(cell: CellTable) -> Supports | None:
@@ -170,7 +106,7 @@ def find_supports(cell: CellTable) -> Supports | None:
     return None
 
 
-def format_range(values: Iterable[float] | Array, metric: str) -> str:
+def format_range(values: Iterable[float], metric: str) -> str:
     """Return the range of values as text, such as "3 to 5", or "3" if all are equal."""
     known = [float(value) for value in values if not np.isnan(value)]
     low, high = (find_metric(metric).text(end) for end in (min(known), max(known)))
@@ -183,105 +119,93 @@ def tables(cell: CellTable) -> Iterator[Table]:
     if supports is None:
         return
     rows = [TableRow(cell, supports.run, str(size), size) for size in supports.sizes]
-    fill = partial(fill_caption, cell=cell, method=supports.label)
+    fill = partial(fill_caption, cell=cell, method=cell.labels[supports.run])
     title, described = "Support size, without Retrain", describe_metrics(SIZE_METRICS)
     columns = {"k": [Column(metric) for metric in SIZE_METRICS]}
     yield build_table("support-sizes", title, columns, [rows], fill(SIZES), described)
-    yield _auto_table(supports, fill(AUTO))
+    steps = find_steps(supports).to_dict("records")
+    lines = [Line(str(step["seed"]), _show_step(supports, step)) for step in steps]
+    grid = Grid("Seed", [heading for heading, _ in AUTO_COLUMNS.values()], [lines])
+    records = [{key: step[key] for key in ("seed", *AUTO_COLUMNS)} for step in steps]
+    yield Table("support-auto", "k: auto", [grid], fill(AUTO), records=records)
     columns = {"k": [Column(KL), Column(heading=DIFFERENCE.heading, show=_show_difference)]}
-    groups: Groups = [rows, _kl_line(supports)]
+    between = Column("support_kl_retrains").field(TableRow(cell, supports.run, ""))
+    last = [Line("two Retrains", [between, Field("")], is_aside=True)] * (len(cell.seeds) > 1)
     title, described = "Support size after the fact: this uses Retrain", describe_metrics([KL])
-    yield build_table("support-retrain", title, columns, groups, fill(AFTER_THE_FACT), described)
+    yield build_table(
+        "support-retrain", title, columns, [rows, last], fill(AFTER_THE_FACT), described
+    )
 
 
 def _show_difference(row: TableRow) -> Field:
     """Return the table entry of the teacher's accuracy on the forget set minus Retrain's."""
     teacher, reference = Column("support_teacher_ua"), row.cell.reference
     values = teacher.values(row) - row.cell.values(reference, "ua")
-    return Field(
-        DIFFERENCE.text(mean(values), std(values), sign=True),
-        mean(values),
-        source=teacher.source(row),
-        also=(number_source(reference, "ua"),),
-    )
+    text = DIFFERENCE.text(mean(values), std(values), sign=True)
+    also = (number_source(reference, "ua"),)
+    return Field(text, mean(values), source=teacher.source(row), also=also)
 
 
-def _kl_line(supports: Supports) -> list[Line]:
-    """Return the row of the KL divergence between Retrains of two seeds; no row with one seed."""
-    between = Column("support_kl_retrains").field(TableRow(supports.cell, supports.run, ""))
-    fields = [between, Field("")]
-    return [] if math.isnan(between.order) else [Line("two Retrains", fields, is_aside=True)]
+def find_steps(supports: Supports) -> pd.DataFrame:
+    """Return each seed's step of gradient ascent, and what `k: auto` takes; one row per seed."""
+    drops, lows, counts = (supports.values(name).T for name in ("drop", "bin_low", "bin_count"))
+    seeds, auto, worst = range(len(drops)), supports.by_seed("auto"), np.nanargmax(drops, axis=1)
+    # `k: auto` takes whole bins, from the most similar bin down, until they have k examples.
+    taken = [int(np.searchsorted(counts[i, ::-1].cumsum(), auto[i])) + 1 for i in seeds]
+    columns = {
+        "seed": supports.cell.seeds,
+        "rate": supports.by_seed("step_rate"),
+        "top_drop": drops[:, -1],
+        "largest_drop": drops[seeds, worst],
+        "largest_drop_count": counts[seeds, worst],
+        "num_bins": taken,
+        "least_similarity": [lows[i, -taken[i]] for i in seeds],
+        "k": auto.astype(int),
+        "worst": worst,  # index of the bin with the largest loss
+    }
+    return pd.DataFrame(columns)
 
 
-def _auto_table(supports: Supports, caption: str) -> Table:
-    """Return the table of `k: auto` with one row per seed."""
+def _show_step(supports: Supports, step: Mapping[str, Any]) -> list[Field]:
+    """Return the table entries of one seed's step; the source of a loss names its bin."""
     bins = supports.cell.indices(supports.run, "support_drop")
-    lines, records = [], []
-    for step in supports.steps:
-        numbers = _step_numbers(step, bins)
-        fields = [
-            number_field(supports.run, f"support_{metric}", value, at=at)
-            if metric
-            else Field(f"{value:.0f}", value)
-            for _, _, metric, value, at in numbers
-        ]
-        lines.append(Line(str(step.seed), fields))
-        records.append({"seed": step.seed, **{key: value for key, _, _, value, _ in numbers}})
-    grid = Grid("Seed", [heading for _, heading, *_ in numbers], [lines])
-    return Table("support-auto", "k: auto", [grid], caption, records=records)
-
-
-def _step_numbers(step: Step, bins: Sequence[str]) -> list[tuple[str, str, str, float, str | None]]:
-    """Return key, heading, metric, value and bin of each number in a row of the `k: auto` table."""
-    largest, first = step.largest, bins[-step.num_included]
-    drop, count = float(step.drop[largest]), float(step.counts[largest])
+    places = {"top_drop": bins[-1], "least_similarity": bins[-step["num_bins"]]}
+    places |= dict.fromkeys(("largest_drop", "largest_drop_count"), bins[step["worst"]])
     return [
-        ("rate", "Rate", "step_rate", step.rate, None),
-        ("top_drop", "Top bin loses", "drop", float(step.drop[-1]), bins[-1]),
-        ("largest_drop", "Largest loss", "drop", drop, bins[largest]),
-        ("largest_drop_count", "in a bin of", "bin_count", count, bins[largest]),
-        ("num_bins", "Bins", "", step.num_included, None),
-        ("least_similarity", "From", "bin_low", step.least_similarity, first),
-        ("k", "Auto's k", "auto", step.auto, None),
+        number_field(supports.run, metric, step[key], at=places.get(key))
+        if metric
+        else Field(str(step[key]), step[key])
+        for key, (_, metric) in AUTO_COLUMNS.items()
     ]
 
 
 def words(cell: CellTable) -> str:
     """Return sentences on the size that `k: auto` chooses; empty if no sizes were compared."""
     supports = find_supports(cell)
-    return _describe_auto(supports) + _describe_one_class(supports) if supports else ""
-
-
-def _describe_auto(supports: Supports) -> str:
-    """Return sentences on the support size that `k: auto` chose, and on how it was chosen."""
-    steps = supports.steps
-    rates = format_range([step.rate for step in steps], "support_step_rate")
-    losses = format_range([float(step.drop[-1]) for step in steps], "support_drop")
-    least = format_range([step.least_similarity for step in steps], "support_bin_low")
-    sizes = format_range(supports.auto, "support_auto")
-    text = (
-        f"k: auto takes {sizes} examples. One step of gradient "
-        "ascent on the forget set is taken at the first of a series of doubling rates (here "
-        f"{rates}) that costs the most similar bin of retained examples 5 points; it cost it "
-        f"{losses}. From that bin down, the bins that lose at least half of the largest loss are "
-        f"taken: here those from similarity {least} up."
+    if supports is None:
+        return ""
+    steps = find_steps(supports)
+    rates, losses, least, sizes = (
+        format_range(steps[key], AUTO_COLUMNS[key][1])
+        for key in ("rate", "top_drop", "least_similarity", "k")
     )
-    if short := [step.seed for step in steps if step.top_is_short]:
-        text += (
-            f" In {list_seeds(short)} another bin loses more than twice as much as the most "
-            "similar one, which is taken alone, because it always is."
-        )
-    if weak := [step.seed for step in steps if step.drop[-1] < MIN_DROP]:
-        seeds = list_seeds(weak)
-        text += f" In {seeds} no rate of the series costs it 5 points; the last was taken."
-    return text
-
-
-def _describe_one_class(supports: Supports) -> str:
-    """Return a sentence on the largest support size with a single class; empty if there is none."""
+    text = (
+        f"k: auto takes {sizes} examples. One step of gradient ascent on the forget set is taken "
+        f"at the first of a series of doubling rates (here {rates}) that costs the most similar "
+        f"bin of retained examples 5 points; it cost it {losses}. From that bin down, the bins "
+        "that lose at least half of the largest loss are taken: here those from similarity "
+        f"{least} up."
+    )
+    if short := list_seeds(list(steps["seed"][steps["top_drop"] < steps["largest_drop"] / 2])):
+        text += f" In {short} another bin loses more than twice as much as the most similar one, "
+        text += "which is taken alone, because it always is."
+    if weak := list_seeds(list(steps["seed"][steps["top_drop"] < MIN_DROP])):
+        text += f" In {weak} no rate of the series costs it 5 points; the last was taken."
     by_size = zip(supports.sizes, supports.values("num_classes"), strict=True)
     alone = [size for size, counts in by_size if mean(counts) == 1]
-    return f" A support of {max(alone)} or fewer is of one class in every seed." if alone else ""
+    if alone:
+        text += f" A support of {max(alone)} or fewer is of one class in every seed."
+    return text
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -300,11 +224,15 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _kl_panel(supports: Supports) -> Panel:
-    floors, look = supports.floors.tolist(), Look(GREY, dash="dashed", is_control=True)
+    floors = [
+        supports.cell.number(supports.run, "support_kl_seeds", at=size) for size in supports.sizes
+    ]
+    look = Look(GREY, dash="dashed", is_control=True)
     seeds = Series("Two seeds' teachers of one k", look, supports.sizes, floors)
     title = "KL to the next smaller\nsupport's teacher (nats)"
-    panel = _size_panel(supports, "kl_previous", title, " nats", floors, [seeds])
-    return _logarithmic(replace(panel, x=_with_similarities(supports, panel.x)))
+    panel = _size_panel(supports, "kl_previous", title, " nats", floors)
+    panel = replace(panel, series=[seeds, *panel.series], x=_with_similarities(supports, panel.x))
+    return _logarithmic(panel)
 
 
 def _accuracy_panels(supports: Supports) -> list[Panel]:
@@ -323,36 +251,27 @@ def _retrain_panels(supports: Supports) -> list[Panel]:
     panel = _size_panel(supports, "kl_retrain", title, " nats", [between] * count)
     band = [Band(high=between)] if math.isfinite(between) else []
     divergence = _logarithmic(replace(panel, bands=[*panel.bands, *band]))
-    levels, bands = mark_level(cell, "ua")
-    noise = [find_level(cell, "ua")[1]] * count
-    rates = _size_panel(supports, "teacher_ua", "Accuracy on the forget set (%)", " %", noise)
-    rates = replace(rates, levels=[*rates.levels, *levels], bands=[*rates.bands, *bands])
-    return [divergence, replace(rates, y=replace(rates.y, limits=fit_rates(rates)))]
+    rates = _size_panel(supports, "teacher_ua", "Accuracy on the forget set (%)")
+    return [divergence, with_level(rates, cell, "ua")]
 
 
 def _drop_panels(supports: Supports) -> list[Panel]:
     """Return the panels of lost accuracy and of the number of examples by bin."""
-    low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
-    drop = find_metric("support_drop").factor * supports.bins("drop")
-    counts, middle = supports.bins("bin_count").mean(axis=1), (low + high) / 2
+    cell, run, label = supports.cell, supports.run, supports.cell.labels[supports.run]
+    low, high = supports.values("bin_low"), supports.values("bin_high")  # (bins, seeds)
+    drop = find_metric("support_drop").factor * supports.values("drop")
+    counts, middle = supports.values("bin_count").mean(axis=1), (low + high) / 2
     centres, ends = middle.mean(axis=1), (float(low.min()), float(high.max()))
-    cell, run, own = supports.cell, supports.run, find_look(supports.cell, supports.run)
     details = {"examples": [f"{count:.0f}" for count in counts]}
-    shown = {"label": f"{supports.label}, mean over seeds", "look": Look(LIGHT), "details": details}
+    shown = {"label": f"{label}, mean over seeds", "look": Look(LIGHT), "details": details}
     bars = average_seeds(cell, run, centres.tolist(), list(drop), mark="bar", **shown)
-    single = Series(
-        f"{supports.label}, single seeds",
-        replace(own, marker="o"),
-        middle.ravel().tolist(),
-        drop.ravel().tolist(),
-        run=run,
-        mark="point",
-        areas=[12.0] * drop.size,
-        details={"examples": [""] * drop.size},
-    )
+    own, x, y = find_look(cell, run), middle.ravel().tolist(), drop.ravel().tolist()
+    single = Series(f"{label}, single seeds", replace(own, marker="o"), x, y, run=run, mark="point")
+    no_details = {"examples": [""] * drop.size}
+    single = replace(single, areas=[12.0] * drop.size, details=no_details)
     taken = [
-        Band(step.least_similarity, float(top), colour=own.colour, opacity=TINT)
-        for step, top in zip(supports.steps, high[-1], strict=True)
+        Band(least, top, colour=own.colour, opacity=TINT)
+        for least, top in zip(find_steps(supports)["least_similarity"], high[-1], strict=True)
     ]
     taken[0] = replace(taken[0], label="Taken by k: auto")
     upper = Panel(
@@ -372,25 +291,21 @@ def _drop_panels(supports: Supports) -> list[Panel]:
 
 
 def _size_panel(
-    supports: Supports,
-    name: str,
-    title: str,
-    unit: str = "",
-    noise: Sequence[float] = (),
-    others: Sequence[Series] = (),
+    supports: Supports, name: str, title: str, unit: str = "", noise: Sequence[float] = ()
 ) -> Panel:
     """Return the panel of a teacher metric by support size; lines mark LTD's and auto's k."""
-    cell, run, own, auto = supports.cell, supports.run, supports.own, supports.auto
+    cell, run, sizes = supports.cell, supports.run, supports.sizes
+    own, auto = supports.by_seed("size"), supports.by_seed("auto")
     levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]
     if not np.isnan(own).all():
         text = f"k of the runs: {format_range(own, 'support_auto')}"
         levels.append(Level(mean(own), "x", label=text))
     values = find_metric(f"support_{name}").factor * supports.values(name)
-    shown = {"label": f"{supports.label}'s teacher", "look": find_look(cell, run), "noise": noise}
-    teacher = average_seeds(cell, run, supports.sizes, list(values), sets_scale=True, **shown)
+    shown = {"label": f"{cell.labels[run]}'s teacher", "look": find_look(cell, run)}
+    more = {"noise": noise, "sets_scale": True}
     return Panel(
-        [*others, teacher],
-        x=Axis("Support size k", limits=(0.0, 1.03 * max(*supports.sizes, mean(auto)))),
+        [average_seeds(cell, run, sizes, list(values), **shown, **more)],
+        x=Axis("Support size k", limits=(0.0, 1.03 * max(*sizes, mean(auto)))),
         y=Axis(title),
         levels=levels,
         bands=[Band(left=float(auto.min()), right=float(auto.max()))],

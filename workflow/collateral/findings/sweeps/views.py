@@ -2,21 +2,20 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from collateral.contract.metrics import EMPTY
+from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, Comparison, compare
+from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, compare
 from collateral.findings._shared.series import (
     average_seeds,
     describe_failures,
-    find_level,
     find_look,
-    mark_level,
     plot_cell,
+    with_level,
 )
 from collateral.findings.columns import number_source
 from collateral.findings.gap import TERMS
@@ -24,7 +23,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std, within_seed_correlation, within_seed_std
-from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_rates, fit_y
+from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_y
 from collateral.plots.style import DARK, Look
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable
@@ -38,11 +37,18 @@ NOISE_TABLE_CAPTION = (
     "root mean square over {n} seeds. By seed: standard deviation of the method's own runs over "
     "seeds, in which all randomness differs. r: correlation of student and teacher within a seed."
 )
-NOISE_HEADINGS = (
-    *("Teachers", "Teacher UA", "by teacher", "UA", "by teacher", "by seed", "r"),
-    "Teacher's epochs",
-)
-NOISE_METRICS = ("teacher_ua", "teacher_epochs", "ua")  # metrics from which the table is computed
+# Columns of the table of teachers: key in the CSV file, heading, and metric if there is one.
+NOISE_COLUMNS = {
+    "teachers": ("Teachers", ""),
+    "teacher_ua": ("Teacher UA", "teacher_ua"),
+    "teacher_ua_by_teacher": ("by teacher", "teacher_ua"),
+    "ua": ("UA", "ua"),
+    "ua_by_teacher": ("by teacher", "ua"),
+    "ua_by_seed": ("by seed", "ua"),
+    "r": ("r", ""),
+    "teacher_epochs": ("Teacher's epochs", "teacher_epochs"),
+}
+PLAIN = {"teachers": Metric("", "", "", digits=0), "r": Metric("", "", "", digits=2)}
 # Metrics of each kind of plot. Metrics that methods report are left out if none of them changes.
 KINDS = {
     "standard": TERMS["avg_gap"],
@@ -71,38 +77,40 @@ NOISE_CAPTION = (
 DECADE = 10.0  # the axis is logarithmic if largest value / smallest value is at least this
 
 
-@dataclass(frozen=True)
-class TeacherNoise:
-    """UA of teachers that differ only in their seed and of their students, by teacher and seed."""
+def find_teachers(cell: CellTable) -> list[tuple[Sweep, dict[str, Floats]]]:
+    """Return each sweep with two or more complete teachers that differ only in their seed.
 
-    sweep: Sweep
-    teacher: Floats
-    student: Floats
-    epochs: Floats
-
-
-def find_teacher_noise(cell: CellTable) -> list[TeacherNoise]:
-    """Return the UA of teachers and students, for each sweep with two or more complete teachers."""
-    found = [_read_noise(cell, sweep) for sweep in cell.plan.sweeps if sweep.key == TEACHER_SEED]
-    return [noise for noise in found if len(noise.teacher) > 1]
-
-
-def _read_noise(cell: CellTable, sweep: Sweep) -> TeacherNoise:
-    # The run of the method itself counts as one more teacher seed.
-    teacher, student, epochs = (
-        np.array([cell.values(run, metric) for run in sweep.values])
-        for metric in ("teacher_ua", "ua", "teacher_epochs")
-    )
-    known = ~np.isnan(teacher + student).any(axis=1)
-    return TeacherNoise(sweep, teacher[known], student[known], epochs[known])
+    The metrics of the teachers and of their students have the shape (teachers, seeds). The run of
+    the method itself counts as one more teacher seed.
+    """
+    found = []
+    for sweep in (sweep for sweep in cell.plan.sweeps if sweep.key == TEACHER_SEED):
+        values = {
+            metric: np.array([cell.values(run, metric) for run in sweep.values])
+            for metric in ("teacher_ua", "ua", "teacher_epochs")
+        }
+        known = ~np.isnan(values["teacher_ua"] + values["ua"]).any(axis=1)
+        if np.count_nonzero(known) > 1:
+            found.append((sweep, {metric: rows[known] for metric, rows in values.items()}))
+    return found
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield one table per sweep, and a table of the noise between teachers of different seeds."""
     for sweep in cell.plan.sweeps:
-        swept = cell.with_labels(sweep.rows)
-        yield replace(compare(swept, make_comparison(swept, sweep)), title=sweep.title)
-    if found := find_teacher_noise(cell):
+        reported = {metric for run in sweep.values for metric in cell.metrics(run)}
+        table = compare(
+            cell.with_labels(sweep.rows),
+            f"sweep-{sweep.name}",
+            f"{sweep.method} with other values of {sweep.key}",
+            MAIN,
+            (*AFFECTED, *(name for name in REPORTED if name in reported)),
+            corner=sweep.title,
+            ranked="value",
+            note=OWN,
+        )
+        yield replace(table, title=sweep.title)
+    if found := find_teachers(cell):
         yield make_noise_table(cell, found)
 
 
@@ -118,63 +126,44 @@ def words(cell: CellTable) -> str:
     return f"Nearest to Retrain, by the average gap: {'; '.join(parts)}." if parts else ""
 
 
-def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
-    """Return the layout of a sweep's table: average gaps, their metrics, and reported metrics."""
-    reported = {metric for run in sweep.values for metric in cell.metrics(run)}
-    return Comparison(
-        f"sweep-{sweep.name}",
-        f"{sweep.method} with other values of {sweep.key}",
-        (MAIN, (*AFFECTED, *(name for name in REPORTED if name in reported))),
-        corner=sweep.title,
-        ranked="value",
-        note=OWN,
-    )
-
-
-def make_noise_table(cell: CellTable, found: Sequence[TeacherNoise]) -> Table:
+def make_noise_table(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Floats]]]) -> Table:
     """Return a table of the standard deviations of teachers' and students' UA, a row per method."""
-    records = [_make_noise_record(cell, noise) for noise in found]
+    records = [_make_noise_record(cell, sweep, values) for sweep, values in found]
     lines = [
-        Line(noise.sweep.method, _make_noise_fields(record, noise))
-        for record, noise in zip(records, found, strict=True)
+        Line(sweep.method, [_show_noise(key, record[key], sweep) for key in NOISE_COLUMNS])
+        for record, (sweep, _) in zip(records, found, strict=True)
     ]
     ua = find_metric("ua").text(mean(cell.values(cell.reference, "ua")))
     caption = NOISE_TABLE_CAPTION.format(ua=ua, n=len(cell.seeds))
-    grid = Grid("Method", [*NOISE_HEADINGS], [lines])
+    grid = Grid("Method", [heading for heading, _ in NOISE_COLUMNS.values()], [lines])
     return Table(TEACHER_NOISE, "The teacher's luck", [grid], caption, records=records)
 
 
-def _make_noise_record(cell: CellTable, noise: TeacherNoise) -> dict[str, Any]:
+def _make_noise_record(
+    cell: CellTable, sweep: Sweep, values: Mapping[str, Floats]
+) -> dict[str, Any]:
+    teacher, student = values["teacher_ua"], values["ua"]
     return {
-        "run": noise.sweep.own,
-        "teachers": len(noise.teacher),
-        "teacher_ua": mean(noise.teacher),
-        "teacher_ua_by_teacher": within_seed_std(noise.teacher),
-        "ua": mean(noise.student),
-        "ua_by_teacher": within_seed_std(noise.student),
-        "ua_by_seed": std(cell.values(noise.sweep.own, "ua")),
-        "r": within_seed_correlation(noise.teacher, noise.student),
-        "teacher_epochs": mean(noise.epochs),
+        "run": sweep.own,
+        "teachers": len(teacher),
+        "teacher_ua": mean(teacher),
+        "teacher_ua_by_teacher": within_seed_std(teacher),
+        "ua": mean(student),
+        "ua_by_teacher": within_seed_std(student),
+        "ua_by_seed": std(cell.values(sweep.own, "ua")),
+        "r": within_seed_correlation(teacher, student),
+        "teacher_epochs": mean(values["teacher_epochs"]),
     }
 
 
-def _make_noise_fields(record: dict[str, Any], noise: TeacherNoise) -> list[Field]:
-    texts = {name: find_metric("ua").text(value) for name, value in record.items() if "ua" in name}
-    texts["teachers"] = str(record["teachers"])
-    texts["r"] = EMPTY if math.isnan(record["r"]) else f"{record['r']:.2f}".replace("-", "−")
-    texts["teacher_epochs"] = find_metric("teacher_epochs").text(record["teacher_epochs"])
-    names = [name for name in record if name != "run"]
-    return [Field(texts[name], record[name], **_find_sources(name, noise)) for name in names]
-
-
-def _find_sources(name: str, noise: TeacherNoise) -> dict[str, Any]:
-    """Return the source links of a table entry: to all teachers' runs, or to the method's run."""
-    metric = next((known for known in NOISE_METRICS if name.startswith(known)), "")
-    runs = [noise.sweep.own] if name.endswith("by_seed") else list(noise.sweep.values)
+def _show_noise(key: str, value: float, sweep: Sweep) -> Field:
+    """Return a table entry; its sources are all teachers' runs, or the method's own run."""
+    metric = NOISE_COLUMNS[key][1]
     if not metric:
-        return {}
+        return Field(PLAIN[key].text(value), value)
+    runs = [sweep.own] if key == "ua_by_seed" else sweep.values
     first, *others = (number_source(run, metric) for run in runs)
-    return {"source": first, "also": tuple(others)}
+    return Field(find_metric(metric).text(value), value, source=first, also=tuple(others))
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -185,7 +174,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
             swept = cell.with_labels(sweep.rows)
             for kind, metrics in _metrics(swept, sweep).items():
                 yield _sweep_plot(swept, sweep, kind, metrics)
-    if found := find_teacher_noise(cell):
+    if found := find_teachers(cell):
         yield _noise_plot(cell, found)
 
 
@@ -202,9 +191,6 @@ def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
     shown, runs = find_metric(metric), _drawn_runs(cell, sweep)
     x = [sweep.numbers[run] for run in runs]
     is_log = bool(x) and min(x) > 0 and max(x) >= DECADE * min(x)
-    is_rate, counterpart = shown.unit == "%", COUNTERPARTS.get(metric, metric)
-    levels, bands = mark_level(cell, counterpart) if is_rate else ([], [])
-    noise = [find_level(cell, counterpart)[1]] * len(x) if is_rate else []
     series = average_seeds(
         cell,
         sweep.own,
@@ -212,31 +198,26 @@ def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
         [shown.factor * cell.values(run, metric) for run in runs],
         label=sweep.method,
         look=find_look(cell, sweep.own),
-        noise=noise,
         details={"of": [shown.label] * len(x)},
         ring_at=sweep.numbers.get(sweep.own, np.nan),
         sets_scale=True,
     )
-    axis = Axis(sweep.key, "log" if is_log else "linear")
-    panel = Panel([series], shown.heading, axis, levels=levels, bands=bands)
+    panel = Panel([series], shown.heading, Axis(sweep.key, "log" if is_log else "linear"))
     panel = replace(panel, value_name="mean", x_name=sweep.key, unit=f" {shown.unit}".rstrip())
-    if is_rate and math.isnan(levels[0].value):
-        panel = replace(panel, message="undefined")
-    limits = fit_rates(panel) if is_rate else (0.0, fit_y(panel)[1])
-    return replace(panel, y=Axis(limits=limits))
+    if shown.unit == "%":
+        return with_level(panel, cell, COUNTERPARTS.get(metric, metric))
+    return replace(panel, y=Axis(limits=(0.0, fit_y(panel)[1])))
 
 
-def _noise_plot(cell: CellTable, found: Sequence[TeacherNoise]) -> Plot:
+def _noise_plot(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Floats]]]) -> Plot:
     """Return a scatter plot of the students' UA against their teachers' UA."""
-    series = [_noise_series(cell, noise) for noise in found]
+    series = [_noise_series(cell, sweep, values) for sweep, values in found]
     values = [value for one in series for value in (*one.x, *one.y)]
     ends = [min(values), max(values)]
     diagonal = Series("", Look(DARK, dash="dotted"), ends, ends)
-    levels, bands = mark_level(cell, "ua")
     x, y = (Axis(find_metric(name).heading) for name in ("teacher_ua", "ua"))
-    panel = Panel([diagonal, *series], x=x, y=y, levels=levels, bands=bands)
-    panel = replace(panel, value_name="UA", unit=" %")
-    panel = replace(panel, y=replace(y, limits=fit_rates(panel)))
+    panel = Panel([diagonal, *series], x=x, y=y, value_name="UA")
+    panel = with_level(panel, cell, "ua")
     reading = "On the dotted line a student has its teacher's UA. Dashed: Retrain."
     title = f"{cell.title}: the teacher's luck"
     notes = [f"{reading} One point per teacher and seed.", *describe_failures(cell)]
@@ -244,20 +225,12 @@ def _noise_plot(cell: CellTable, found: Sequence[TeacherNoise]) -> Plot:
     return replace(plot, width=4.7, row_height=3.0)
 
 
-def _noise_series(cell: CellTable, noise: TeacherNoise) -> Series:
-    factor, sweep = find_metric("ua").factor, noise.sweep
-    teacher, student = ((factor * part).ravel().tolist() for part in (noise.teacher, noise.student))
-    seeds = [str(seed) for _ in noise.teacher for seed in cell.seeds]
-    return Series(
-        sweep.method,
-        find_look(cell, sweep.own),
-        teacher,
-        student,
-        run=sweep.own,
-        mark="point",
-        noise=[find_level(cell, "ua")[1]] * len(teacher),
-        details={"seed": seeds},
-    )
+def _noise_series(cell: CellTable, sweep: Sweep, values: Mapping[str, Floats]) -> Series:
+    factor, look = find_metric("ua").factor, find_look(cell, sweep.own)
+    teacher, student = ((factor * values[name]).ravel().tolist() for name in ("teacher_ua", "ua"))
+    details = {"seed": [str(seed) for _ in values["ua"] for seed in cell.seeds]}
+    series = Series(sweep.method, look, teacher, student, run=sweep.own, mark="point")
+    return replace(series, details=details)
 
 
 def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:

@@ -4,8 +4,6 @@ The path leads from the base model towards Retrain, in the plane of forgetting e
 the neighbours. Seconds are the method's own, including preparation.
 """
 
-from dataclasses import replace
-
 from collateral.contract.metrics import Metric, epoch_metrics
 from collateral.findings.gap import METRICS as GAPS
 from collateral.findings.gap import TERMS
@@ -21,21 +19,12 @@ _BY_EPOCH = {
     **{gap: GAPS[gap] for gap in TERMS},
     **{name: RUN_METRICS[name] for name in ("forgetting_error", "damage")},
 }
+_LATEST = "of the latest model within `at` percent of Retrain's seconds"
 METRICS = {
     **epoch_metrics(_BY_EPOCH),
     # `is_cost`: these metrics depend on measured seconds, which differ if a run is repeated.
-    "budget_gap": replace(
-        GAPS["avg_gap"],
-        label="Avg. Gap in time",
-        description="average gap of the latest model within a share of Retrain's seconds; `at` is "
-        "the share in percent",
-        is_cost=True,
+    "budget_gap": Metric(
+        "Avg. Gap in time", f"average gap {_LATEST}", "points", "low", is_cost=True
     ),
-    "budget_epoch": Metric(
-        "Epoch in time",
-        "epoch of the latest model within a share of Retrain's seconds",
-        "",
-        digits=0,
-        is_cost=True,
-    ),
+    "budget_epoch": Metric("Epoch in time", f"epoch {_LATEST}", "", digits=0, is_cost=True),
 }

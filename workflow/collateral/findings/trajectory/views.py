@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from collateral.contract.metrics import EMPTY, FACTORS
 from collateral.contract.rows import TRACKED
@@ -44,7 +44,8 @@ PACED = "*: not ranked: its schedule depends on the number of epochs, so no epoc
 GAP = f"{TRACKED}avg_gap"
 POINTS = FACTORS["points"]
 
-Floats = NDArray[np.float64]
+# Columns of a path, each with its metric.
+DISTANCES = {"gap": "avg_gap", "error": "forgetting_error", "damage": "damage"}
 PLOT_CAPTION = (
     "The path of each method from the base model (ring) towards Retrain (cross), one dot per "
     "epoch. Left: the forgetting error (mean deviation of UA and MIA from Retrain's) and the "
@@ -66,82 +67,159 @@ FAR_FROM_BASE, FAR_FROM_MEDIAN = 2, 3
 AREA, LAST_AREA = 6.0, 30.0  # area of an epoch's dot, and of the last epoch's dot
 
 
-@dataclass(frozen=True)
-class RunPath:
-    """Seconds and distances from Retrain of one run by epoch; epoch 0 is the base model."""
+def read_path(cell: CellTable, run: str) -> pd.DataFrame:
+    """Return seconds and distances from Retrain of a tracked run, a row per epoch (0: the base)."""
+    epochs = cell.indices(run, GAP)
+    seconds = [mean(cell.values(run, EPOCH_SECONDS, at=epoch)) for epoch in epochs]
+    parts = {
+        part: [cell.number(run, f"{TRACKED}{metric}", at=epoch) for epoch in epochs]
+        for part, metric in DISTANCES.items()
+    }
+    return pd.DataFrame({"seconds": seconds, **parts})
 
-    run: str
-    seconds: Floats
-    gap: Floats
-    error: Floats
-    damage: Floats
-    is_paced: bool  # whether the learning-rate schedule depends on the number of epochs
-    # Gap and epoch of the latest model within each budget, by budget in percent of Retrain's cost.
-    # The epoch is 0 if no model is finished; if `is_paced`, only the last epoch's model counts.
-    within: Mapping[int, tuple[float, int]]
 
-    @staticmethod
-    def read(cell: CellTable, run: str) -> RunPath:
-        """Read the path of a tracked run."""
-        epochs, is_paced = cell.indices(run, GAP), run in cell.plan.paced
-        gap, error, damage = (
-            np.array([cell.number(run, f"{TRACKED}{part}", at=epoch) for epoch in epochs])
-            for part in ("avg_gap", "forgetting_error", "damage")
-        )
-        seconds = np.array([mean(cell.values(run, EPOCH_SECONDS, at=epoch)) for epoch in epochs])
-        within = {}
-        for share in SHARES:
-            epoch = cell.number(run, "budget_epoch", at=share)
-            has_model = epoch == len(epochs) - 1 if is_paced else epoch > 0  # false if it is NaN
-            gap_then = cell.number(run, "budget_gap", at=share)
-            within[share] = (gap_then, int(epoch)) if has_model else (math.nan, 0)
-        return RunPath(run, seconds, gap, error, damage, is_paced, within)
+def read_paths(cell: CellTable) -> dict[str, pd.DataFrame]:
+    """Return the paths of all tracked runs, first those of methods, then those of controls."""
+    runs = [*cell.runs("method"), *cell.runs("control")]
+    return {run: read_path(cell, run) for run in runs if cell.indices(run, GAP)}
 
-    def in_points(self) -> RunPath:
-        """Return the path with distances in percentage points instead of rates."""
-        parts = {name: POINTS * getattr(self, name) for name in ("gap", "error", "damage")}
-        return replace(self, **parts)
+
+def find_budgets(cell: CellTable, paths: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Return each tracked run's latest model within each budget, and the base model's numbers.
+
+    `best` marks the ranked methods with the smallest gap within a budget. None is best if the base
+    model, or a method within a smaller budget, has a smaller gap: with a larger budget one may
+    still stop early, or not start.
+    """
+    records = [_make_record(cell, run, paths[run], share) for run in paths for share in SHARES]
+    idle = least = float(next(iter(paths.values()))["gap"][0])
+    for share in SHARES:
+        of_share = [record for record in records if record["percent"] == share]
+        methods = [record for record in of_share if record["kind"] == "method"]
+        ranked = [one for one in methods if one["status"] == "ok" and not one["is_paced"]]
+        least = float(np.fmin.reduce([least, *(record["avg_gap"] for record in ranked)]))
+        for record in ranked:
+            record["best"] = record["avg_gap"] == least < idle
+    base = {"run": ORIGINAL, "label": IDLE, "kind": "control"}
+    numbers = {"avg_gap": idle, "epoch": 0, "seconds": 0.0, "n": len(cell.seeds)}
+    ended = {"is_paced": False, "status": "ok", "best": False}
+    return [*records, *({**base, "percent": share, **numbers, **ended} for share in SHARES)]
+
+
+def _make_record(cell: CellTable, run: str, path: pd.DataFrame, share: int) -> dict[str, Any]:
+    """Return the latest model of a run within a budget; NaN if there is none.
+
+    The model of a run whose schedule depends on the number of epochs counts after the last epoch.
+    """
+    is_paced, epoch = run in cell.plan.paced, cell.number(run, "budget_epoch", at=share)
+    has_model = epoch >= (len(path) - 1 if is_paced else 1)  # false if the epoch is NaN
+    return {
+        "run": run,
+        "label": cell.labels[run],
+        "kind": cell.kinds[run],
+        "percent": share,
+        "avg_gap": cell.number(run, "budget_gap", at=share) if has_model else math.nan,
+        "epoch": int(epoch) if has_model else math.nan,
+        "seconds": path["seconds"][int(epoch)] if has_model else math.nan,
+        "n": len(cell.seeds),
+        "is_paced": is_paced,
+        "status": cell.failure_summary(run) or "ok",
+        "best": False,
+    }
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of gaps within budgets, if runs are tracked."""
+    paths = read_paths(cell)
+    if not paths:
+        return
+    records = find_budgets(cell, paths)
+    by_run = {run: [one for one in records if one["run"] == run] for run in (*paths, ORIGINAL)}
+    methods, controls = (
+        [_make_line(row, by_run[row.run], paths[row.run]) for row in rows if row.run in paths]
+        for rows in rows_by_kind(cell, ("method", "control"))
+    )
+    idle = _idle_line(next(iter(paths)), records[-1]["avg_gap"])
+    groups = [group for group in (methods, [*controls, idle]) if group]
+    headings = [*(f"{share} %" for share in SHARES), "At its end"]
+    seeds = f"Means over n = {len(cell.seeds)} seeds." if len(cell.seeds) > 1 else "One seed."
+    cost = find_metric("rte").text(mean(cell.values(cell.reference, "rte")))
+    caption = CAPTION.format(cost=cost, title=cell.title, seeds=seeds)
+    yield Table(
+        "trajectory",
+        "Within a budget",
+        [Grid("Method", headings, groups)],
+        join_sentences(caption, different_devices(cell)),
+        join_sentences(CONVENTIONS, PACED if cell.plan.paced else ""),
+        records,
+    )
+
+
+def _make_line(row: TableRow, budgets: Sequence[Mapping[str, Any]], path: pd.DataFrame) -> Line:
+    """Return the row of a tracked run: its gap within each budget, and at the end."""
+    label = f"{row.label}*" if row.run in row.cell.plan.paced else row.label
+    fields = [*map(_show_gap, budgets), _show_end(row.cell, row.run, path)]
+    return Line(label, fields, row.note, row.is_aside)
+
+
+def _show_gap(record: Mapping[str, Any]) -> Field:
+    """Return the gap of the latest model within a budget, and its epoch in parentheses."""
+    if math.isnan(record["epoch"]):
+        return Field(EMPTY)
+    gap, metrics = record["avg_gap"], ("budget_gap", "budget_epoch")
+    text = f"{find_metric('budget_gap').text(gap)} ({record['epoch']})"
+    source, other = (number_source(record["run"], name, at=record["percent"]) for name in metrics)
+    return Field(text, gap, is_best=record["best"], source=source, also=(other,))
+
+
+def _show_end(cell: CellTable, run: str, path: pd.DataFrame) -> Field:
+    """Return the final gap of a run, and its cost in percent of Retrain's if devices are equal."""
+    end, devices = path.iloc[-1], list_devices(cell)
+    text = find_metric("avg_gap").text(end["gap"])
+    if devices.get(run) == devices.get(cell.reference):
+        share = end["seconds"] / mean(cell.values(cell.reference, "rte"))
+        text = f"{text} at {find_metric('rte_share').text(share)} %"
+    return Field(text, end["gap"], source=number_source(run, GAP, at=len(path) - 1))
+
+
+def _idle_line(run: str, gap: float) -> Line:
+    """Return the row of the base model, which costs no time: the first epoch of any run."""
+    text, free = find_metric("avg_gap").text(gap), find_metric("rte_share").text(0.0)
+    field = Field(text, gap, source=number_source(run, GAP, at=0))
+    end = replace(field, value=f"{text} at {free} %")
+    return Line(IDLE, [*(field for _ in SHARES), end], is_aside=True)
+
+
+def words(cell: CellTable) -> str:
+    """Return a sentence naming the leader within each budget; empty without tracked runs."""
+    paths = read_paths(cell)
+    if not paths:
+        return ""
+    records = find_budgets(cell, paths)
+    idle = f"{find_metric('avg_gap').text(records[-1]['avg_gap'])} points"
+    parts = []
+    for share in SHARES:
+        if best := [one for one in records if one["best"] and one["percent"] == share]:
+            names = " and ".join(record["label"] for record in best)
+            gap = find_metric("budget_gap").text(best[0]["avg_gap"])
+            parts.append(f"within {share} % {names} ({gap} points)")
+    if not parts:
+        within = f"within {SHARES[-1]} % of Retrain's cost"
+        return f"No ranked method is nearer to Retrain {within} than doing nothing ({idle})."
+    claim = "One seed, so no claim: nearest" if len(cell.seeds) == 1 else "Nearest"
+    return (
+        f"{claim} to Retrain, by the average gap and for a share of its cost, is "
+        f"{', '.join(parts)}. A larger share that is not named brings no method nearer. Doing "
+        f"nothing has {idle}."
+    )
 
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths of a cell's tracked runs, first those of methods, then those of controls."""
+    """The paths of a cell's tracked runs in a plot, with distances in percentage points."""
 
     cell: CellTable
-    by_run: Mapping[str, RunPath]
-
-    @staticmethod
-    def read(cell: CellTable) -> Paths:
-        """Read the paths of all tracked runs."""
-        runs = [*cell.runs("method"), *cell.runs("control")]
-        return Paths(cell, {run: RunPath.read(cell, run) for run in runs if cell.indices(run, GAP)})
-
-    @property
-    def idle_gap(self) -> float:
-        """Average gap of the base model, from which every run starts."""
-        return next((float(path.gap[0]) for path in self.by_run.values()), math.nan)
-
-    @property
-    def ranked(self) -> list[RunPath]:
-        """Paths of the ranked methods: those that are not `is_paced` and failed in no seed."""
-        methods = [run for run in self.by_run if self.cell.kinds[run] == "method"]
-        sound = [self.by_run[run] for run in methods if not self.cell.failure_summary(run)]
-        return [path for path in sound if not path.is_paced]
-
-    @cached_property
-    def leaders(self) -> dict[int, list[str]]:
-        """The ranked methods with the smallest gap within each budget, including ties.
-
-        No method leads if the base model, or a method within a smaller budget, has a smaller gap:
-        with a larger budget one may still stop early, or not start.
-        """
-        least, found = self.idle_gap, {}
-        for share in SHARES:
-            gaps = {path.run: path.within[share][0] for path in self.ranked}
-            known = (gap for gap in (least, *gaps.values()) if not math.isnan(gap))
-            least = min(known, default=math.nan)
-            found[share] = [run for run, gap in gaps.items() if gap == least < self.idle_gap]
-        return found
+    by_run: Mapping[str, pd.DataFrame]
 
     @cached_property
     def far_runs(self) -> list[str]:
@@ -150,138 +228,30 @@ class Paths:
         return found if len(found) < len(self.by_run) else []
 
     def _is_far(self, run: str) -> bool:
-        ends = [path.gap[-1] for other, path in self.by_run.items() if other != run]
-        known = [end for end in ends if not np.isnan(end)]
+        ends = {other: path["gap"].iloc[-1] for other, path in self.by_run.items()}
+        known = [end for other, end in ends.items() if other != run and not np.isnan(end)]
         usual = float(np.median(known)) if known else np.inf
-        path = self.by_run[run]
-        return not path.gap[-1] <= max(FAR_FROM_MEDIAN * usual, FAR_FROM_BASE * path.gap[0])
+        first = self.by_run[run]["gap"][0]
+        return not ends[run] <= max(FAR_FROM_MEDIAN * usual, FAR_FROM_BASE * first)
 
     def limits(self, part: str, *least: float) -> Limits:
         """Return axis limits that include the base model and all runs except the `far_runs`."""
-        parts = {run: getattr(path, part) for run, path in self.by_run.items()}
-        whole = [values for run, values in parts.items() if run not in self.far_runs]
-        shown = np.concatenate([*whole, *(values[:1] for values in parts.values()), least])
-        low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
+        parts = {run: path[part] for run, path in self.by_run.items()}
+        shown = [values[:1] if run in self.far_runs else values for run, values in parts.items()]
+        together = np.concatenate([*shown, least])
+        low, high = float(np.nanmin(together)), float(np.nanmax(together))
         return low - ROOM * (high - low), high + ROOM * (high - low)
 
     def start(self, part: str) -> float:
         """Return the base model's coordinate on the axis `part`; all paths begin there."""
-        return float(np.nanmean([getattr(path, part)[0] for path in self.by_run.values()]))
-
-
-def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of gaps within budgets, if runs are tracked."""
-    paths = Paths.read(cell)
-    if not paths.by_run:
-        return
-    methods, controls = (
-        [_make_line(row, paths) for row in rows if row.run in paths.by_run]
-        for rows in rows_by_kind(cell, ("method", "control"))
-    )
-    groups = [group for group in (methods, [*controls, _idle_line(paths)]) if group]
-    headings = [*(f"{share} %" for share in SHARES), "At its end"]
-    seeds = f"Means over n = {len(cell.seeds)} seeds." if len(cell.seeds) > 1 else "One seed."
-    cost = find_metric("rte").text(mean(cell.values(cell.reference, "rte")))
-    caption = CAPTION.format(cost=cost, title=cell.title, seeds=seeds)
-    is_paced = any(path.is_paced for path in paths.by_run.values())
-    yield Table(
-        "trajectory",
-        "Within a budget",
-        [Grid("Method", headings, groups)],
-        join_sentences(caption, different_devices(cell)),
-        join_sentences(CONVENTIONS, PACED if is_paced else ""),
-        [_make_record(paths, run, share) for run in (*paths.by_run, ORIGINAL) for share in SHARES],
-    )
-
-
-def _make_line(row: TableRow, paths: Paths) -> Line:
-    """Return the row of a tracked run: its gap within each budget, and at the end."""
-    path = paths.by_run[row.run]
-    fields = [_show_gap(path, share, path.run in paths.leaders[share]) for share in SHARES]
-    label = f"{row.label}*" if path.is_paced else row.label
-    return Line(label, [*fields, _show_end(row.cell, path)], row.note, row.is_aside)
-
-
-def _show_gap(path: RunPath, share: int, is_best: bool) -> Field:
-    gap, epoch = path.within[share]
-    if not epoch:
-        return Field(EMPTY)
-    text = f"{find_metric('budget_gap').text(gap)} ({epoch})"
-    of_gap, of_epoch = (number_source(path.run, f"budget_{x}", at=share) for x in ("gap", "epoch"))
-    return Field(text, gap, is_best=is_best, source=of_gap, also=(of_epoch,))
-
-
-def _show_end(cell: CellTable, path: RunPath) -> Field:
-    """Return the final gap of a run, and its cost in percent of Retrain's if devices are equal."""
-    text, devices = find_metric("avg_gap").text(path.gap[-1]), list_devices(cell)
-    if devices.get(path.run) == devices.get(cell.reference):
-        share = path.seconds[-1] / mean(cell.values(cell.reference, "rte"))
-        text = f"{text} at {find_metric('rte_share').text(share)} %"
-    return Field(text, path.gap[-1], source=number_source(path.run, GAP, at=len(path.gap) - 1))
-
-
-def _idle_line(paths: Paths) -> Line:
-    """Return the row of the base model, which costs no time."""
-    gap, first = paths.idle_gap, next(iter(paths.by_run))
-    text, free = find_metric("avg_gap").text(gap), find_metric("rte_share").text(0.0)
-    field = Field(text, gap, source=number_source(first, GAP, at=0))
-    end = replace(field, value=f"{text} at {free} %")
-    return Line(IDLE, [*(field for _ in SHARES), end], is_aside=True)
-
-
-def _make_record(paths: Paths, run: str, share: int) -> dict[str, Any]:
-    """Return a tracked run's unrounded numbers within one budget, or the base model's."""
-    cell, path = paths.cell, paths.by_run.get(run)
-    gap, epoch = path.within[share] if path else (paths.idle_gap, 0)
-    return {
-        "run": run,
-        "label": cell.labels[run] if path else IDLE,
-        "kind": cell.kinds[run] if path else "control",
-        "percent": share,
-        "avg_gap": gap,
-        "epoch": epoch if epoch or not path else math.nan,
-        "seconds": (path.seconds[epoch] if epoch else math.nan) if path else 0.0,
-        "n": len(cell.seeds),
-        "is_paced": bool(path and path.is_paced),
-        "status": (path and cell.failure_summary(run)) or "ok",
-        "best": run in paths.leaders[share],
-    }
-
-
-def words(cell: CellTable) -> str:
-    """Return a sentence naming the leader within each budget; empty without tracked runs."""
-    paths = Paths.read(cell)
-    if not paths.by_run:
-        return ""
-    idle = f"{find_metric('avg_gap').text(paths.idle_gap)} points"
-    best = {share: runs for share, runs in paths.leaders.items() if runs}
-    if not best:
-        within = f"within {SHARES[-1]} % of Retrain's cost"
-        if not any(epoch for path in paths.ranked for _, epoch in path.within.values()):
-            return f"No ranked method has a model {within}."
-        return f"No ranked method is nearer to Retrain {within} than doing nothing ({idle})."
-    parts: list[str] = []
-    last: list[str] = []
-    for share, runs in best.items():
-        names = " and ".join(cell.labels[run] for run in runs)
-        gap = find_metric("budget_gap").text(paths.by_run[runs[0]].within[share][0])
-        parts.append(f"within {share} % {'still ' * (runs == last)}{names} ({gap} points)")
-        last = runs
-    claim = "One seed, so no claim: nearest" if len(cell.seeds) == 1 else "Nearest"
-    return join_sentences(
-        f"{claim} to Retrain, by the average gap and for a share of its cost, is "
-        f"{', '.join(parts)}.",
-        "A larger share that is not named brings no method nearer."
-        if len(best) < len(SHARES)
-        else "",
-        f"Doing nothing has {idle}.",
-    )
+        return float(np.nanmean([path[part][0] for path in self.by_run.values()]))
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
     """Yield the plot of the tracked runs' paths."""
-    found, drawn = Paths.read(cell).by_run, find_looks(cell)
-    paths = Paths(cell, {run: path.in_points() for run, path in found.items() if run in drawn})
+    found, drawn = read_paths(cell), find_looks(cell)
+    factors = {"seconds": 1.0, **dict.fromkeys(DISTANCES, POINTS)}
+    paths = Paths(cell, {run: path * factors for run, path in found.items() if run in drawn})
     if paths.by_run:
         notes = [_describe_paths(paths), *describe_failures(cell)]
         panels = [_error_panel(paths), _cost_panel(paths)]
@@ -319,8 +289,8 @@ def _mark(label: str, marker: str, x: float, y: float, area: float, **more: Any)
 def _cost_panel(paths: Paths) -> Panel:
     """Return the panel of average gap against seconds; lines mark fractions of Retrain's time."""
     cell, cost = paths.cell, mean(paths.cell.values(paths.cell.reference, "rte"))
-    moved = {run: path for run, path in paths.by_run.items() if len(path.gap) > 1}
-    seconds = np.concatenate([path.seconds[1:] for path in moved.values()])
+    moved = {run: path for run, path in paths.by_run.items() if len(path) > 1}
+    seconds = np.concatenate([path["seconds"][1:] for path in moved.values()])
     left = float(seconds[seconds > 0].min()) / 1.5
     floor = POINTS * cell.number(cell.reference, "floor", at="avg_gap")
     budgets = [
@@ -347,9 +317,11 @@ def _cost_panel(paths: Paths) -> Panel:
 def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Series]:
     """Yield a run's line, and one dot per epoch; the last dot is large and has the run's name."""
     cell, path, look = paths.cell, paths.by_run[run], find_looks(paths.cell)[run]
-    across, up = getattr(path, x)[first:].tolist(), getattr(path, y)[first:].tolist()
+    across, up = path[x][first:].tolist(), path[y][first:].tolist()
     label, is_near, count = cell.labels[run], run not in paths.far_runs, len(across)
-    line = replace(look, marker="", dash="dashed" if path.is_paced else "solid", is_control=True)
+    line = replace(
+        look, marker="", dash="dashed" if run in cell.plan.paced else "solid", is_control=True
+    )
     yield Series(label, line, across, up, run=run, sets_scale=is_near)
     by_sd = noise_floor_by_sd(cell, "damage", DAMAGED)
     noise = noise_floor(cell, "avg_gap") if y == "gap" else by_sd
@@ -369,15 +341,16 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
     )
 
 
-def _details(path: RunPath, first: int) -> Mapping[str, Sequence[str]]:
+def _details(path: pd.DataFrame, first: int) -> Mapping[str, Sequence[str]]:
     """Return the tooltips of a path's dots, from the epoch `first` on."""
-    distances = {"forgetting error": path.error, "damage": path.damage, "average gap": path.gap}
+    shown = path[first:]
+    names = {"error": "forgetting error", "damage": "damage", "gap": "average gap"}
     return {
-        "epoch": [str(epoch) for epoch in range(first, len(path.gap))],
-        "time": [format_number(value, ".3g", " s") for value in path.seconds[first:]],
+        "epoch": [str(epoch) for epoch in shown.index],
+        "time": [format_number(value, ".3g", " s") for value in shown["seconds"]],
         **{
-            name: [format_number(value, ".1f", " points") for value in values[first:]]
-            for name, values in distances.items()
+            name: [format_number(value, ".1f", " points") for value in shown[part]]
+            for part, name in names.items()
         },
     }
 
@@ -385,8 +358,8 @@ def _details(path: RunPath, first: int) -> Mapping[str, Sequence[str]]:
 def _describe_paths(paths: Paths) -> str:
     """Return sentences on how to read the plot, and on runs that end outside it."""
     labels = paths.cell.labels
-    dashed = [labels[run] for run, path in paths.by_run.items() if path.is_paced]
-    ends = {labels[run]: paths.by_run[run].gap[-1] for run in paths.far_runs}
+    dashed = [labels[run] for run in paths.by_run if run in paths.cell.plan.paced]
+    ends = {labels[run]: paths.by_run[run]["gap"].iloc[-1] for run in paths.far_runs}
     texts = [
         f"{label} ({'undefined' if np.isnan(gap) else f'a gap of {gap:.0f} points'})"
         for label, gap in ends.items()

@@ -3,16 +3,15 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Table
+from collateral.contract.tables import Table
 from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings._shared.series import bin_edges, count_examples, find_look
-from collateral.findings.columns import Column, TableRow, build_grid, run_row
+from collateral.findings.columns import Column, TableRow, TestedColumn, build_grid, run_row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR
 from collateral.metrics.arrays import AnyFloats
@@ -33,7 +32,7 @@ COVERAGE = (
 CAPTION = (
     "U-LiRA on shadow models: {title}. AUC of separating seen from unseen examples of a model, "
     "with the AUC before unlearning in the last row; for retained examples also its change. In "
-    "brackets: intervals over {models} shadow models, adjusted by Holm for methods. {coverage}"
+    f"brackets: intervals over {{models}} shadow models, adjusted by Holm for methods. {COVERAGE}"
 )
 CONVENTIONS = (
     "An AUC of 0.5 is guessing; for forgotten examples it should fall to 0.5. A change above zero "
@@ -45,7 +44,7 @@ AUC_FORGET = Column("ulira_auc", "forget", ends="")
 PLOT_CAPTION = (
     "U-LiRA on shadow models. Left: AUC of the attack on retained examples after unlearning minus "
     "before, by similarity to the forget set, in ten bins of equal width; below, examples per bin. "
-    "Right: AUC of the attack on the forgotten examples after unlearning."
+    "Right: AUC on the forgotten examples after unlearning."
 )
 READING = (
     "Left, above zero: more exposed than before. Right, 0.5: no better than guessing; "
@@ -68,7 +67,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "exposure",
         "Exposure to membership attacks",
         [build_grid("Method", list(_make_columns(cell)), [rows, [before]])],
-        fill_caption(CAPTION, cell, models=count_models(cell), coverage=COVERAGE),
+        fill_caption(CAPTION, cell, models=count_models(cell)),
         join_sentences(CONVENTIONS, RATE if _has_rate(cell) else ""),
         records,
     )
@@ -102,18 +101,10 @@ def _make_columns(cell: CellTable) -> Iterator[Column]:
         size = find_metric("exposure_count").text(count)
         yield Column("ulira_auc", name, at, f"{part} ({size})", "", "lira_auc", ends="")
         if name == "retain":
-            change = Column("exposure_change", name, at, f"{part}, change", ends="", sign=True)
-            yield replace(change, show=partial(_show_change, change))
+            change = ("exposure_change", name, at, f"{part}, change")
+            yield TestedColumn(*change, reference_metric="", ends="", sign=True)
         elif _has_rate(cell):
             yield Column("ulira_tpr", name, at, f"{part}, TPR (%)", "", "lira_tpr", ends="")
-
-
-def _show_change(column: Column, row: TableRow) -> Field:
-    """Return the table entry of a change; with † if its interval includes zero or is undefined."""
-    if row.run == row.cell.reference:
-        return Field("")
-    low, high = column.interval(row)
-    return replace(column.field(row), is_chance=not (low > 0 or high < 0))
 
 
 def _has_rate(cell: CellTable) -> bool:
@@ -135,65 +126,32 @@ def _make_records(row: TableRow, metrics: Sequence[str]) -> Iterator[dict[str, A
 
 def words(cell: CellTable) -> str:
     """Return sentences on the exposure of near retained examples and of forgotten ones."""
-    rows = [run_row(cell, run) for run in find_attacked(cell)]
-    return join_sentences(_describe_neighbours(cell, rows), _describe_forgotten(cell, rows))
-
-
-def _describe_neighbours(cell: CellTable, rows: list[TableRow]) -> str:
-    """Return a sentence on methods that expose retained examples near the forget set."""
-    known = _with_interval(CHANGE_NEAR, rows)
-    if not known:
-        return ""
-    groups = {
-        "more exposed": [row for row in known if CHANGE_NEAR.interval(row)[0] > 0],
-        "less exposed": [row for row in known if CHANGE_NEAR.interval(row)[1] < 0],
-    }
-    named = {text: _list_methods(CHANGE_NEAR, group) for text, group in groups.items()}
-    found = [f"{text} after {names}" for text, names in named.items() if names]
-    count = cell.number(cell.reference, "exposure_count", "retain", NEAR)
-    size = find_metric("exposure_count").text(count)
-    before = _auc_before(cell, "retain", NEAR)
-    who = f"The {size} retained examples nearest to the forgotten ones"
-    if not found:
-        return f"{who} are neither more nor less exposed after any method, as far as " + (
-            f"{count_models(cell)} shadow models can tell (AUC before: {before})."
-        )
-    others = len(known) - sum(map(len, groups.values()))
-    rest = f" Of {others} more, {count_models(cell)} shadow models cannot tell." if others else ""
-    return f"{who} (AUC before: {before}) are {'; '.join(found)}.{rest}"
-
-
-def _describe_forgotten(cell: CellTable, rows: list[TableRow]) -> str:
-    """Return a sentence about methods whose AUC on forgotten examples exceeds 0.5."""
-    before, known = _auc_before(cell, "forget"), _with_interval(AUC_FORGET, rows)
-    if not known:
-        return ""
-    left = [row for row in known if AUC_FORGET.interval(row)[0] > CHANCE_AUC]
-    if not left:
-        return (
-            f"{count_models(cell)} shadow models can show no trace of the forgotten ones "
-            f"(AUC before: {before})."
-        )
-    return (
-        f"A trace of the forgotten ones (AUC before: {before}) is left by "
-        f"{_list_methods(AUC_FORGET, left)}."
+    near = ("more exposed after", "less exposed after", "no clear change after")
+    forgotten = ("a trace is left by", "below guessing after", "no trace is found after")
+    return join_sentences(
+        _describe_exposure(cell, "Retained examples near the forgotten ones", CHANGE_NEAR, near),
+        _describe_exposure(cell, "Forgotten examples", AUC_FORGET, forgotten, CHANCE_AUC),
     )
 
 
-def _with_interval(column: Column, rows: list[TableRow]) -> list[TableRow]:
-    """Return the table rows in which the interval of this column is defined."""
-    return [row for row in rows if math.isfinite(column.interval(row)[0])]
+def _describe_exposure(
+    cell: CellTable, subject: str, column: Column, texts: tuple[str, str, str], null: float = 0.0
+) -> str:
+    """Return a sentence that lists methods by the place of their intervals: above, below, on null.
 
-
-def _list_methods(column: Column, rows: list[TableRow]) -> str:
-    """List methods with their numbers, the largest first."""
-    order = sorted(rows, key=lambda row: -abs(column.value(row)))
-    texts = [find_metric(column.metric).text(column.value(row), sign=column.sign) for row in order]
-    return ", ".join(f"{row.label} ({text})" for row, text in zip(order, texts, strict=True))
-
-
-def _auc_before(cell: CellTable, name: str, at: At = None) -> str:
-    return find_metric("lira_auc").text(cell.number(cell.reference, "lira_auc", name, at))
+    Methods without an interval are left out; the sentence is empty if no method has one.
+    """
+    methods: dict[str, list[str]] = {text: [] for text in texts}
+    for row in [run_row(cell, run) for run in find_attacked(cell)]:
+        low, high = column.interval(row)
+        if math.isfinite(low):
+            text = texts[0] if low > null else texts[1] if high < null else texts[2]
+            number = find_metric(column.metric).text(column.value(row), sign=column.sign)
+            methods[text].append(f"{row.label} ({number})")
+    parts = [f"{text} {', '.join(found)}" for text, found in methods.items() if found]
+    auc = cell.number(cell.reference, "lira_auc", column.set, column.at)
+    before = f"AUC before: {find_metric('lira_auc').text(auc)}"
+    return f"{subject} ({before}): {'; '.join(parts)}." if parts else ""
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:

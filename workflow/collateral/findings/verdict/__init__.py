@@ -13,17 +13,21 @@ ORDER = 5
 DAMAGED = "retain"  # subset on which damage is measured
 # If any seed has one of these statuses, the method counts as collapsed.
 BROKEN = ("diverged", "collapsed")
-# Verdicts in the order in which they are tried; the first that applies is the method's verdict.
-VERDICTS = (
-    "collapsed",
-    "did not forget",
-    "hurt the neighbours and everyone else",
-    "hurt the neighbours",
-    "hurt everyone",
-    "like Retrain",
-    "differs from Retrain",
-    "cannot tell",
-)
+# Verdicts and their meanings; the first verdict that applies is the method's verdict.
+VERDICTS = {
+    "collapsed": "A seed diverged or collapsed, or TA is below half of Retrain's.",
+    "did not forget": "UA is above the midpoint of the base model's and Retrain's. Where these two "
+    "are within the margin: MIA is below Retrain's.",
+    "hurt the neighbours and everyone else": "Near loss and damage are above zero; far loss is "
+    "above zero and above the margin.",
+    "hurt the neighbours": "Near loss and damage are above zero.",
+    "hurt everyone": "Far loss is above zero and above the margin. “The base model too”: the model "
+    "before unlearning has the same loss within the margin, so unlearning did not cause it.",
+    "like Retrain": "Equivalent to Retrain on UA, MIA, near loss, far loss and damage.",
+    "differs from Retrain": "UA, MIA, a loss or damage differs from Retrain's.",
+    "cannot tell": "Neither a difference from Retrain nor equivalence is found: more seeds may "
+    "decide.",
+}
 (COLLAPSED, UNFORGOTTEN, HURT_ALL, HURT, HURT_FAR, LIKE, UNLIKE, UNDECIDED) = VERDICTS
 _OF = "over seeds, of the measure that `at` names"
 METRICS = {

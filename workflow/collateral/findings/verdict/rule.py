@@ -14,18 +14,21 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from collateral.contract.verdicts import ALPHA, MEASURES, TESTS
-from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict import UNDECIDED, VERDICTS
 from collateral.metrics.differences import (
+    FACTOR,
     LAST_BITS,
     Contrast,
     angle,
     angle_step,
+    equivalence_p,
     holm,
     holm_levels,
     moments,
+    mover_limit,
+    tost_p,
     unpaired,
 )
-from collateral.metrics.equivalence import FACTOR, equivalence_p, mover_limit, tost_p
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -227,7 +230,7 @@ def decide(
         is_equivalent(tested, level),
         is_found[..., :MIDPOINT].any(axis=-1),
     )
-    return np.select(holds, VERDICTS[: len(holds)], default=VERDICTS[-1])
+    return np.select(holds, list(VERDICTS)[: len(holds)], default=UNDECIDED)
 
 
 def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:

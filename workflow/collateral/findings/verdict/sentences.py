@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from collateral.contract.verdicts import MEASURES
@@ -23,7 +23,7 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.metrics.equivalence import is_beyond
+from collateral.metrics.differences import is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable
@@ -41,6 +41,33 @@ NAMES = {
     "far_test": "far loss on test examples",
     "damage": "damage",
 }
+# Patterns of the sentences, by verdict; `parts` are the measures that decided.
+PATTERNS = {
+    COLLAPSED: "{failures}.",
+    UNFORGOTTEN: "MIA is {mia}, {parts} points from Retrain's ({p}): an attacker still takes the "
+    "forgotten examples for members. UA has no room to fall: the base model's is {base_ua}, "
+    "Retrain's {retrain_ua}.",
+    HURT: "The nearest retained examples lose {near} points against Retrain, which is {damage} "
+    "points more than all others ({p}){near_of_base}.",
+    HURT_FAR: "Loss against Retrain far from the forget set: {parts}.",
+    LIKE: "Equivalent to Retrain on every measure: {parts} ({p}).",
+    UNLIKE: "{parts}.",
+    UNDECIDED: "Neither a difference from Retrain nor equivalence is found: {parts} points. "
+    "Probably {needed} would decide.",
+}
+BY_MIDPOINT = (
+    "UA is {ua}, {midpoint} above the midpoint of the base model's {base_ua} and Retrain's "
+    "{retrain_ua} ({p})."
+)
+# Patterns of the part on one measure, by verdict.
+PARTS = {
+    UNFORGOTTEN: "{interval}",
+    HURT_FAR: "{interval} points on {examples} examples ({p}){of_base}",
+    LIKE: "{name} {interval} within ±{margin}",
+    UNLIKE: "{name} is {interval} points from Retrain's ({p})",
+    UNDECIDED: "{name} {interval}",
+}
+EXAMPLES = {"far": "retained", "far_test": "test"}  # examples on which a far loss is measured
 
 
 @dataclass(frozen=True)
@@ -71,7 +98,7 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
             )
             note = f" ({count_seeds(len(cell.seeds))})" if verdict == UNDECIDED else ""
             title = f"{verdict}{' (the base model too)' if is_of_base else note}"
-            sentence = _name_look(cell, run) + SENTENCES[verdict](cell, run)
+            sentence = _name_look(cell, run) + write_sentence(cell, run, verdict)
             yield MethodVerdict(run, cell.labels[run], verdict, title, sentence, is_of_base)
 
 
@@ -119,7 +146,48 @@ def _is_above_midpoint(cell: CellTable, run: str) -> bool:
     return cell.number(run, f"{DIFFERENCE}_p", at="midpoint") < level
 
 
-def _collapsed(cell: CellTable, run: str) -> str:
+def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
+    """Fill the pattern of a verdict with the numbers that decided."""
+    if verdict == HURT_ALL:
+        return " ".join(write_sentence(cell, run, one) for one in (HURT, HURT_FAR))
+    test = EQUIVALENCE if verdict == LIKE else DIFFERENCE
+    measures = [
+        at
+        for at in find_measures(cell, run, verdict)
+        if not math.isnan(cell.number(run, f"{test}_p", at=at))
+    ]
+    if verdict == UNDECIDED and not measures:
+        return _unknown(cell, run)
+    pattern = BY_MIDPOINT if measures == ["midpoint"] else PATTERNS[verdict]
+    parts = [_describe(cell, run, at, test, PARTS.get(verdict, "")) for at in measures]
+    text = (", " if verdict == HURT_FAR else "; ").join(parts)
+    needed = cell.number(run, "seeds_needed")
+    texts = {
+        **{at: _with_interval(cell, run, at) for at in ("near", "damage")},
+        **{at: _rate(cell, run, at) for at in ("ua", "mia", "base_ua", "retrain_ua")},
+        "midpoint": _points(cell.number(run, DIFFERENCE, at="midpoint")),
+        "near_of_base": _compare_with_base(cell, run, "near"),
+        "failures": _describe_failures(cell, run),
+        "needed": "more than 100 seeds" if math.isnan(needed) else f"about {needed:.0f} seeds",
+        "p": _p(max((cell.number(run, f"{test}_p", at=at) for at in measures), default=math.nan)),
+    }
+    return pattern.format(parts=_capital(text) if verdict == UNLIKE else text, **texts)
+
+
+def _describe(cell: CellTable, run: str, at: str, test: str, pattern: str) -> str:
+    """Fill the pattern of the part on one measure."""
+    return pattern.format(
+        name=NAMES.get(at, ""),
+        interval=_with_interval(cell, run, at, test),
+        margin=_points(cell.number(run, "margin", at=at)),
+        examples=EXAMPLES.get(at, ""),
+        of_base=_compare_with_base(cell, run, at),
+        p=_p(cell.number(run, f"{test}_p", at=at)),
+    )
+
+
+def _describe_failures(cell: CellTable, run: str) -> str:
+    """Return how many seeds diverged or collapsed, and the test accuracy if it is defined."""
     count = cell.number(run, "decided_at")
     shares = {status: cell.number(run, RATE, at=status) for status in BROKEN}
     ended = ", ".join(
@@ -127,50 +195,9 @@ def _collapsed(cell: CellTable, run: str) -> str:
         for status, share in shares.items()
         if share > 0
     )
-    if math.isnan(cell.number(run, RATE, at="ta")):
-        return f"{_capital(ended)}."
     ta = f"TA is {_rate(cell, run, 'ta')} where Retrain has {_rate(cell, run, 'retrain_ta')}"
-    return f"{_capital(ended)}; {ta}." if ended else f"{ta}."
-
-
-def _unforgotten(cell: CellTable, run: str) -> str:
-    [at] = find_measures(cell, run, UNFORGOTTEN)
-    p = _p_of(cell, run, at)
-    base, retrained = (_rate(cell, run, name) for name in ("base_ua", "retrain_ua"))
-    if at == "midpoint":
-        above = _points(cell.number(run, DIFFERENCE, at=at))
-        return (
-            f"UA is {_rate(cell, run, 'ua')}, {above} above the midpoint of the base model's "
-            f"{base} and Retrain's {retrained} ({p})."
-        )
-    return (
-        f"MIA is {_rate(cell, run, 'mia')}, {_with_interval(cell, run, at)} points from Retrain's "
-        f"({p}): an attacker still takes the forgotten examples for members. UA has no room to "
-        f"fall: the base model's is {base}, Retrain's {retrained}."
-    )
-
-
-def _hurt(cell: CellTable, run: str) -> str:
-    near, damage = (_with_interval(cell, run, at) for at in ("near", "damage"))
-    p = _p(max(cell.number(run, f"{DIFFERENCE}_p", at=at) for at in ("near", "damage")))
-    return (
-        f"The nearest retained examples lose {near} points against Retrain, which is {damage} "
-        f"points more than all others ({p}){_compare_with_base(cell, run, 'near')}."
-    )
-
-
-def _hurt_all(cell: CellTable, run: str) -> str:
-    return f"{_hurt(cell, run)} {_hurt_far(cell, run)}"
-
-
-def _hurt_far(cell: CellTable, run: str) -> str:
-    places = {"far": "retained", "far_test": "test"}
-    parts = [
-        f"{_with_interval(cell, run, at)} points on {places[at]} examples ({_p_of(cell, run, at)})"
-        f"{_compare_with_base(cell, run, at)}"
-        for at in _find_far_losses(cell, run)
-    ]
-    return f"Loss against Retrain far from the forget set: {', '.join(parts)}."
+    is_known = not math.isnan(cell.number(run, RATE, at="ta"))
+    return "; ".join(filter(None, (_capital(ended), ta if is_known else "")))
 
 
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
@@ -182,39 +209,6 @@ def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
     is_acquitted = at != "near" and _is_loss_of_base(cell, run, at)
     rest = ", so unlearning did not cause it" if is_acquitted else ""
     return f"; the base model loses {_signed(base)} too{rest}"
-
-
-def _like(cell: CellTable, run: str) -> str:
-    known = [at for at in MEASURES if not math.isnan(cell.number(run, "equivalence_p", at=at))]
-    parts = [
-        f"{NAMES[at]} {_with_interval(cell, run, at, EQUIVALENCE)} within "
-        f"±{_points(cell.number(run, 'margin', at=at))}"
-        for at in known
-    ]
-    worst = max(cell.number(run, "equivalence_p", at=at) for at in known)
-    return f"Equivalent to Retrain on every measure: {'; '.join(parts)} ({_p(worst)})."
-
-
-def _unlike(cell: CellTable, run: str) -> str:
-    parts = [
-        f"{NAMES[at]} is {_with_interval(cell, run, at)} points from Retrain's "
-        f"({_p_of(cell, run, at)})"
-        for at in find_measures(cell, run, UNLIKE)
-    ]
-    return f"{_capital('; '.join(parts))}."
-
-
-def _undecided(cell: CellTable, run: str) -> str:
-    known = [at for at in MEASURES if not math.isnan(cell.number(run, f"{DIFFERENCE}_low", at=at))]
-    if not known:
-        return _unknown(cell, run)
-    parts = [f"{NAMES[at]} {_with_interval(cell, run, at)}" for at in known]
-    needed = cell.number(run, "seeds_needed")
-    more = "more than 100 seeds" if math.isnan(needed) else f"about {needed:.0f} seeds"
-    return (
-        f"Neither a difference from Retrain nor equivalence is found: {'; '.join(parts)} points. "
-        f"Probably {more} would decide."
-    )
 
 
 def _unknown(cell: CellTable, run: str) -> str:
@@ -229,18 +223,6 @@ def _unknown(cell: CellTable, run: str) -> str:
     count = sum(not math.isnan(a + b) for a, b in zip(ua, damage, strict=True))
     why = "One seed" if len(cell.seeds) == 1 else f"Both in {count} of {len(ua)} seeds"
     return f"{_capital('; '.join(known)) + '. ' if known else ''}{why}: chance is unknown."
-
-
-SENTENCES: dict[str, Callable[[CellTable, str], str]] = {
-    COLLAPSED: _collapsed,
-    UNFORGOTTEN: _unforgotten,
-    HURT_ALL: _hurt_all,
-    HURT: _hurt,
-    HURT_FAR: _hurt_far,
-    LIKE: _like,
-    UNLIKE: _unlike,
-    UNDECIDED: _undecided,
-}
 
 
 def _with_interval(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> str:
@@ -259,10 +241,6 @@ def _points(value: float) -> str:
 
 def _signed(value: float) -> str:
     return find_metric(DIFFERENCE).text(value, sign=True)
-
-
-def _p_of(cell: CellTable, run: str, at: str) -> str:
-    return _p(cell.number(run, f"{DIFFERENCE}_p", at=at))
 
 
 def _p(value: float) -> str:

@@ -35,15 +35,12 @@ from collateral.results.table import CellTable
 
 CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
-    "The first that holds. Collapsed: a seed diverged or collapsed, or TA is below half of "
-    "Retrain's. Did not forget: UA is above the midpoint of the base model's and Retrain's; where "
-    "these two are within the margin, MIA is below Retrain's. Hurt the neighbours: near loss "
-    "(accuracy lost against Retrain on the nearest retained examples) and damage (near minus far "
-    "loss) are above zero. Hurt everyone: far loss, on retained or on test examples, is above zero "
-    "and above the margin. Like Retrain: equivalent on UA, MIA, near loss, far loss and damage. "
-    "Differs from Retrain: one of them differs. Cannot tell: neither is found. In brackets: 95 % "
-    "intervals over seeds at levels by Holm over all methods and measures, so that at most 5 % of "
-    "cells without any difference have a finding (like Retrain: 90 % intervals). Tests, "
+    "Verdicts, of which the first that holds is given. "
+    + " ".join(f"{name[0].upper()}{name[1:]}: {meaning}" for name, meaning in VERDICTS.items())
+    + " Near loss: accuracy lost against Retrain on the nearest retained examples. Far loss: the "
+    "same on all other retained, or on test examples. Damage: near minus far loss. In brackets: "
+    "95 % intervals over seeds at levels by Holm over all methods and measures, so that at most "
+    "5 % of cells without any difference have a finding (like Retrain: 90 % intervals). Tests, "
     "calibration and margins: docs/statistics.md."
 )
 NO_BASE = (

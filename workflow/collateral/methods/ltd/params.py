@@ -1,6 +1,6 @@
 """Parameters of Local Teacher Distillation."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -14,7 +14,6 @@ from collateral.contract.params import (
     Seed,
     StudentParams,
     Whole,
-    count_or,
 )
 from collateral.contract.work import Sizes, Work, inference_work, training_work
 from collateral.plugins.find import MODEL
@@ -42,7 +41,7 @@ class Prepare(MethodParams):
         description="What they are similar to: the mean of D_f, or (paper, appendix on "
         "heterogeneous forget sets) each of its examples, or each of its clusters.",
     )
-    k: Annotated[Count | Literal["auto"], count_or("auto")] = Field(
+    k: Count | Literal["auto"] = Field(
         1000,
         description="How many of them in all, at most all; auto: by a step of gradient ascent. "
         "Examples share it evenly, clusters by their size: each adds its next nearest until there "
@@ -61,7 +60,7 @@ class Prepare(MethodParams):
         description="Where given, replaces k: as many as are at least so similar to D_f, or to one "
         "of its examples or clusters. Paper: 1000 is about 0.75.",
     )
-    clusters: Annotated[Count | Literal["auto"], count_or("auto")] = Field(
+    clusters: Count | Literal["auto"] = Field(
         "auto",
         description="How many clusters k-means makes of D_f's normalised features; auto: the "
         "number up to 10 with the largest mean silhouette, or 1 where that is at most 0.5.",

@@ -1,6 +1,6 @@
 """Parameters of neighbour labels."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -11,7 +11,6 @@ from collateral.contract.params import (
     MethodParams,
     StudentParams,
     Whole,
-    count_or,
 )
 from collateral.contract.work import Sizes
 
@@ -72,6 +71,6 @@ class Params(StudentParams, Prepare):
         | {"within": "support", "candidates": 1000},
     }
 
-    top: Annotated[Count | Literal["all"], count_or("all")] = Field(
+    top: Count | Literal["all"] = Field(
         "all", description="Classes that a soft label keeps; paper: the whole histogram."
     )

@@ -1,6 +1,7 @@
-"""KLOM (Georgiev et al., 2024): KL divergence between margins that are treated as Gaussian.
+"""Margins of single examples over models: KLOM, and memorisation.
 
-A margin is log p - log(1 - p) of the true class. One half of the seeds gives the distribution for
+KLOM (Georgiev et al., 2024) is the KL divergence between margins that are treated as Gaussian. A
+margin is log p - log(1 - p) of the true class. One half of the seeds gives the distribution for
 the unlearned model, the other half the one for Retrain. KLOM of Retrain against Retrain is then the
 same statistic with the same number of seeds.
 """
@@ -75,3 +76,16 @@ def mean_klom(by_example: Floats, members: Mask) -> float:
     """Return the mean KLOM over the examples in a mask; NaN without examples, or if infinite."""
     mean = float(by_example[members].mean()) if members.any() else np.nan
     return mean if np.isfinite(mean) else float("nan")
+
+
+def memorisation(is_in: Mask, values: Floats) -> Floats:
+    """Return each example's mean value over models that saw it, minus that over the others.
+
+    This is the memorisation of Feldman and Zhang (2020).
+
+    `is_in` and `values` are (models, examples); the values are correctness or probabilities. NaN
+    for an example that every model saw, or that no model saw.
+    """
+    seen, unseen = is_in.sum(axis=0), (~is_in).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return (values * is_in).sum(axis=0) / seen - (values * ~is_in).sum(axis=0) / unseen

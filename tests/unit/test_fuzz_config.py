@@ -215,7 +215,7 @@ def _asked(benchmark: Benchmark) -> Iterator[Any]:
     yield plan_hash(benchmark), benchmark.labels(), memory_mb(benchmark, 3)
     for job in list_jobs(benchmark):
         yield [getattr(job, name) for name in USED_BY_RULES if hasattr(type(job), name)]
-        yield minutes(job, 1), job.rule, job.files, job.own_files
+        yield minutes(job, 1), job.rule, job.files, job.own_file
 
 
 def outcome(raw: Any) -> str:

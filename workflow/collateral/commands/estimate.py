@@ -53,8 +53,7 @@ def estimate(
     if json:
         print(in_json(found, free))
         return
-    print(lead(found, cores), end="\n\n")
-    print(in_words(found, free))
+    print(in_words(found, free, cores))
     if chosen == SHIPPED["cpu"] and not device:
         elsewhere = lead(plan.estimate(wanted, SHIPPED["a100"], IN_FLIGHT))
         print(f"\nNo GPU is here. With --device a100: {elsewhere}")
@@ -99,14 +98,15 @@ def lead(found: Estimate, cores: int = 1) -> str:
     return f"About {plan.duration(hours / cores)} on {cores} CPU cores, {results} of results."
 
 
-def in_words(found: Estimate, free_bytes: int) -> str:
+def in_words(found: Estimate, free_bytes: int, cores: int) -> str:
     """Return the estimate as text with its assumptions, and a warning if the disk is too small."""
+    assumed = f"Assumed, on {found.rates.device} ({found.rates.source}):"
     parts = (
-        map(_heading, found.workloads),
-        map(_describe_power, found.workloads),
+        [lead(found, cores)],
+        [line for workload in found.workloads for line in _describe_benchmark(workload)],
         _table(found),
         _disk(found, free_bytes),
-        _assumptions(found),
+        [assumed, *(f"- {text}" for text in _list_assumptions(found))],
     )
     return "\n\n".join("\n".join(lines) for lines in parts)
 
@@ -127,18 +127,16 @@ def in_json(found: Estimate, free_bytes: int) -> str:
     return dumps(content, indent=2)
 
 
-def _heading(workload: Workload) -> str:
+def _describe_benchmark(workload: Workload) -> Iterator[str]:
+    """Yield the sizes of a benchmark, and the difference that its seeds can show."""
     size, benchmark = workload.size, workload.benchmark
     images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
     runs = sum(len(cell.runs) + len(cell.given) for cell in benchmark.cells.values())
-    return (
+    yield (
         f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
         f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
     )
-
-
-def _describe_power(workload: Workload) -> str:
-    return f"{workload.benchmark.name}: {power.in_words(*_seeds_and_methods(workload))}"
+    yield f"{benchmark.name}: {power.in_words(*_seeds_and_methods(workload))}"
 
 
 def _detectable(workload: Workload) -> float | None:
@@ -178,11 +176,6 @@ def _disk(found: Estimate, free_bytes: int) -> Iterator[str]:
     if found.peak_bytes > free_bytes:
         missing = bytes_in_words(found.peak_bytes - free_bytes)
         yield f"WARNING: the disk will not do: {missing} are missing (docs/scale.md, `Outputs`)."
-
-
-def _assumptions(found: Estimate) -> Iterator[str]:
-    yield f"Assumed, on {found.rates.device} ({found.rates.source}):"
-    yield from (f"- {text}" for text in _list_assumptions(found))
 
 
 def _list_assumptions(found: Estimate) -> Iterator[str]:

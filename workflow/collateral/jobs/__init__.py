@@ -7,7 +7,6 @@ one list. Files whose names begin with `_` are helpers.
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
-from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,14 +20,9 @@ NUMBERS = ("seed", "member")  # names of the wildcards that are integers
 
 @cache
 def kinds() -> dict[str, type[Job]]:
-    """Return a dict from name to job class; each class comes after those it depends on.
-
-    The name of a kind is the name of its file, and of its rule.
-    """
+    """Return a dict from name to job class; the name is that of its file and of its rule."""
     names = sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py"))
-    found = {name: _job_class(import_module(f"{__name__}.{name}")) for name in names}
-    order = TopologicalSorter({name: kind.needs for name, kind in found.items()})
-    return {name: found[name] for name in order.static_order()}
+    return {name: _job_class(import_module(f"{__name__}.{name}")) for name in names}
 
 
 def _job_class(module: ModuleType) -> type[Job]:

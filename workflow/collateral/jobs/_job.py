@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import product
@@ -14,6 +14,7 @@ from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import Workload, find_workload
+from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.provenance import INPUTS, content_hash
 
@@ -29,11 +30,11 @@ class OwnFile:
     rename: Mapping[str, str] = field(default_factory=dict, hash=False)
     rte: float | None = None  # seconds that unlearning took, if the user states them
 
-    def options(self, option: str) -> str:
+    def arguments(self, option: str) -> list[str]:
         """Return the file's options: `option` with the path, `--rename` and `--rte` if given."""
         renamed = ["--rename", as_json(self.rename)] if self.rename else []
         stated = [] if self.rte is None else ["--rte", str(self.rte)]
-        return shlex.join([option, str(self.file.expanduser()), *renamed, *stated])
+        return [option, str(self.file.expanduser()), *renamed, *stated]
 
     def record(self, found: Record | None) -> Record:
         """Return the file's record entry; the hash of a deleted file is copied from `found`."""
@@ -50,11 +51,11 @@ class Job:
     Every subclass is a frozen dataclass, too.
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()  # kinds of jobs whose files this job reads
     folder: ClassVar[str]  # pattern of the output folder
     # Name of the record in the output folder; empty if the job has no record.
     record_file: ClassVar[str] = layout.RECORD
     evaluated: ClassVar[str] = ""  # name of the output file that the metrics of a cell wait for
+    uses_model: ClassVar[bool] = False  # whether the stage trains or evaluates a model
     stage: ClassVar[str] = ""  # name of the stage; empty if the kind of job has the same name
 
     benchmark: Benchmark
@@ -136,18 +137,24 @@ class Job:
 
     @property
     def code(self) -> str:
-        """Fingerprint of the stage and of the plug-ins that it imports by name."""
-        return stage_code(self.stage or self.kind_name, *self.plug_ins)
+        """Fingerprint of the stage and, if the job uses a model, of the model's file."""
+        models = [MODEL.module(self.model)] if self.uses_model else []
+        return stage_code(self.stage or self.kind_name, *models)
 
     @property
-    def plug_ins(self) -> tuple[str, ...]:
-        """Modules of the plug-ins that the stage imports by name, such as the model."""
-        return ()
+    def own_file(self) -> OwnFile | None:
+        """User's file of weights that the job reads, if there is one."""
+        return None
 
     @property
-    def own_files(self) -> list[OwnFile]:
-        """User's files of weights that the job reads."""
+    def arguments(self) -> list[str]:
+        """Options that describe the job on the command line of its stage."""
         return []
+
+    @property
+    def options(self) -> str:
+        """The options as text, for the rule."""
+        return shlex.join(self.arguments)
 
     def base_file(self, name: str, seed: int) -> str:
         """Return a file of the base model from which the runs of a seed start."""
@@ -213,6 +220,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def existing(files: Iterable[Path]) -> list[str]:
-    """Return the user's files that exist; a user may delete them after the results are made."""
-    return [str(path) for file in files if (path := file.expanduser()).exists()]
+def existing(file: Path) -> list[str]:
+    """Return the user's file if it exists; a user may delete it after the results are made."""
+    path = file.expanduser()
+    return [str(path)] if path.exists() else []

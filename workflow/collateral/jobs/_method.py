@@ -7,7 +7,6 @@ files; the others read them.
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
 
 from collateral.contract.params import MethodParams
 from collateral.contract.work import Work
@@ -41,7 +40,8 @@ class Preparations:
         # Reversed: a dict keeps the last value, so the first job that needs the files makes them.
         # Sweeps are last in the list of runs, so that a new sweep does not change any other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
-        self._teacher = _teacher_folder(cell.teacher)
+        # Name of the folder that the teacher's `prepare` writes; empty without a teacher.
+        self._teacher = next(iter(cell.teacher.preparations)) if cell.teacher else ""
         self._tunings.pop(self._teacher, None)
         self._is_later_round = bool(cell.forget.earlier)
         self._runs = {_key(run): run.name for run in reversed(runs)}
@@ -84,11 +84,6 @@ def find_preparations(cell: Cell) -> Preparations:
     return Preparations(cell)
 
 
-def _teacher_folder(teacher: RunSpec | None) -> str:
-    """Return the name of the folder that the teacher's `prepare` writes; empty if no teacher."""
-    return next(iter(teacher.preparations)) if teacher else ""
-
-
 def _key(run: RunSpec) -> tuple[str | None, ...]:
     """Return a key that is equal for runs that read the same files of `prepare`.
 
@@ -102,8 +97,6 @@ DONE_FILES = (layout.RECORD, layout.COST)  # names of the files that every finis
 
 class MethodJob(CellJob):
     """A job that runs an unlearning method on the model of one seed."""
-
-    needs: ClassVar[tuple[str, ...]] = ("data", "split", "base")
 
     @property
     def spec(self) -> RunSpec:

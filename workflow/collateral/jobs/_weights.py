@@ -1,12 +1,12 @@
 """Base class of jobs that train a model with the settings of `base:`, or read a user's weights."""
 
+import shlex
 from pathlib import Path
 
 from collateral.config.weights import CELL, SEED, BaseParams, GivenParams, InitParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.work import Work
 from collateral.jobs._job import Job, OwnFile, Record, existing
-from collateral.plugins.find import MODEL
 from collateral.results import layout
 
 INIT = "init.weights"  # config key of the initial weights
@@ -19,13 +19,14 @@ class WeightsJob(Job):
 
     evaluated = layout.OUTPUTS
     stage = "train"
+    uses_model = True
 
     @property
     def own(self) -> OwnFile | None:
         """Weights that the user gives for this model, or None if the model is trained."""
         return None
 
-    def own_file(
+    def find_file(
         self, key: str, given: InitParams | BaseParams | RetrainParams | GivenParams | None
     ) -> OwnFile | None:
         """Return the weight file of a config key for this cell and seed; None if there is none."""
@@ -44,26 +45,25 @@ class WeightsJob(Job):
         return self.benchmark.config.base.model_dump_json(include={*TrainingParams.model_fields})
 
     @property
-    def start(self) -> str:
+    def own_file(self) -> OwnFile | None:
+        """File with weights that the user gives: trained, else initial ones."""
+        return self.own or self.find_file(INIT, self.benchmark.config.init)
+
+    @property
+    def start_arguments(self) -> list[str]:
         """Options `--weights` or `--init` with the user's file; empty for training from scratch."""
-        options = {True: "--init", False: "--weights"}
-        return " ".join(own.options(options[own.key == INIT]) for own in self.own_files)
+        file = self.own_file
+        return file.arguments("--init" if file.key == INIT else "--weights") if file else []
+
+    @property
+    def start(self) -> str:
+        """The options of the user's file as text, for the rule."""
+        return shlex.join(self.start_arguments)
 
     @property
     def weights(self) -> list[str]:
         """User's weight file as an input of the rule; empty if it does not exist."""
-        return existing(own.file for own in self.own_files)
-
-    @property
-    def own_files(self) -> list[OwnFile]:
-        """Files with weights that the user gives: trained, else initial ones; at most one file."""
-        own = self.own or self.own_file(INIT, self.benchmark.config.init)
-        return [own] if own else []
-
-    @property
-    def plug_ins(self) -> tuple[str, ...]:
-        """Module of the model."""
-        return (MODEL.module(self.model),)
+        return existing(self.own_file.file) if self.own_file else []
 
     @property
     def num_trained(self) -> int:
@@ -93,10 +93,11 @@ class WeightsJob(Job):
 
     def weights_record(self, found: Record) -> Record:
         """Return the record entries that describe the user's weight file."""
-        for own in self.own_files:  # there is at most one
-            key = "init" if own.key == INIT else "weights"
-            return {key: own.record(found.get(key))}
-        return {"init": None, "weights": None}
+        file = self.own_file
+        if not file:
+            return {"init": None, "weights": None}
+        key = "init" if file.key == INIT else "weights"
+        return {key: file.record(found.get(key))}
 
     def training_record(self, found: Record) -> Record:
         """Return the record entries of a model that is trained with the settings of `base:`."""

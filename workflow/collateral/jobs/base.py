@@ -13,7 +13,6 @@ from collateral.plan.work import FLOAT_BYTES
 class BaseJob(WeightsJob):
     """Training of the base model of one seed."""
 
-    needs = ("data",)
     folder = paths.BASE
 
     seed: int
@@ -26,7 +25,7 @@ class BaseJob(WeightsJob):
     @property
     def own(self) -> OwnFile | None:
         """Weights that the user gives for this model, or None if the model is trained."""
-        return self.own_file("base.weights", self.benchmark.config.base)
+        return self.find_file("base.weights", self.benchmark.config.base)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ EXPOSED_BYTES = 1 + 4 + 4
 class ExposeJob(FirstSeedJob):
     """Unlearning from all shadow models by one method, with random numbers of the first seed."""
 
-    needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
     listed = "exposed"
     evaluated = layout.EXPOSURE_MARGINS
@@ -32,9 +30,9 @@ class ExposeJob(FirstSeedJob):
         return self.cell.runs[self.run]
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Command-line options: the run's name, its method, and its parameters in the config."""
-        return shlex.join(["--run", self.run, *method_options(self.spec)])
+        return ["--run", self.run, *method_options(self.spec)]
 
     @property
     def shadows(self) -> list[str]:

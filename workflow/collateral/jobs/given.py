@@ -1,7 +1,5 @@
 """Job that evaluates an unlearned model that the user provides; nothing is trained."""
 
-import shlex
-
 from collateral.contract.work import Work
 from collateral.jobs._job import CellJob, OwnFile, Record
 from collateral.jobs._weights import WeightsJob
@@ -11,7 +9,6 @@ from collateral.plan import paths
 class GivenJob(WeightsJob, CellJob):
     """Evaluation of a file of unlearned weights."""
 
-    needs = ("data", "split")
     folder = paths.RUN
     listed = "given"
     stage = "given"
@@ -22,12 +19,12 @@ class GivenJob(WeightsJob, CellJob):
     @property
     def own(self) -> OwnFile | None:
         """User's weight file for the cell and the seed."""
-        return self.own_file(f"given.{self.run}.weights", self.cell.given[self.run])
+        return self.find_file(f"given.{self.run}.weights", self.cell.given[self.run])
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options with the run's name, its weight file, and the seconds that unlearning took."""
-        return f"{shlex.join(['--run', self.run])} {self.start}"
+        return ["--run", self.run, *self.start_arguments]
 
     @property
     def work(self) -> Work:

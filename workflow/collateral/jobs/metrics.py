@@ -1,6 +1,5 @@
 """Job that computes all numbers of a cell from the files of all other jobs."""
 
-import shlex
 from collections.abc import Iterable, Sequence
 
 from collateral.contract.rows import MIA
@@ -44,7 +43,7 @@ class MetricsJob(CellJob):
         return (*forget.earlier, self.cell.name) if forget.is_last else ()
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options with the cell, its seeds and its runs."""
         seeds, cell, config = self.benchmark.seeds, self.cell, self.benchmark.config
         lists: dict[str, Iterable[object]] = {
@@ -70,7 +69,7 @@ class MetricsJob(CellJob):
             "--reference": [] if reference == layout.RETRAIN else [reference],
         }
         lists |= {option: words for option, words in optional.items() if words}
-        return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
+        return [word for key, words in lists.items() for word in (key, *map(str, words))]
 
     @property
     def seconds(self) -> float:
@@ -80,11 +79,7 @@ class MetricsJob(CellJob):
         tracked = [workload.num_tracked(cell, cell.runs[name]) for name in cell.tracked]
         epochs = num_seeds * sum(tracked)
         per_example = EXAMPLE_SECONDS * num_runs + TRACKED_SECONDS * epochs
-        return START_SECONDS + per_example * workload.size.num_examples + self._exposure_seconds
-
-    @property
-    def _exposure_seconds(self) -> float:
-        """CPU seconds for U-LiRA, which fits a distribution for every margin of every example."""
         shadows = self.benchmark.config.shadows
-        fits = shadows.count**2 * self.workload.size.num_train if shadows else 0
-        return EXPOSED_SECONDS * len(self.cell.exposed) * fits
+        fits = shadows.count**2 * workload.size.num_train * len(cell.exposed) if shadows else 0
+        examples = per_example * workload.size.num_examples
+        return START_SECONDS + examples + EXPOSED_SECONDS * fits

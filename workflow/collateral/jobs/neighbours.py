@@ -12,7 +12,6 @@ from collateral.results.provenance import INPUTS
 class NeighboursJob(CellJob):
     """Computation of similarities from the data set and the embeddings of the base models."""
 
-    needs = ("data", "split", "base")
     folder = paths.CELL
     record_file = Path(layout.NEIGHBOURS_RECORD).name
     files = (Path(layout.NEIGHBOURS).name, record_file)

@@ -16,7 +16,6 @@ NUM_IMAGES = 2 * (48 + 48) + 12
 class PicturesJob(CellJob):
     """Saves images of the examples that are nearest to the forget set."""
 
-    needs = ("data", "split", "neighbours")
     folder = paths.CELL
     record_file = Path(layout.PICTURES_RECORD).name
     files = (Path(layout.PICTURES).name, record_file)

@@ -1,22 +1,19 @@
 """Job that probes the models of a cell and seed, if the config has the key `probe`."""
 
-import shlex
-
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
 from collateral.jobs._job import CellJob, Record, as_json
 from collateral.plan import paths
 from collateral.plan.work import BLOCK, FLOAT_BYTES
-from collateral.plugins.find import MODEL
 from collateral.results import layout
 
 
 class ProbeJob(CellJob):
     """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
-    needs = ("data", "split", "base", "retrain", "given", "unlearn")
     folder = paths.PROBE
     listed = "probed"
+    uses_model = True
     files = (layout.PROBE_RESULT, layout.RECORD, layout.COST)
     evaluated = layout.PROBE_RESULT
 
@@ -48,15 +45,10 @@ class ProbeJob(CellJob):
         return f"{self.path(paths.RUN, run=run)}/{layout.MODEL}"
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options with the probes and the names of the runs."""
         probes = as_json(self.probes.requested())
-        return shlex.join(["--probes", probes, "--runs", *self.cell.probed])
-
-    @property
-    def plug_ins(self) -> tuple[str, ...]:
-        """Module of the model."""
-        return (MODEL.module(self.model),)
+        return ["--probes", probes, "--runs", *self.cell.probed]
 
     @property
     def work(self) -> Work:

@@ -10,7 +10,6 @@ from collateral.results.provenance import INPUTS
 class RetrainJob(WeightsJob, CellJob):
     """Training of the retrained model of one seed."""
 
-    needs = ("data", "split")
     folder = paths.RETRAIN
     listed = "has_retrain"
 
@@ -19,7 +18,7 @@ class RetrainJob(WeightsJob, CellJob):
     @property
     def own(self) -> OwnFile | None:
         """Weights that the user gives for this model, or None if the model is trained."""
-        return self.own_file("retrain.weights", self.benchmark.config.retrain)
+        return self.find_file("retrain.weights", self.benchmark.config.retrain)
 
     @property
     def num_trained(self) -> int:

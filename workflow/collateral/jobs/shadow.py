@@ -1,6 +1,5 @@
 """Job of a shadow model: trained like the base model, on a random part of the train set."""
 
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
@@ -19,7 +18,6 @@ MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the marg
 class ShadowJob(WeightsJob):
     """Training of one shadow model."""
 
-    needs = ("data",)
     folder = paths.SHADOW
     evaluated = ""
     stage = "shadow"
@@ -38,10 +36,10 @@ class ShadowJob(WeightsJob):
         return self.member
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options: number of shadow models, and fraction of them trained on each example."""
         pool = self.benchmark.pool
-        return shlex.join(["--count", str(pool.count), "--share", str(pool.share)])
+        return ["--count", str(pool.count), "--share", str(pool.share)]
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to 
 class SplitJob(CellJob):
     """Selection of the examples to forget."""
 
-    needs = ("data", "base", "shadow")
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
@@ -36,7 +35,7 @@ class SplitJob(CellJob):
     def user_files(self) -> list[str]:
         """User's list of examples to forget; empty if it does not exist."""
         path = self.cell.forget.params.get("path")
-        return existing([Path(path)]) if path is not None else []
+        return existing(Path(path)) if path is not None else []
 
     @property
     def earlier(self) -> list[str]:

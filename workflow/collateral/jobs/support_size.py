@@ -1,6 +1,5 @@
 """Job that trains LTD's teachers on supports of several sizes, for the key `support_size`."""
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ SUPPORT = ("k", "k_each", "min_similarity")  # names of parameters that set the 
 class SupportSizeJob(MethodJob):
     """Training of the teachers of one seed, one per support size."""
 
-    needs = (*MethodJob.needs, "tune")
     folder = paths.SUPPORT_SIZE
     listed = "support_sized"
     evaluated = layout.SUPPORT_SIZES
@@ -46,11 +44,11 @@ class SupportSizeJob(MethodJob):
         return {key: value for key, value in values.items() if key not in SUPPORT}
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options with the method, the parameters of its teachers, and the support sizes."""
         method = ["--method", self.spec.method.uses, "--params", as_json(self._values)]
         top = str(self.spec.params.model_dump()["top"])
-        return shlex.join([*method, "--sizes", *map(str, self.sizes.k), "--top", top])
+        return [*method, "--sizes", *map(str, self.sizes.k), "--top", top]
 
     @property
     def selected(self) -> list[str]:

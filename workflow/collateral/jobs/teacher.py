@@ -1,7 +1,5 @@
 """Job that trains LTD's teacher for the first seed, if the selection rule of tuning uses it."""
 
-import shlex
-
 from collateral.jobs._job import Record, as_json
 from collateral.jobs._method import FirstSeedJob, Preparation
 from collateral.plan import paths
@@ -23,10 +21,10 @@ class TeacherJob(FirstSeedJob):
         return self.cell.teacher
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options of the job: the method, and the parameters of its teacher."""
         values = as_json(prepare_values(self.spec.method.uses, self.spec.params))
-        return shlex.join(["--method", self.spec.method.uses, "--params", values])
+        return ["--method", self.spec.method.uses, "--params", values]
 
     @property
     def preparation(self) -> Preparation:

@@ -1,7 +1,5 @@
 """Job that runs all trials of a method for the first seed, and selects its parameters."""
 
-import shlex
-
 from collateral.contract.work import Work
 from collateral.jobs._job import Record, as_json
 from collateral.jobs._method import (
@@ -19,7 +17,6 @@ from collateral.results import layout
 class TuneJob(FirstSeedJob):
     """Tuning of one method."""
 
-    needs = (*FirstSeedJob.needs, "teacher")
     folder = paths.TUNE
     listed = "tuned"
     files = (layout.TRIALS, layout.SELECTED, *DONE_FILES)
@@ -33,12 +30,12 @@ class TuneJob(FirstSeedJob):
         return self.cell.runs[self.method]
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Options with the method, its parameters, its trials and the selection rule."""
         method, rule = self.spec.method, self.benchmark.config.select
         trials, default = as_json(method.trials()), as_json(method.default_trial())
         tuning = ["--trials", trials, "--default", default, "--select", rule]
-        return shlex.join([*method_options(self.spec), *tuning])
+        return [*method_options(self.spec), *tuning]
 
     @property
     def teacher(self) -> list[str]:

@@ -1,6 +1,5 @@
 """Job of one run of a method or control; a tracked run is evaluated after every epoch."""
 
-import shlex
 from pathlib import Path
 
 from collateral.contract.work import Work
@@ -15,7 +14,6 @@ from collateral.results import layout
 class UnlearnJob(MethodJob):
     """One run of a method or control, for one seed."""
 
-    needs = (*MethodJob.needs, "retrain", "teacher", "tune")
     folder = paths.RUN
     listed = "unlearned"
     evaluated = layout.OUTPUTS
@@ -39,11 +37,11 @@ class UnlearnJob(MethodJob):
         return (*RUN_FILES, layout.EPOCHS) if self.spec.tracked else RUN_FILES
 
     @property
-    def options(self) -> str:
+    def arguments(self) -> list[str]:
         """Command-line options: the run's name, its method, and its parameters in the config."""
         run = self.spec
         vary, track = ["--vary", as_json(run.vary)], ["--track"] if run.tracked else []
-        return shlex.join(["--run", run.name, *method_options(run), *vary, *track])
+        return ["--run", run.name, *method_options(run), *vary, *track]
 
     @property
     def base(self) -> str:

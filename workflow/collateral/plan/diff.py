@@ -56,7 +56,9 @@ def _is_job(record: str) -> bool:
 def record_differences(job: Job, folder: Path) -> list[str]:
     """Return how the record of a finished job differs from the plan, one line per field."""
     found = read_signed(folder / job.record_name)
-    found[INPUTS] = sorted(path for path in found.get(INPUTS, {}) if not _is_prepared(path))
+    # The plan does not list files that `prepare` wrote.
+    inputs = found.get(INPUTS, {})
+    found[INPUTS] = sorted(path for path in inputs if layout.PREPARED not in Path(path).parts)
     try:
         planned = job.record(found, folder)
     # The record was written by another version of Collateral.
@@ -88,11 +90,6 @@ def first_lines(lines: Sequence[str]) -> list[str]:
     """Return the first lines and, if there are more, a line with the number of others."""
     more = len(lines) - MOST_LISTED
     return [*lines[:MOST_LISTED], *([f"... and {more} more"] if more > 0 else [])]
-
-
-def _is_prepared(path: str) -> bool:
-    """Tell whether `prepare` wrote this file; the plan does not list such files."""
-    return layout.PREPARED in Path(path).parts
 
 
 def find_differences(one: Any, other: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
@@ -169,17 +166,15 @@ class Unwatched:
 
     def reason(self, outputs: Iterable[str]) -> str:
         """Return why the job of these outputs must run again; empty if it need not run."""
-        for path in filter(self._is_known, map(str, outputs)):
-            self.is_met = True
-            if path in self._report_files:
+        for path in (str(output) for output in outputs if Path(output).exists()):
+            is_report = path in self._report_files
+            self.is_met |= is_report or path in self._jobs
+            if is_report:
                 return PRESENTED
-            if found := self._difference(path):
+            if path in self._jobs and (found := self._difference(path)):
                 self.stale[path] = found
                 return f"{path}: {found}"
         return ""
-
-    def _is_known(self, path: str) -> bool:
-        return (path in self._report_files or path in self._jobs) and Path(path).exists()
 
     def lines(self) -> list[str]:
         """Return lines about finished jobs without metadata; empty if all jobs have metadata."""
@@ -188,11 +183,8 @@ class Unwatched:
         head = "Some results have no metadata; their records were compared with the plan:"
         if not self.stale:
             return [f"{head} all as planned."]
-        count, named = (
-            len(self.stale),
-            [f"{path}: {self.stale[path]}" for path in sorted(self.stale)],
-        )
-        again = f"{count} not as planned, run again with all that depends on them:"
+        again = f"{len(self.stale)} not as planned, run again with all that depends on them:"
+        named = [f"{path}: {found}" for path, found in sorted(self.stale.items())]
         return [f"{head} {again}", *first_lines(named)]
 
     def _difference(self, path: str) -> str:

@@ -84,8 +84,8 @@ def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
     """Yield the user's weight files that jobs will read, and that are missing or do not fit."""
-    jobs = [job for job in list_jobs(benchmark) if job.own_files and job.will_run]
-    files = [*dict.fromkeys(file for job in jobs for file in job.own_files)]
+    jobs = list_jobs(benchmark)
+    files = [*dict.fromkeys(job.own_file for job in jobs if job.own_file and job.will_run)]
     missing = [one for one in files if not one.file.expanduser().is_file()]
     for one in missing:
         key = f"benchmarks.{benchmark.name}.{one.key}"

@@ -25,6 +25,7 @@ PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
 def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
     """Return the content of plan.json for a benchmark."""
+    runs = [run for cell in benchmark.cells.values() for run in cell.runs.values()]
     return BenchmarkPlan(
         labels=benchmark.labels(),
         sharing=benchmark.config.base.sharing,
@@ -35,15 +36,9 @@ def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
         reference=benchmark.reference,
         test_drawn=_test_drawn(benchmark),
         printed=benchmark.config.printed,
-        about={name: about_method(uses) for name, uses in _methods(benchmark).items()},
+        about={run.name: about_method(run.method.uses) for run in runs if not run.vary},
         figure_width=benchmark.figure_width,
     )
-
-
-def _methods(benchmark: Benchmark) -> dict[str, str]:
-    """Return the method of every run, without the runs of sweeps."""
-    runs = [run for cell in benchmark.cells.values() for run in cell.runs.values()]
-    return {run.name: run.method.uses for run in runs if not run.vary}
 
 
 def about_method(name: str) -> About:

@@ -109,7 +109,14 @@ class Workload:
 
     def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
         """Return the sum of `unlearn_work` or `prepare_work` over several sets of parameters."""
-        return sum((_method_work(params, function, sizes) for params in choices), NO_WORK)
+        total = NO_WORK
+        for params in choices:
+            try:
+                total += getattr(params, function)(sizes)
+            except Exception as error:
+                where = f"{type(params).__module__}: {function}"
+                raise WorkError(f"{where} raised {type(error).__name__}: {error}") from error
+        return total
 
     def num_tracked(self, cell: Cell, run: RunSpec) -> int:
         """Return how many models of a tracked run are evaluated: base model, and one per epoch."""
@@ -141,15 +148,3 @@ def data_options(benchmark: Benchmark) -> DataOptions:
 def find_workload(benchmark: Benchmark) -> Workload:
     """Return the workload of a benchmark; files of the data set are read only once."""
     return Workload(benchmark)
-
-
-def _method_work(params: MethodParams, function: str, sizes: Sizes) -> Work:
-    """Return a method's amount of computation; if its code fails, raise an error with its name."""
-    where = f"{type(params).__module__}: {function}"
-    try:
-        work = getattr(params, function)(sizes)
-    except Exception as error:
-        raise WorkError(f"{where} raised {type(error).__name__}: {error}") from error
-    if not isinstance(work, Work):
-        raise WorkError(f"{where} returned {work!r}; expected Work")
-    return work

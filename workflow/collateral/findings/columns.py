@@ -105,6 +105,12 @@ class Column:
         limits = [metric.text(end, sign=self.sign) for end in self.interval(row)]
         return text if EMPTY in limits else f"{text} [{', '.join(limits)}]"
 
+    def _is_chance(self, row: TableRow, value: float) -> bool:
+        run, metric, name, at = self._key(row)
+        if self.chance is None or run == row.cell.reference:
+            return False
+        return abs(value) <= self.chance(row.cell, metric, name, at)
+
     def record(self, row: TableRow) -> dict[str, Any]:
         """Return the unrounded number for the CSV file."""
         run, metric, name, at = self._key(row)

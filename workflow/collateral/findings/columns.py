@@ -90,20 +90,26 @@ class Column:
             return self.show(row)
         if self.reference_metric == "" and row.run == row.cell.reference:
             return Field(EMPTY)
-        run, name, subset, at = self._key(row)
-        value, metric = self.value(row), find_metric(name)
-        text = metric.text(value, self.spread(self.values(row)), sign=self.sign)
+        value = self.value(row)
         also: tuple[Source, ...] = ()
-        if self.ends is not None:
-            text = metric.text(value, sign=self.sign)
-            limits = [metric.text(end, sign=self.sign) for end in self.interval(row)]
-            if EMPTY not in limits:
-                text = f"{text} [{', '.join(limits)}]"
-                also = tuple(self.source(row, f"_{self.ends}{end}") for end in ("low", "high"))
-        is_chance = False
-        if self.chance and run != row.cell.reference:
-            is_chance = abs(value) <= self.chance(row.cell, name, subset, at)
+        if self.ends is not None and not any(map(math.isnan, self.interval(row))):
+            also = tuple(self.source(row, f"_{self.ends}{end}") for end in ("low", "high"))
+        text, is_chance = self._text(row, value), self._is_chance(row, value)
         return Field(text, value, is_chance=is_chance, source=self.source(row), also=also)
+
+    def _text(self, row: TableRow, value: float) -> str:
+        metric = find_metric(self._key(row)[1])
+        if self.ends is None:
+            return metric.text(value, self.spread(self.values(row)), sign=self.sign)
+        text = metric.text(value, sign=self.sign)
+        limits = [metric.text(end, sign=self.sign) for end in self.interval(row)]
+        return text if EMPTY in limits else f"{text} [{', '.join(limits)}]"
+
+    def _is_chance(self, row: TableRow, value: float) -> bool:
+        run, metric, name, at = self._key(row)
+        if self.chance is None or run == row.cell.reference:
+            return False
+        return abs(value) <= self.chance(row.cell, metric, name, at)
 
     def record(self, row: TableRow) -> dict[str, Any]:
         """Return the unrounded number for the CSV file."""

@@ -187,7 +187,7 @@ def test_data_that_comes_with_a_package_is_there():
 def test_data_that_would_be_downloaded_is_optional_and_else_missing():
     check = checked({"name": "svhn"})
     assert check.status == "optional"
-    assert "data/train_32x32.mat, data/test_32x32.mat; a run downloads it" in check.found
+    assert "there is no data; a run downloads it" in check.found
     check = checked({"name": "svhn", "download": False})
     assert check.status == "missing" and "housenumbers" in check.remedy
 

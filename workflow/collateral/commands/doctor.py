@@ -244,16 +244,16 @@ def data_check(benchmark: Benchmark) -> Check:
     if Path(paths.DATA.format(benchmark=benchmark.name)).is_file():
         return Check(label, f"{name}, read already")
     options: Any = data_options(benchmark)
-    files, downloads = getattr(DATA.load(name), "FILES", None), getattr(options, "download", False)
+    downloads = getattr(options, "download", False)
     named = [path for path in options.model_dump().values() if isinstance(path, Path)]
-    needed = [options.root / file for file in files.paths] if files else named
-    lacking = [str(path) for path in needed if not path.expanduser().exists()]
+    lacking = [str(path) for path in named if not path.expanduser().exists()]
     if not lacking:
         where = f"in {', '.join(map(str, named))}" if named else "nothing to fetch"
         return Check(label, f"{name}, {where}")
     found = f"{name}: there is no {', '.join(lacking)}"
     found += "; a run downloads it where there is internet" if downloads else ""
-    remedy = files.how if files else "put it there, or set the option of `data:` to where it is"
+    how = "put it there, or set the option of `data:` to where it is"
+    remedy = getattr(DATA.load(name), "HOW", how)
     return Check(label, found, remedy, is_needed=not downloads)
 
 

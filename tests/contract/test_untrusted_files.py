@@ -38,7 +38,7 @@ def test_a_cifar100_that_is_not_the_published_one_is_not_unpickled(tmp_path, mad
     for name in ("train", "test", "meta"):
         (folder / name).write_bytes(pickle.dumps(Mine(made)))
     cifar100 = DATA.load("cifar100")
-    with pytest.raises(ValueError, match=r"data\.root: cannot read cifar100"):
+    with pytest.raises(ValueError, match=r"data\.root: cannot read CIFAR100"):
         cifar100.load(cifar100.Options(root=tmp_path, download=False))
     assert not made.exists()
 

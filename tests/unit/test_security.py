@@ -55,6 +55,8 @@ ONLY_WITH = {  # by the end of a call's name: a keyword and the values it must h
     "unpack_archive": ("filter", {"'data'"}),
     "Environment": ("autoescape", {"True"}),
 }
+# Templates of YAML and plain text: nothing of them is shown by a browser.
+WITHOUT_HTML = {"workflow/collateral/commands/_proposal.py": ["Environment"]}
 NEVER_WITH = {"shell": "True", "allow_pickle": "True"}
 
 
@@ -148,7 +150,7 @@ def test_what_is_harmless_is_not(code):
 def test_no_code_of_the_workflow_does_it():
     assert len(FILES) > 100
     found = {str(path.relative_to(ROOT)): [*wrongs(path.read_text())] for path in FILES}
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+    assert {name: wrong for name, wrong in found.items() if wrong} == WITHOUT_HTML
 
 
 def test_nor_do_rules():

@@ -177,6 +177,7 @@ def _format_fields(values: Mapping[str, Any]) -> str:
 
 TEMPLATES = Environment(
     loader=PackageLoader("collateral.commands", ""),
+    autoescape=False,  # YAML and plain text, not HTML; the filter `yaml` quotes values
     undefined=StrictUndefined,
     variable_start_string="<<",  # YAML has braces of its own
     variable_end_string=">>",

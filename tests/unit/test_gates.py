@@ -490,11 +490,11 @@ def test_a_run_ends_with_its_finding_its_warnings_and_its_page(project, monkeypa
     glance = project / paths.GLANCE.format(benchmark="b")
     page = (project / "results" / "b" / "report.html").as_uri()
     write_json(glance, {"cells": []})
-    assert last_lines(["b", "none"])[0] == f"b: 0 warnings. {page}"
+    assert last_lines(["b", "none"])[0] == f"b: warnings: 0. {page}"
     monkeypatch.setattr(run_hooks, "count_amber_gates", lambda path: 2)
     write_json(glance, {"headline": "LTD comes nearest to retraining."})
     first, second, *_ = last_lines(["b"])
-    assert [first, second] == ["b: LTD comes nearest to retraining.", f"b: 2 warnings. {page}"]
+    assert [first, second] == ["b: LTD comes nearest to retraining.", f"b: warnings: 2. {page}"]
 
 
 def test_a_damaged_summary_is_named(project):

@@ -49,11 +49,11 @@ SENTENCES = {
     "like Retrain, one cell": (decide(A=[LIKE]), f"A is like Retrain in this test. {NOTHING}"),
     "like Retrain, two cells": (
         decide(A=[LIKE, LIKE], B=[UNLIKE, LIKE]),
-        f"A is like Retrain in all 2 tests. {NOTHING}",
+        f"A is like Retrain in both tests. {NOTHING}",
     ),
     "nearest": (
         decide(A=[UNDECIDED, LIKE], B=[score(UNDECIDED, 0.05), LIKE]),
-        f"A is nearest to Retrain of the methods with no failure found in all 2 tests. {NOTHING}",
+        f"A is nearest to Retrain of the methods with no failure found in both tests. {NOTHING}",
     ),
     "nearest of those without a failure, but perhaps harmful": (
         decide(A=[score(UNDECIDED, damage=0.11)], B=[UNLIKE]),
@@ -82,7 +82,7 @@ SENTENCES = {
             D=[COLLAPSED, LIKE],
             E=[HURT, LIKE],
         ),
-        "A is like Retrain in all 2 tests. Hurt the neighbours: E in 1 of 2 tests, B in all 2 "
+        "A is like Retrain in both tests. Hurt the neighbours: E in 1 of 2 tests, B in all 2 "
         "tests; hurt everyone: C in 1 of 2 tests; collapsed: D in 1 of 2 tests.",
     ),
     "a loss that the base model has too": (
@@ -92,7 +92,7 @@ SENTENCES = {
     ),
     "nothing to forget": (
         decide(A=[LIKE] * 2, cells=[cell(0), replace(cell(1), has_nothing_to_forget=True)]),
-        f"A is like Retrain in all 2 tests. {NOTHING} By UA, the accuracy on the forgotten images, "
+        f"A is like Retrain in both tests. {NOTHING} By UA, the accuracy on the forgotten images, "
         "there is nothing to forget in 1 of 2 tests.",
     ),
     "many harmful methods": (
@@ -101,7 +101,7 @@ SENTENCES = {
     ),
     "a method that did not run everywhere": (
         decide(A=[LIKE, None], B=[LIKE, LIKE]),
-        f"B is like Retrain in all 2 tests. {NOTHING}",
+        f"B is like Retrain in both tests. {NOTHING}",
     ),
     "a red check": (
         decide(A=[""], cells=[cell(red=("Retrain learned: 50 %",))]),

@@ -117,7 +117,7 @@ def last_lines(benchmarks: Iterable[str]) -> list[str]:
         lines += [f"{name}: {headline}"] if headline else []
         if headline is not None:
             warnings = count_amber_gates(gates)
-            lines.append(f"{name}: {warnings} warnings. {page.absolute().as_uri()}")
+            lines.append(f"{name}: warnings: {warnings}. {page.absolute().as_uri()}")
     meaning = ["Numbers of these cells do not mean what they say."] if red else []
     return [*lines, *red, *meaning]
 

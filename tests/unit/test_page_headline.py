@@ -82,7 +82,7 @@ SENTENCES = {
             D=[COLLAPSED, LIKE],
             E=[HURT, LIKE],
         ),
-        "A is like Retrain in both tests. Hurt the neighbours: E in 1 of 2 tests, B in all 2 "
+        "A is like Retrain in both tests. Hurt the neighbours: E in 1 of 2 tests, B in both "
         "tests; hurt everyone: C in 1 of 2 tests; collapsed: D in 1 of 2 tests.",
     ),
     "a loss that the base model has too": (

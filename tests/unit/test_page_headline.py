@@ -92,8 +92,7 @@ SENTENCES = {
     ),
     "nothing to forget": (
         decide(A=[LIKE] * 2, cells=[cell(0), replace(cell(1), has_nothing_to_forget=True)]),
-        f"A is like Retrain in both tests. {NOTHING} By UA, the accuracy on the forgotten images, "
-        "there is nothing to forget in 1 of 2 tests.",
+        f"A is like Retrain in both tests. {NOTHING} Nothing to forget in 1 of 2 tests, by UA.",
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HURT] for name in "BCDE"}),

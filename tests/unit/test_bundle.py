@@ -4,6 +4,7 @@ import io
 import json
 import os
 import tarfile
+from base64 import urlsafe_b64encode
 
 import pytest
 from fake_benchmark import BEGIN, FakeBenchmark
@@ -171,10 +172,20 @@ def test_what_is_not_sound_is_not_packed(one):
     assert not (one / "a.tar").exists()
 
 
+def test_what_a_killed_job_left_is_not_packed(one):
+    root, output = FakeBenchmark().write(one), "results/b/cell/seed-0/ga/outputs.npz"
+    name = urlsafe_b64encode(output.encode()).decode()
+    assert name in metadata(one)
+    (one / STATE / "incomplete" / name).write_text("{}")
+    with pytest.raises(ValueError, match=rf"{output}: its job did not end; run again"):
+        write_bundle(one / "a.tar", [root], with_models=False)
+
+
 def test_a_copy_gets_no_metadata_of_the_original(one):
     FakeBenchmark().write(one)
     (one / "results").rename(one / "copy")
-    write_bundle(one / "a.tar", [one / "copy/b"], with_models=False)
+    made = write_bundle(one / "a.tar", [one / "copy/b"], with_models=False)
+    assert "b/plan.json" in made.unwatched
     with tarfile.open(one / "a.tar") as file:
         assert json.loads(file.extractfile(METADATA).read()) == {}
 
@@ -479,6 +490,20 @@ def test_metadata_are_where_snakemake_looks_for_them(tmp_path, output):
 
 
 # The command line.
+
+
+def test_bundle_warns_of_files_that_snakemake_does_not_watch(one, capsys, monkeypatch):
+    FakeBenchmark().write(one)
+    (one / STATE).rename(one / "lost")
+    monkeypatch.chdir(one)
+    main(["bundle", "results/b", "--out", "a.tar", "--with-models"])
+    num = len(contents(one)) - 1  # the time of the tables' folder is no file of a rule
+    assert f"files without metadata of Snakemake: {num}, as b/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["theory.csv", "figures/synthetic.png", "report.html"])
+def test_the_theory_is_one_group_of_derived_files(name):
+    assert bundle._derived_group(f"theory/{name}") == "theory"
 
 
 def test_bundle_and_unbundle_say_what_they_did(one, new, capsys, monkeypatch):

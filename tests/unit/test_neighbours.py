@@ -151,6 +151,13 @@ def test_neighbours_are_read_as_they_were_written(tmp_path):
     assert (tmp_path / "neighbours.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
 
 
+def test_a_seed_without_embeddings_is_refused(tmp_path):
+    words = write_inputs(tmp_path, [TRAIN])
+    with pytest.raises(ValueError, match="zip"):
+        run_stage(words, 0, 1)
+    assert not (tmp_path / "neighbours.npz").exists()
+
+
 def test_features_of_a_diverged_base_are_refused(tmp_path):
     words = write_inputs(tmp_path, [[*TRAIN[:4], float("nan")]])
     with pytest.raises(ValueError, match=r"seed-0/embeddings\.npz: features are not finite"):

@@ -68,3 +68,11 @@ def test_a_file_of_a_cell_that_was_changed_is_refused(tmp_path):
         file.write("\n")
     with pytest.raises(SystemExit, match=r"digit_3-50/costs\.csv: its content is not"):
         gather(tmp_path)
+
+
+def test_a_plan_that_does_not_know_a_run_is_refused(tmp_path):
+    labels = {run: label for run, label in RUNS.items() if run != "ga"}
+    plan = BenchmarkPlan(labels, "matched", {"digit_3-50": CellPlan()})
+    write_cells(tmp_path, plan, full_cell("digit_3-50"))
+    with pytest.raises(SystemExit, match=r"plan\.json: does not know ga of digit_3-50"):
+        gather(tmp_path)

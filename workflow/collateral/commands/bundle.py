@@ -21,8 +21,11 @@ def bundle(
     ] = False,
 ) -> None:
     """Write the archive, and print a summary of its content."""
-    count, withheld = write_bundle(out, folders, with_models=with_models)
-    if withheld and with_models:
-        names = f"{', '.join(withheld)}: data set and prepared files stay here"
+    made = write_bundle(out, folders, with_models=with_models)
+    if made.unwatched:
+        some = f"files without metadata of Snakemake: {len(made.unwatched)}, as {made.unwatched[0]}"
+        print(f"{some}: elsewhere it will not notice other parameters or code of them")
+    if made.withheld and with_models:
+        names = f"{', '.join(made.withheld)}: data set and prepared files stay here"
         print(f"{names}, as they have pictures that the key `pictures` leaves out")
-    print(f"{out}: {count} files, {out.stat().st_size / 2**20:.1f} MB")
+    print(f"{out}: {made.num_files} files, {out.stat().st_size / 2**20:.1f} MB")

@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from collateral.results.files import atomic, name_in_errors
+from collateral.results.files import atomic, report_broken_file
 
 # Header before each file in a zip archive; it ends with the lengths of name and extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
@@ -67,7 +67,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, compress: bool) -> No
 @contextmanager
 def open_arrays(path: Path) -> Iterator[NpzFile]:
     """Open an .npz file; each array is read when it is accessed."""
-    with name_in_errors(path, *BROKEN), np.load(path, allow_pickle=False) as file:
+    with report_broken_file(path, *BROKEN), np.load(path, allow_pickle=False) as file:
         yield file
 
 
@@ -76,7 +76,7 @@ def map_array(path: Path, name: str) -> NDArray[Any]:
 
     Changes to the array stay in this process.
     """
-    with name_in_errors(path, *BROKEN), zipfile.ZipFile(path) as archive:
+    with report_broken_file(path, *BROKEN), zipfile.ZipFile(path) as archive:
         entry = archive.getinfo(f"{name}.npy")
         if entry.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{name} is compressed")

@@ -55,11 +55,17 @@ UNCHANGED = (
 Files = dict[str, Path]  # dict from path below the folder of results to file
 
 
-def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tuple[int, list[str]]:
-    """Write the results of benchmarks to an archive; raise if they are damaged.
+@dataclass(frozen=True)
+class Bundle:
+    """Summary of an archive that was written."""
 
-    Return the number of files, and the benchmarks whose images are left out of the archive.
-    """
+    num_files: int
+    unwatched: list[str]  # files without Snakemake's metadata
+    withheld: list[str]  # benchmarks whose images are left out of the archive
+
+
+def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bundle:
+    """Write the results of benchmarks to an archive; raise if they are damaged or unfinished."""
     results = _results_folder(folders)
     names = sorted({folder.name for folder in folders})
     if out.resolve().is_relative_to(results.resolve()):
@@ -72,10 +78,24 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tu
         if not _is_left_out(name, withheld, with_models=with_models)
     }
     # Snakemake has no metadata of files in folders of other names.
-    metadata = read_metadata(results.parent, names) if results.name == RESULTS else {}
+    metadata = {}
+    if results.name == RESULTS:
+        for output in list_outputs(results.parent, INCOMPLETE, names):
+            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
+        metadata = read_metadata(results.parent, names)
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
     _write(out, {**about, "benchmarks": names}, metadata, files)
-    return len(files), withheld
+    unwatched = [name for name in files if not _is_watched(name, metadata)]
+    return Bundle(len(files), unwatched, withheld)
+
+
+def _is_watched(name: str, metadata: Mapping[str, Any]) -> bool:
+    """Return whether Snakemake would notice a change in the code or parameters that made a file."""
+    path = PurePosixPath(RESULTS, name)
+    # Files of `prepare` and timestamps need no metadata, because they are not outputs of a rule.
+    if layout.PREPARED in path.parts or path.name == TIMESTAMP:
+        return True
+    return any(str(above) in metadata for above in (path, *path.parents))
 
 
 def _results_folder(folders: Sequence[Path]) -> Path:
@@ -242,11 +262,14 @@ def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]
 def _derived_group(name: str) -> str | None:
     """Return the name of the group of derived files that a file is in; None if it is in none."""
     first, *rest = PurePosixPath(name).parts
-    if rest and (rest[0] in PAGE or rest[-1] in layout.CELL_NUMBERS):
+    if first in (THEORY, INDEX):
+        return THEORY if first == THEORY else "index"
+    is_in_cell = len(rest) == 2
+    if rest[0] in PAGE or (is_in_cell and rest[1] in layout.CELL_NUMBERS):
         return f"{first} metrics, tables, figures and page"
-    if rest and rest[-1] in NEIGHBOURS:
+    if is_in_cell and rest[1] in NEIGHBOURS:
         return f"{first} {rest[0]} neighbours and pictures"
-    return {THEORY: THEORY, INDEX: "index"}.get(first)
+    return None
 
 
 def _new_metadata(
@@ -284,14 +307,22 @@ def _move(files: Files, results: Path) -> None:
 
 def read_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
     """Return Snakemake's metadata of all outputs of benchmarks, theory and index, by path."""
-    known, found = project / STATE / KNOWN, {}
-    for path in sorted(known.rglob("*")):
-        # Other files are ignored, and so are damaged ones, as by Snakemake.
-        with suppress(ValueError, IsADirectoryError):
-            encoded = "".join(part.removeprefix("@") for part in path.relative_to(known).parts)
+    found = {}
+    for output, path in list_outputs(project, KNOWN, names).items():
+        with suppress(InvalidResultError):  # Snakemake ignores a damaged file of metadata, too
+            found[output] = read_json(path)
+    return {output: content for output, content in found.items() if content}
+
+
+def list_outputs(project: Path, kind: str, names: Iterable[str]) -> Files:
+    """Return Snakemake's files of one kind (KNOWN or INCOMPLETE) by the output they describe."""
+    folder, found = project / STATE / kind, {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        encoded = "".join(part.removeprefix("@") for part in path.relative_to(folder).parts)
+        with suppress(ValueError):  # the name of a file that is not Snakemake's
             output = urlsafe_b64decode(encoded).decode()
-            if output.startswith(_prefixes(names)) and (content := read_json(path)):
-                found[output] = content
+            if output.startswith(_prefixes(names)):
+                found[output] = path
     return found
 
 

@@ -37,7 +37,7 @@ def _remedy(path: Path) -> str:
 
 
 @contextmanager
-def name_in_errors(path: Path, *broken: type[Exception]) -> Iterator[None]:
+def report_broken_file(path: Path, *broken: type[Exception]) -> Iterator[None]:
     """Convert these errors, which a damaged file causes, to errors that name the file."""
     try:
         yield
@@ -74,14 +74,14 @@ def write_json(
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise InvalidResultError if it is missing or damaged."""
-    with name_in_errors(path, ValueError):  # The file is not JSON, or not UTF-8 text.
+    with report_broken_file(path, ValueError):  # The file is not JSON, or not UTF-8 text.
         return json.loads(path.read_text(encoding="utf-8"))
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Read the rows of a CSV file; raise InvalidResultError if it is missing or damaged."""
     with (
-        name_in_errors(path, csv.Error, ValueError),  # The file is not CSV, or not UTF-8 text.
+        report_broken_file(path, csv.Error, ValueError),  # The file is not CSV, or not UTF-8 text.
         path.open(encoding="utf-8", newline="") as file,
     ):
         return list(csv.DictReader(file))

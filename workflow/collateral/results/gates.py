@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from collateral.results.files import name_in_errors, read_json, write_json
+from collateral.results.files import read_json, report_broken_file, write_json
 from collateral.results.provenance import verify
 
 Colour = Literal["green", "amber", "red"]
@@ -32,7 +32,7 @@ def write_gates(path: Path, gates: Iterable[Gate]) -> None:
 
 def read_gates(path: Path) -> list[Gate]:
     """Read the gates of a benchmark."""
-    with name_in_errors(path, KeyError, TypeError):
+    with report_broken_file(path, KeyError, TypeError):
         return [Gate(**one) for one in read_json(path)["gates"]]
 
 

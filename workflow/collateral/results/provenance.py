@@ -153,10 +153,12 @@ def sign_page(text: str, inputs: Iterable[Path], root: Path) -> str:
 def read_page(path: Path) -> dict[str, Any]:
     """Return the inputs that a page of `sign_page` lists; raise if the page was changed."""
     text, _, end = path.read_text(encoding="utf-8", errors="replace").rpartition(COMMENT[0])
+    if not end.endswith(COMMENT[1]):
+        raise InvalidResultError(path, NO_SEAL)
     try:
         about: dict[str, Any] = json.loads(end.removesuffix(COMMENT[1]))
     except ValueError:
-        raise InvalidResultError(path, NO_SEAL) from None
+        raise InvalidResultError(path, OTHER_SEAL) from None
     if about.pop(SEAL, None) != _seal({**about, "page": text}):
         raise InvalidResultError(path, OTHER_SEAL)
     return about

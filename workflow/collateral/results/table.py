@@ -20,7 +20,7 @@ from collateral.results.files import (
     InvalidResultError,
     atomic,
     csv_text,
-    name_in_errors,
+    report_broken_file,
     write_rows,
 )
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -194,7 +194,7 @@ def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 def _frame(path: Path) -> pd.DataFrame:
     """Read metrics.csv or costs.csv; floats are exact, and an empty value becomes NaN."""
-    with name_in_errors(path, ValueError):  # The file is not CSV, or not text.
+    with report_broken_file(path, ValueError):  # The file is not CSV, or not text.
         frame = pd.read_csv(
             path,
             dtype={name: str for name in COLUMNS if name != "value"},

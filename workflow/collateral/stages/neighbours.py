@@ -56,7 +56,9 @@ def find_neighbours(
 
     For a forget set of several classes, it is the similarity to the nearest of these classes.
     """
-    by_seed = [_similarities(one, data.labels, split) for one in embedded]
+    by_seed = [
+        _similarities(one, data.labels, split) for _, one in zip(seeds, embedded, strict=True)
+    ]
     nearest = {name: np.stack([of[name].max(axis=0) for of in by_seed]) for name in by_seed[0]}
     mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}
     shown = {

@@ -19,7 +19,7 @@ from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.files import atomic, name_in_errors, write_rows
+from collateral.results.files import atomic, report_broken_file, write_rows
 from collateral.results.outputs import Epochs, ModelOutputs
 from collateral.results.provenance import verify, write_record
 from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
@@ -161,5 +161,5 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
     """Read a safetensors file."""
-    with name_in_errors(path, SafetensorError):
+    with report_broken_file(path, SafetensorError):
         return load_file(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,9 +59,9 @@ def read_weights(path: Path) -> Weights:
         if path.suffix == ".safetensors":
             return load_file(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise
-    except Exception:  # Damaged files, and files with code, raise errors of many types.
+    except Exception as error:  # Damaged files, and files with code, raise errors of many types.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a truncated zip
+            raise
         raise ValueError(UNREADABLE.format(path=path)) from None
     return _state_dict(content, path)
 

@@ -37,9 +37,11 @@ def _typed(text: str) -> Any:
 
 
 def ltd_with(case: Case, key: str, *values: Any) -> dict[str, str]:
-    """Return LTD's runs with these values of a parameter; an empty string if there is no run."""
+    """Return LTD's runs with the given values of a parameter."""
     found = sweep_runs(case.cell, "ltd", key)
-    return {str(value): found.get(value, "") for value in values}
+    if missing := [str(value) for value in values if value not in found]:
+        raise Missing(f"no LTD with {key} {', '.join(missing)}")
+    return {str(value): found[value] for value in values}
 
 
 def sweep(
@@ -56,7 +58,10 @@ def sweep(
 
 def neighbors(case: Case) -> dict[str, str]:
     """Return Neighbor's runs by k; only its default run if k is not varied."""
-    return sweep(case, "neighbor", "k", 0) or {"Neighbor": "neighbor"}
+    found = sweep(case, "neighbor", "k", 0)
+    if not found and "neighbor" not in case.cell.kinds:
+        raise Missing("no Neighbor")
+    return found or {"Neighbor": "neighbor"}
 
 
 def pick(case: Case, runs: dict[str, str], position: int) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Sanity checks of a cell. Outcomes have colours: green (good), amber (warning), red (fault)."""
+"""Sanity checks of a cell. A check returns a colour: green (good), amber (warning), red (fault)."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ UNDECIDED = (
 NOT_RECORDED = f"it is weights of your own, or {OLD}"
 
 Outcome = tuple[Colour, str]
-# Function of a check; it returns None if the check does not apply to the cell.
+# Type of a check: a function that returns None if the check does not apply to the cell.
 Check = Callable[[CellTable], Outcome | None]
 
 
 def run_checks(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
-    """Run all checks of all cells; return the outcomes (gates) and the errors of checks."""
+    """Run all checks on all cells; return the outcomes (gates) and the errors raised."""
     excluded = NEED_RETRAIN if table.reference != RETRAIN else ()
     checks = {name: check for name, check in CHECKS.items() if name not in excluded}
     outcomes = (_run(name, check, cell) for cell in table.cells for name, check in checks.items())
@@ -55,7 +55,10 @@ def red_gates(cell: CellTable) -> list[Gate]:
 
 
 def _run(name: str, check: Check, cell: CellTable) -> tuple[Gate, Problem | None] | None:
-    """Run one check; return None if the check does not apply to the cell."""
+    """Return the outcome of one check and the error it raised, if any.
+
+    The result is None if the check does not apply to the cell.
+    """
     outcome, problem = run_safely(partial(check, cell), "gates", PART, cell.name)
     if problem:
         text = " ".join(f"could not be asked: {problem.error}".split())
@@ -107,9 +110,9 @@ def check_base_differs(cell: CellTable) -> Outcome:
 
 
 def has_nothing_to_forget(cell: CellTable) -> bool:
-    """Tell whether the base model's UA is above Retrain's UA by no more than the margin.
+    """Tell whether the base model's UA exceeds Retrain's UA by no more than the margin.
 
-    False if UA or the margin is unknown.
+    The result is False if a UA or the margin is unknown.
     """
     margin = cell.number(cell.reference, "margin", at="ua")
     return not math.isnan(_base_above(cell) + margin) and not is_beyond(_base_above(cell), margin)
@@ -122,7 +125,7 @@ def _base_above(cell: CellTable) -> float:
 
 
 def check_forgettable(cell: CellTable) -> Outcome:
-    """Check that the base model is more accurate on the forget set than Retrain."""
+    """Check that the base model's UA exceeds Retrain's UA by more than the margin."""
     above, metric = _base_above(cell), find_metric("margin")
     if math.isnan(above):
         text = "whether anything is to be forgotten is unknown"
@@ -139,7 +142,7 @@ def check_forgettable(cell: CellTable) -> Outcome:
 
 
 def check_recipe(cell: CellTable) -> Outcome | None:
-    """Check that Retrain is about as accurate as a base model that the user trained."""
+    """Check that Retrain is about as accurate as the base model, if the user trained the base."""
     if "base_ta_gap" not in cell.metrics(cell.reference):
         return None  # Collateral trained the base model in the same way as Retrain
     found, examples = cell.values(cell.reference, "base_ta_gap"), "of unaffected classes"
@@ -156,7 +159,10 @@ def check_recipe(cell: CellTable) -> Outcome | None:
 
 
 def check_test_set(cell: CellTable) -> Outcome | None:
-    """Check that the test set has no images that the base model saw, or of forgotten persons."""
+    """Check that the base model cannot have seen test images, and that none is to be forgotten.
+
+    A test image is to be forgotten if, for example, it shows the same person as forgotten images.
+    """
     if cell.benchmark.test_drawn:
         text = "the test set is a share of the images, on which your base may have been trained"
         return "amber", f"{text}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
@@ -169,7 +175,7 @@ def check_test_set(cell: CellTable) -> Outcome | None:
 
 
 def check_shadows(cell: CellTable) -> Outcome | None:
-    """Check that each shadow model is accurate on its training set, a part of the train set."""
+    """Check that each shadow model gives its training examples' true classes a high probability."""
     least, metric = cell.number(cell.reference, "shadow_sure"), find_metric("shadow_sure")
     if math.isnan(least):
         return None  # there are no shadow models
@@ -202,7 +208,7 @@ def check_near_copies(cell: CellTable) -> Outcome:
 
 
 def check_tuning(cell: CellTable) -> Outcome:
-    """Check that tuning selected an admissible trial that is not at an end of its grid."""
+    """Check that tuning selected an admissible trial whose values are not at an end of the grid."""
     plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
     found = {run: cell.values(run, "trial_chosen") for run in plan.trials}
     chosen = {run: int(np.nanmin(v)) for run, v in found.items() if not np.isnan(v).all()}
@@ -233,8 +239,8 @@ def find_edges(
 ) -> Iterator[tuple[str, float, float, float]]:
     """Yield each parameter whose chosen value is the smallest or the largest of its grid.
 
-    A parameter is given by its name, its value, and both ends of its grid. Grids of two values are
-    left out, because both of their values are ends.
+    A parameter is yielded as its name, its chosen value, and the smallest and largest grid value.
+    Grids of two values are left out, because both of their values are ends.
     """
     for key in trials[0]:
         grid = {trial[key] for trial in trials}
@@ -260,11 +266,11 @@ def check_status(cell: CellTable) -> Outcome:
 
 
 def _select_seeds(cell: CellTable, is_selected: NDArray[np.bool_]) -> str:
-    """Return the seeds where the mask is true as text, such as "seeds 0, 2"; empty if none."""
+    """Return the seeds for which the mask is true as text, such as "seeds 0, 2", or empty text."""
     return list_seeds([seed for seed, yes in zip(cell.seeds, is_selected, strict=True) if yes])
 
 
-# Function of each check, by the name that the page shows, in the order of the page.
+# Dict from the name of each check on the web page to its function, in the order of the page.
 CHECKS: dict[str, Check] = {
     "disjoint sets": check_disjoint,
     "trained on the split": check_training_set,
@@ -280,7 +286,7 @@ CHECKS: dict[str, Check] = {
     "seeds": check_seeds,
     "runs ended well": check_status,
 }
-# Names of the checks that do not apply if the benchmark has no Retrain.
+# Names of the checks that are not run if the benchmark has no Retrain.
 NEED_RETRAIN = (
     *("trained on the split", "Retrain learned", "base differs", "something to forget"),
     "Retrain as the base",

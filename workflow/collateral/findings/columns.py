@@ -1,4 +1,4 @@
-"""Build tables from columns: each column is a metric and its format.
+"""Build tables from columns; a column is a metric and the format of its numbers.
 
 Findings of plug-ins may import this module.
 """
@@ -20,28 +20,29 @@ from collateral.metrics.statistics import mean, std
 from collateral.results.table import CellTable
 
 KINDS = ("reference", "method", "control")
-NEXT_SEED = "Retrain, next seed"  # row label: Retrain compared with Retrain of the next seed
+# Label of the row that compares Retrain with Retrain of the next seed.
+NEXT_SEED = "Retrain, next seed"
 NEXT_SEED_NOTE = f"“{NEXT_SEED}” is what retraining again gives."
 
 # Function from the values of all seeds to one number, such as the mean.
 Statistic = Callable[[NDArray[np.float64]], float]
-# Function that returns a number's noise floor, given its cell, metric, subset and `at`.
+# Function that returns the noise floor of a number, given the number's cell, metric, subset, `at`.
 Bound = Callable[[CellTable, str, str, At], float]
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of a table: the run whose numbers it shows, and its label."""
+    """A row of a table: the run whose numbers the row shows, and the label of the row."""
 
     cell: CellTable
     run: str
     label: str
-    at: At = None  # column `at` of the row's numbers, such as the name of a class
+    at: At = None  # value of the column `at` in the long table, such as a class name
     note: str = ""  # note on failed seeds, such as "diverged (1 of 3 seeds)"
     is_aside: bool = False  # whether the row is not ranked: a control or a noise floor
 
 
-# Groups of table rows; the web page sorts each group separately. A `Line` is a formatted row.
+# Groups of table rows; the web page sorts each group separately. A `Line` is already formatted.
 Groups = Sequence[Sequence[TableRow | Line]]
 
 
@@ -50,21 +51,21 @@ class Column:
     """A column of a table: a metric, and the format of its numbers.
 
     A table entry shows the mean and the standard deviation over seeds, or a number over all seeds.
-    With `ends`, it shows the interval `<metric>_<ends>low` to `<metric>_<ends>high` instead of the
-    standard deviation.
+    With `ends`, the entry shows the interval `<metric>_<ends>low` to `<metric>_<ends>high` instead
+    of the standard deviation.
     """
 
     metric: str = ""
     set: str = ""
-    at: At = None  # column `at` of the numbers; if None, `at` of the row
+    at: At = None  # value of the column `at` in the long table; if None, `at` of the row
     heading: str = ""  # heading of the column; if empty, the heading of the metric
-    run: str = ""  # name of the run of all numbers; if empty, the run of the row
-    # Name of the metric in the row of the reference: None for the same metric, empty for a dash.
+    run: str = ""  # run whose numbers all rows show; if empty, each row shows its own run
+    # Metric that the row of the reference shows: None for the same metric, empty for only a dash.
     reference_metric: str | None = None
-    # Text before `low` and `high` in names of the interval's metrics; None if there is no interval.
+    # Text before `low` and `high` in the names of the interval's metrics; None for no interval.
     ends: str | None = None
     sign: bool = False  # whether positive numbers have a plus sign
-    chance: Bound | None = None  # function that returns the noise floor; smaller values get a †
+    chance: Bound | None = None  # function for the noise floor; smaller entries get a †
     mean: Statistic = mean
     spread: Statistic = std
     # Function that returns the whole table entry of a row; it replaces the default format.
@@ -75,12 +76,12 @@ class Column:
         return row.cell.values(*self._key(row))
 
     def value(self, row: TableRow) -> float:
-        """Return the mean over seeds; for a metric without values by seed, its single number."""
+        """Return the mean over seeds, or the single number of a metric without values by seed."""
         average = self.mean(self.values(row))
         return row.cell.number(*self._key(row)) if math.isnan(average) else average
 
     def source(self, row: TableRow, ending: str = "") -> Source:
-        """Return the source link of the number, or of an end of its interval."""
+        """Return the source link of a row's number; with `ending`, of an end of the interval."""
         run, metric, name, at = self._key(row)
         return number_source(run, metric + ending, name, at)
 
@@ -112,7 +113,7 @@ class Column:
         return abs(value) <= self.chance(row.cell, metric, name, at)
 
     def record(self, row: TableRow) -> dict[str, Any]:
-        """Return the unrounded number for the CSV file."""
+        """Return the unrounded number of a row, with its key, as a record for the CSV file."""
         run, metric, name, at = self._key(row)
         values = self.values(row)
         return {
@@ -128,13 +129,13 @@ class Column:
         }
 
     def _key(self, row: TableRow) -> tuple[str, str, str, At]:
-        """Return run, metric, subset and `at`: the key of a row's number in the long table."""
+        """Return the key of a row's number in the long table: run, metric, subset and `at`."""
         run = self.run or row.run
         metric = (run == row.cell.reference and self.reference_metric) or self.metric
         return run, metric, self.set, row.at if self.at is None else self.at
 
     def interval(self, row: TableRow) -> tuple[float, float]:
-        """Return both ends of the interval of a row; NaN if they are undefined."""
+        """Return the lower and upper end of a row's interval; an undefined end is NaN."""
         run, metric, name, at = self._key(row)
         low, high = (
             row.cell.number(run, f"{metric}_{self.ends}{end}", name, at) for end in ("low", "high")
@@ -143,7 +144,7 @@ class Column:
 
 
 class TestedColumn(Column):
-    """A column of differences; entries whose interval includes zero or is undefined get a †."""
+    """A column of differences. An entry gets a † if its interval includes zero or is undefined."""
 
     def _is_chance(self, row: TableRow, value: float) -> bool:
         low, high = self.interval(row)
@@ -168,12 +169,15 @@ def run_row(cell: CellTable, run: str) -> TableRow:
 
 
 def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[TableRow]]:
-    """Return the rows of all runs in one group per kind of run; a group may be empty."""
+    """Return the table rows of all runs, with one group per kind of run; a group may be empty."""
     return [[run_row(cell, run) for run in cell.runs(kind)] for kind in kinds]
 
 
 def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[TableRow]]:
-    """Return two groups of rows: methods; and controls with Retrain against its next seed."""
+    """Return two groups of rows: first the methods, then the controls.
+
+    With several seeds, the second group ends with Retrain compared with Retrain of the next seed.
+    """
     methods, asides = rows_by_kind(cell, ("method", "control"))
     if len(cell.seeds) > 1:
         asides.append(TableRow(cell, cell.reference, label, is_aside=True))
@@ -188,7 +192,7 @@ def all_rows(cell: CellTable) -> list[TableRow]:
 def build_grid(
     corner: str, columns: Sequence[Column], groups: Iterable[Sequence[TableRow | Line]]
 ) -> Grid:
-    """Return a grid with these columns and groups of rows; a `Line` is used unchanged."""
+    """Return a grid from columns and groups of rows; a row that is a `Line` is used unchanged."""
     headings = [column.heading or find_metric(column.metric).heading for column in columns]
     lines = [[_build_line(row, columns) for row in group] for group in groups if group]
     return Grid(corner, headings, lines)
@@ -201,7 +205,7 @@ def _build_line(row: TableRow | Line, columns: Sequence[Column]) -> Line:
 
 
 def build_records(rows: Iterable[TableRow], columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return one unrounded record per row and column, for the CSV file."""
+    """Return the records of the CSV file: one unrounded number per row and column."""
     return [column.record(row) for row in rows for column in columns]
 
 
@@ -213,9 +217,9 @@ def build_table(
     caption: str,
     conventions: str = "",
 ) -> Table:
-    """Return a table with the same rows in each grid, and the unrounded records of all metrics.
+    """Return a table whose grids all have the same rows; its CSV records have unrounded numbers.
 
-    `columns` are those of one grid of methods, or of several grids by their first heading.
+    `columns` are the columns of one grid, or a dict from the first heading of a grid to columns.
     """
     by_corner = columns if isinstance(columns, Mapping) else {"Method": columns}
     rows = [row for group in groups for row in group if isinstance(row, TableRow)]

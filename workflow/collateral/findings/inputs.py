@@ -1,7 +1,7 @@
-"""Types of the arguments of `numbers`: results of a cell and of a run, epochs, cached rows.
+"""Types that the `numbers` modules of findings use: results of a cell or a run, epochs, caches.
 
-Type checkers read the classes themselves. At run time they are not imported, so that the rows that
-a finding computed stay valid when only the code that reads results changes.
+Type checkers read the classes themselves. At run time the classes are not imported, so that the
+cached rows of a finding stay valid when only the code that reads results changes.
 """
 
 from typing import TYPE_CHECKING, Any

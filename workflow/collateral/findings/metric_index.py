@@ -6,12 +6,12 @@ from functools import cache
 from collateral.contract.metrics import Metric
 from collateral.plugins.find import FINDING
 
-# Name of the variable with the declaration that is used for all metrics that no finding names.
+# Name of the variable in which a finding may declare one metric for all undeclared names.
 OTHER = "OTHER_METRICS"
 
 
 def find_metric(name: str) -> Metric:
-    """Return the declaration of a metric by its name."""
+    """Return the declaration of a metric; a name that no finding declares gets a default one."""
     known, other = _index_metrics(tuple(FINDING.names()))
     return known.get(name) or other
 
@@ -23,7 +23,7 @@ def is_known(name: str) -> bool:
 
 @cache
 def _index_metrics(findings: tuple[str, ...]) -> tuple[Mapping[str, Metric], Metric]:
-    """Return a dict from name to declared metric, and the declaration used for other names."""
+    """Return a dict from metric name to declaration, and the declaration for all other names."""
     known: dict[str, Metric] = {}
     other = Metric("", "", "")
     for finding in findings:

@@ -1,4 +1,4 @@
-"""Run all findings in order; a finding that raises does not stop the others."""
+"""Run all findings in order; if a finding raises an error, the other findings still run."""
 
 import logging
 import math
@@ -39,7 +39,7 @@ class Problem:
     """An error raised by a part of a finding."""
 
     finding: str
-    part: str  # name of the part that failed: numbers, across, colours, table, plots or words
+    part: str  # part that raised the error: numbers, across, colours, table, plots or words
     cell: str  # name of the cell; empty if the part covers all cells
     error: str
 
@@ -52,19 +52,19 @@ class Problem:
 def cell_numbers(
     cell: CellResults, cache: RowCache | None = None
 ) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of all findings of a cell; rows of single runs may come from the cache."""
+    """Return the rows that all findings compute for a cell; some rows may come from the cache."""
     if excluded := excluded_findings(cell.reference):
         LOG.info(NO_RETRAIN, ", ".join(excluded))
     return _compute_all("numbers", cell, partial(_compute_cell, cell, cache))
 
 
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of all findings over all cells."""
+    """Return the rows that findings compute from all cells together, and the errors raised."""
     return _compute_all("across", table, partial(_compute_across, table))
 
 
 def _compute_cell(cell: CellResults, cache: RowCache | None, finding: str) -> Iterator[Row]:
-    """Yield the rows of a finding: first the rows that may be cached, then all others."""
+    """Yield the rows of a finding for a cell: first rows that may be cached, then the others."""
     module = FINDING.load(finding, "numbers")
     cached = partial(cache.rows, finding) if cache else _compute
     if hasattr(module, "of_run"):
@@ -78,7 +78,7 @@ def _compute_cell(cell: CellResults, cache: RowCache | None, finding: str) -> It
 
 
 def _compute(name: str, results: Iterable[Result], make: Callable[[], Iterable[Row]]) -> list[Row]:
-    """Compute rows without a cache; the arguments are those of `RowCache.rows`."""
+    """Compute rows by `make` without a cache; replaces `RowCache.rows` if there is no cache."""
     return list(make())
 
 
@@ -91,7 +91,7 @@ def _compute_across(table: BenchmarkTable, finding: str) -> Iterable[Row]:
 def _compute_all(
     part: str, source: CellResults | BenchmarkTable, compute: Callable[[str], Iterable[Row]]
 ) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of all findings; rows of a cell are made known to later findings."""
+    """Return the rows of all findings, and their errors; later findings can read rows of a cell."""
     rows: list[Row] = []
     problems: list[Problem] = []
     cell = source.name if isinstance(source, CellResults) else ""
@@ -108,7 +108,7 @@ def _compute_all(
 
 
 def _checked_rows(compute: Callable[[str], Iterable[Row]], finding: str) -> list[Row]:
-    """Return the rows of one finding; raise if a row has a metric that it does not declare."""
+    """Return the rows of one finding; raise if the finding does not declare a row's metric."""
     found, declaring = list(compute(finding)), FINDING.load(finding)
     undeclared = sorted({row.metric for row in found} - declaring.METRICS.keys())
     if undeclared and not hasattr(declaring, OTHER):
@@ -119,10 +119,10 @@ def _checked_rows(compute: Callable[[str], Iterable[Row]], finding: str) -> list
 def run_safely(
     make: Callable[[], T], finding: str, part: str, cell: str
 ) -> tuple[T | None, Problem | None]:
-    """Return the result of `make`, or a problem if it raised; the traceback is logged."""
+    """Return the result of `make`; if `make` raises, log the traceback and return a problem."""
     try:
         return make(), None
-    except InvalidResultError:  # Invalid input files concern all findings, so the error is raised.
+    except InvalidResultError:  # An invalid input file affects all findings, so all are stopped.
         raise
     # Findings of plug-ins may raise any exception.
     except Exception as error:
@@ -132,13 +132,13 @@ def run_safely(
 
 
 def view_function(finding: str, name: str) -> Callable[[Any], Any] | None:
-    """Return the function of this name (tables, plots, words ...) of a finding; None if absent."""
+    """Return a finding's function `name` (tables, plots, words ...), or None if there is none."""
     has_views = FINDING.module(finding, VIEWS) in FINDING.parts(VIEWS)
     return getattr(FINDING.load(finding, VIEWS), name, None) if has_views else None
 
 
 def make_tables(finding: str, source: Source) -> Iterator[Table]:
-    """Yield a finding's tables; if there is no Retrain, their captions say so."""
+    """Yield the tables of a finding; if there is no Retrain, the captions say so."""
     is_cell = isinstance(source, CellTable)
     make = view_function(finding, "tables" if is_cell else "tables_across")
     printed = (source.benchmark if isinstance(source, CellTable) else source.plan).printed
@@ -150,7 +150,7 @@ def make_tables(finding: str, source: Source) -> Iterator[Table]:
 
 
 def cell_name(source: Source) -> str:
-    """Return the name of a cell; empty for all cells."""
+    """Return the name of a cell, or empty text for the table of all cells."""
     return source.name if isinstance(source, CellTable) else ""
 
 
@@ -165,14 +165,17 @@ def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: i
 
 
 def in_page_order(*parts: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings that have one of these modules, in the order of the page."""
+    """Return the findings that have a module named in `parts`, in the order of the web page."""
     found = {name for part in parts for name in with_part(part, reference)}
     in_turn = [name for name in in_order() if name in found]
     return sorted(in_turn, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def with_part(part: str, reference: str = RETRAIN) -> list[str]:
-    """Return findings with this module that accept this reference, each after those it needs."""
+    """Return the findings that have the module `part` and accept the reference.
+
+    Each finding comes after the findings that it needs.
+    """
     found = FINDING.parts(part)
     names = (name for name in in_order() if FINDING.module(name, part) in found)
     return [name for name in names if _accepts(reference, name)]
@@ -186,7 +189,10 @@ def excluded_findings(reference: str) -> list[str]:
 
 
 def _accepts(reference: str, name: str) -> bool:
-    """Tell whether a finding, and those it needs, accept this reference: Retrain or base model."""
+    """Tell whether a finding, and all findings that it needs, accept the reference of a benchmark.
+
+    The reference is Retrain or the base model.
+    """
     needs = getattr(FINDING.load(name), "NEEDS", reference)
     return needs == reference and all(_accepts(reference, other) for other in _required(name))
 
@@ -210,5 +216,5 @@ def write_problems(path: Path, problems: Iterable[Problem]) -> None:
 
 
 def read_problems(paths: Iterable[Path]) -> list[Problem]:
-    """Read the problems of several JSON files."""
+    """Return all problems that `write_problems` wrote to these JSON files."""
     return [Problem(**one) for path in paths for one in read_json(path)["problems"]]

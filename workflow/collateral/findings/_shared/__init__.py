@@ -1,1 +1,1 @@
-"""Code of several findings: captions, comparisons with Retrain, series of plots, table files."""
+"""Code that several findings use: captions, comparisons with Retrain, plot series, table files."""

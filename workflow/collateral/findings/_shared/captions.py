@@ -16,14 +16,15 @@ DIFFERENT_DEVICES = (
 
 
 def join_sentences(*sentences: str) -> str:
-    """Return the sentences as one text, without empty ones."""
+    """Join sentences to one text; empty sentences are left out."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def fill_caption(caption: str, cell: CellTable, **more: str) -> str:
-    """Return a caption in which keys in braces are replaced by texts and numbers of a cell.
+    """Return a caption with its keys in braces replaced by texts and numbers of a cell.
 
-    The keys are title, spread, reference, n (number of seeds) and noise (what grey is in a plot).
+    Keys are title, spread, reference, n (number of seeds), noise (what grey means in a plot) and
+    the keys of `more`.
     """
     about = {"title": cell.title, "spread": describe_spread(cell), "n": len(cell.seeds)}
     noise = NOISE if cell.has_retrain else ""
@@ -31,7 +32,7 @@ def fill_caption(caption: str, cell: CellTable, **more: str) -> str:
 
 
 def describe_spread(cell: CellTable) -> str:
-    """Return a sentence that explains ±; with one seed, a sentence that there is no spread."""
+    """Return a sentence that explains ±, or one that says that a single seed has no spread."""
     return SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED
 
 
@@ -47,18 +48,18 @@ def count_seeds(count: int) -> str:
 
 
 def list_seeds(seeds: Sequence[int]) -> str:
-    """Return the names of seeds as text, such as "seeds 0, 2"; empty without seeds."""
+    """Return a list of seeds as text, such as "seeds 0, 2"; the text is empty if there are none."""
     return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}" if seeds else ""
 
 
 def list_devices(cell: CellTable) -> dict[str, str]:
-    """Return the device on which each run was computed, if it is known."""
+    """Return a dict from run to its device, for all runs whose device is known."""
     found = {run: cell.indices(run, "on_device") for run in cell.labels}
     return {run: " and ".join(names) for run, names in found.items() if names}
 
 
 def different_devices(cell: CellTable) -> str:
-    """Return a warning with the device of each run; empty if all runs have the same device."""
+    """Return a warning that runs used different devices; empty if all used the same device."""
     runs: dict[str, list[str]] = {}
     for run, device in list_devices(cell).items():
         runs.setdefault(device, []).append(cell.labels[run])

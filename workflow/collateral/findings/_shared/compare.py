@@ -1,4 +1,4 @@
-"""Compare every run with Retrain: deviations, nearest methods, noise floors, extremes in words."""
+"""Compare every run with Retrain: deviations, noise floors, and the best and worst methods."""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import mean, std, t_quantile
 from collateral.results.table import MOST_NAMED, CellTable
 
-# Metrics that Retrain does not have, each with the metric of Retrain that is used instead.
+# Metrics that Retrain does not have, and the metric of Retrain with which each is compared.
 COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
 MAIN = (*TERMS["avg_gap"], "avg_gap", "rte")
 # No column "UA affected": all forgotten examples are in affected classes, so it would equal UA.
@@ -45,29 +45,35 @@ FLOOR_NOTE = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
     f"groups of n retrained models. {captions.CHANCE}"
 )
-UNITS = ("%", "points", "s", "nats")  # units that are written after numbers; others are left out
-# Text that a sentence adds to the name of a metric, by subset of examples.
+UNITS = ("%", "points", "s", "nats")  # units that a sentence prints after a number
+# Text that follows the name of a metric in a sentence, by subset of examples.
 SUBSETS = {"": "", "forget": " on the forget set", "retain": " on retained examples"}
 UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap."
 
 
 def noise_floor(cell: CellTable, metric: str) -> float:
-    """Return a metric's noise floor: 95 % of differences between retrained models are smaller."""
+    """Return the noise floor of a metric, computed from the expected deviation between retrainings.
+
+    95 % of the differences between means of two groups of retrained models are smaller.
+    """
     # sqrt(pi / 2) is the standard deviation of a normal variable over its mean absolute deviation.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return t_quantile(len(cell.seeds)) * standard
 
 
 def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
-    """Return a metric's noise floor from its stored standard deviation between retrainings."""
+    """Return the noise floor of a metric, computed from its deviation between retrainings.
+
+    This is the stored standard deviation of the mean difference.
+    """
     return t_quantile(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", subset, at)
 
 
 @dataclass(frozen=True)
 class ComparedColumn(Column):
-    """A column with a metric and, in parentheses, its deviation from Retrain; or an average gap.
+    """A column that shows a metric with its deviation from Retrain, or an average gap from Retrain.
 
-    In the row of the noise floor, a gap or a deviation is the one between groups of retrainings.
+    The row of the noise floor shows the gap or deviation between two groups of retrained models.
     """
 
     nearest: tuple[str, ...] = ()  # methods nearest to Retrain in this metric
@@ -78,13 +84,13 @@ class ComparedColumn(Column):
         return self.metric in TERMS
 
     def value(self, row: TableRow) -> float:
-        """Return a run's mean over seeds; an average gap is a single number, and 0 for Retrain."""
+        """Return a run's mean over seeds, or its average gap, which is 0 for Retrain."""
         if row.run == FLOOR:
             return self.floor(row.cell) if self.is_gap else math.nan
         return 0.0 if self.is_gap and row.run == row.cell.reference else super().value(row)
 
     def deviation(self, row: TableRow) -> float:
-        """Return a run's mean over seeds minus Retrain's; NaN for Retrain itself."""
+        """Return the mean of a run over seeds minus the mean of Retrain; NaN for Retrain itself."""
         if row.run == row.cell.reference or find_metric(self.metric).ideal != "retrain":
             return math.nan
         if row.run == FLOOR:
@@ -97,7 +103,10 @@ class ComparedColumn(Column):
         return self.value(row) if self.is_gap else abs(self.deviation(row))
 
     def field(self, row: TableRow) -> Field:
-        """Return a run's table entry: value, deviation from Retrain, bold if nearest to Retrain."""
+        """Return the table entry of a run: its value and its deviation from Retrain.
+
+        The entry is bold if the run is the method nearest to Retrain.
+        """
         deviation, is_floor = self.deviation(row), row.run == FLOOR
         text = f"({find_metric(self.metric).text(deviation, sign=not is_floor)})"
         if is_floor:
@@ -110,7 +119,7 @@ class ComparedColumn(Column):
         return replace(shown, order=abs(deviation), deviation=text, is_chance=is_chance)
 
     def record(self, row: TableRow) -> dict[str, Any]:
-        """Return the unrounded number with its deviation from Retrain, for the CSV file."""
+        """Return the CSV record of a row: the unrounded number and its deviation from Retrain."""
         values = self.values(row)
         return {
             "run": row.run,
@@ -127,7 +136,7 @@ class ComparedColumn(Column):
         }
 
     def floor(self, cell: CellTable) -> float:
-        """Return the noise floor of the metric; NaN if it has none."""
+        """Return the expected deviation of the metric between retrainings; NaN if undefined."""
         metric = self.metric if self.is_gap else self.reference_metric
         return cell.number(cell.reference, "floor", at=metric)
 
@@ -145,7 +154,10 @@ def compare(
     ranked: str = "method",  # word for a ranked row in the caption
     note: str = "",  # additional sentence of the caption
 ) -> Table:
-    """Return a table of all runs of a cell, and of the noise floor if there are several seeds."""
+    """Return a table that compares all runs of a cell with Retrain.
+
+    With several seeds, the last row is the noise floor.
+    """
     columns = {metric: _compared_column(cell, metric) for part in parts for metric in part}
     groups, several = rows_by_kind(cell), len(cell.seeds) > 1
     groups[-1] += [TableRow(cell, FLOOR, "Retrain, other seeds", is_aside=True)] * several
@@ -173,9 +185,9 @@ def compare(
 
 
 def _compared_column(cell: CellTable, metric: str) -> ComparedColumn:
-    """Return the column of a metric; it knows the methods nearest to Retrain, with ties.
+    """Return the column of a metric, with the names of the methods nearest to Retrain.
 
-    Methods with a failed seed are not ranked.
+    Ties are all named. Methods with a failed seed are not ranked.
     """
     column = ComparedColumn(metric, reference_metric=COUNTERPARTS.get(metric, metric))
     [methods] = rows_by_kind(cell, ("method",))
@@ -187,7 +199,7 @@ def _compared_column(cell: CellTable, metric: str) -> ComparedColumn:
 
 
 def _describe_affected(cell: CellTable) -> str:
-    """Return a sentence about the affected classes, if there are several."""
+    """Return a sentence about the affected classes; empty if there are fewer than two."""
     if len(cell.forgotten) < 2:
         return ""
     named = f" ({', '.join(cell.forgotten)})" if len(cell.forgotten) <= MOST_NAMED else ""
@@ -195,7 +207,10 @@ def _describe_affected(cell: CellTable) -> str:
 
 
 def name_extremes(cell: CellTable, metric: str, subset: str = "") -> str:
-    """Name the methods with the best and the worst mean over seeds; empty if all are equal."""
+    """Return a sentence that names the methods with the best and the worst mean over seeds.
+
+    The sentence is empty if all means are equal.
+    """
     shown, column = find_metric(metric), Column(metric, subset)
     means = {cell.labels[run]: column.value(run_row(cell, run)) for run in cell.runs("method")}
     known = {label: value for label, value in means.items() if not math.isnan(value)}

@@ -1,4 +1,4 @@
-"""Series of a plot from the long table: means over seeds, 95 % intervals, colours, levels."""
+"""Make the series of plots from the long table: means over seeds, 95 % intervals, colours."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +17,12 @@ from collateral.results.layout import is_sweep
 from collateral.results.table import CellTable
 
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
-LEAST_SEEDS = 3  # minimum number of seeds for drawing an interval; with two seeds it is too wide
+LEAST_SEEDS = 3  # minimum number of seeds for an interval; an interval of two seeds is too wide
 LEAST_JOINED = 3  # minimum number of values for drawing a line through them
 
 
 def find_looks(cell: CellTable) -> dict[str, Look]:
-    """Return colours and markers of the methods and controls that did not fail in every seed."""
+    """Return colour and marker of each method and control; skip runs that failed in all seeds."""
     methods = {run: find_look(cell, run) for run in cell.runs("method")}
     controls = {run: control_look(place) for place, run in enumerate(cell.runs("control"))}
     return {run: look for run, look in {**methods, **controls}.items() if not cell.has_failed(run)}
@@ -36,7 +36,10 @@ def find_look(cell: CellTable, method: str) -> Look:
 def average_seeds(
     cell: CellTable, run: str, x: Sequence[float], values: Iterable[Floats], **more: Any
 ) -> Series:
-    """Return the series of a run: mean and interval over seeds of the values at each x."""
+    """Return the plot series of a run: at each x, the mean over seeds and its 95 % interval.
+
+    `values` has one array per x, with one value per seed.
+    """
     values = list(values)
     counts = [int(np.count_nonzero(~np.isnan(v))) for v in values]
     means = [mean(v) for v in values]
@@ -58,19 +61,22 @@ def average_seeds(
 
 
 def sets_scale(cell: CellTable, run: str) -> bool:
-    """Tell whether axis limits are fitted to a run: not if a seed failed or the run collapsed."""
+    """Tell whether axis limits are fitted to a run.
+
+    They are not if a seed of the run failed, or if the verdict is that the run collapsed.
+    """
     return not cell.failure_summary(run) and math.isnan(cell.number(run, "verdict", at=COLLAPSED))
 
 
 def with_level(panel: Panel, cell: CellTable, metric: str) -> Panel:
-    """Return a panel of rates with Retrain's level (dashed) and the noise floor around it (grey).
+    """Return a panel of rates, with a dashed line at the reference's rate and a grey noise band.
 
-    The vertical axis is fitted to both, and the series of runs get the noise floor.
+    The vertical axis is fitted to the line and the band. The series of runs get the noise floor.
     """
     factor = find_metric(metric).factor
     level = factor * mean(cell.values(cell.reference, metric))
     noise = factor * noise_floor(cell, metric)
-    # A rate cannot be above 100 %, so the band is cut there.
+    # A rate is between 0 and 100 %, so the band is cut at these values.
     band = Band(low=max(level - noise, 0.0), high=min(level + noise, 100.0), label=NOISE_LABEL)
     panel = replace(
         panel,
@@ -92,12 +98,15 @@ def describe_failures(cell: CellTable) -> Iterator[str]:
 
 
 def describe_seeds(cell: CellTable) -> str:
-    """Return the sentence on a plot's number of seeds and on its intervals."""
+    """Return a sentence with the number of seeds of a plot and the kind of its intervals."""
     return describe_intervals(len(cell.seeds), "seed")
 
 
 def describe_intervals(count: int, unit: str) -> str:
-    """Return the sentence on the intervals over seeds or cells, or on why none are drawn."""
+    """Return a sentence that explains the intervals of a plot, or why no intervals are drawn.
+
+    `unit` is what the intervals are computed over: "seed" or "cell".
+    """
     if count == 1:
         return f"One {unit}."
     if count < LEAST_SEEDS:
@@ -114,14 +123,14 @@ def plot_cell(
     reading: str = "",
     **more: Any,
 ) -> Plot:
-    """Return a plot of a cell with notes: how to read it, number of seeds, and failed runs."""
+    """Return a plot of a cell; its notes say how to read it, how many seeds it has, what failed."""
     title = f"{cell.title}: {subject}" if subject else cell.title
     notes = [f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)]
     return Plot(name, title, caption, panels, notes=notes, **more)
 
 
 def bin_edges(cell: CellTable, subset: str) -> Floats:
-    """Return the edges of a subset's similarity bins in ascending order."""
+    """Return the edges of the similarity bins of a subset, in ascending order."""
     reference, bins = cell.reference, cell.indices(cell.reference, "bin_low", subset)
     lows = [cell.number(reference, "bin_low", subset, b) for b in bins]
     return np.array([*lows, cell.number(reference, "bin_high", subset, bins[-1])])
@@ -130,7 +139,7 @@ def bin_edges(cell: CellTable, subset: str) -> Floats:
 def count_examples(
     centres: Floats, counts: Sequence[float], ends: Limits, least: float, title: str
 ) -> Panel:
-    """Return a panel of small height with a bar per similarity bin: its number of examples."""
+    """Return a panel of small height whose bars are the numbers of examples per similarity bin."""
     most = max(counts)
     ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
     y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)

@@ -28,7 +28,7 @@ LATEX = str.maketrans(
         "”": "''",
     }
 )
-# Characters that must be escaped or replaced, because class names may contain them.
+# Class names may contain any character, so these patterns find what must be escaped or replaced.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 ENTITY = re.compile(r"&(?=#?\w+;)")
@@ -40,15 +40,15 @@ SENTENCE_END = re.compile(
 )
 # Total width of the columns that contain sentences, as a fraction of the line width.
 PROSE_SHARE = 0.75
-# Maximum number of letters of a number column's heading on one line; longer ones get two lines.
+# Maximum number of characters of a heading on one line; longer headings are broken into two lines.
 LONGEST_HEADING = 12
 PACKAGES = r"% needs \usepackage{booktabs,graphicx}"
-# A table of numbers that is wider than the line is scaled down to it.
+# A table of numbers that is wider than the text line is scaled down to the width of the line.
 FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def write_table(table: Table, folder: Path, cell: str = "") -> None:
-    """Write the table's three files into `folder`; `cell` makes the LaTeX label unique."""
+    """Write a table to a CSV, a Markdown and a LaTeX file; `cell` makes the LaTeX label unique."""
     label = f"{table.name}-{cell}" if cell else table.name
     texts = {"csv": to_csv(table), "md": to_markdown(table), "tex": to_latex(table, label)}
     for suffix, text in texts.items():
@@ -64,14 +64,14 @@ def to_csv(table: Table) -> str:
 
 
 def _exact(value: Any) -> Any:
-    """Return a value as it is written to CSV: NaN as an empty text, a boolean as 0 or 1."""
+    """Return a value in the form written to CSV: NaN becomes empty text, a boolean 0 or 1."""
     if isinstance(value, bool):
         return int(value)
     return "" if isinstance(value, float) and math.isnan(value) else value
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table in Markdown: all grids, and then the caption."""
+    """Return a table as Markdown text: first all grids, then the caption."""
     lines = [text for grid in table.grids for text in (*_markdown_grid(grid), "")]
     return "\n".join([*lines, escape_markdown(_caption(table)), ""])
 
@@ -105,9 +105,9 @@ def _markdown(field: Field) -> str:
 
 
 def to_latex(table: Table, label: str) -> str:
-    """Return a `table` environment of LaTeX: a caption of one sentence, and notes below.
+    """Return a table as a LaTeX `table` environment: a caption of one sentence, and notes below.
 
-    The table's `conventions`, which explain its columns, become comments of the file.
+    The table's `conventions` become comments of the file, except the explanation of a † it shows.
     """
     caption, *notes = SENTENCE_END.split(table.caption)
     comments = SENTENCE_END.split(table.conventions) if table.conventions else []
@@ -150,7 +150,7 @@ def _latex_grid(grid: Grid) -> Iterator[str]:
         yield r"\midrule"
         for line in group:
             yield _latex_line([escape_latex(line.label), *map(_latex, line.fields)], grid.is_prose)
-            if line.note:  # the note gets a row of its own
+            if line.note:  # the note is printed in a separate row
                 note = rf"\quad\emph{{{escape_latex(line.note)}}}"
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{note}}} \\"
     yield r"\bottomrule"
@@ -158,7 +158,7 @@ def _latex_grid(grid: Grid) -> Iterator[str]:
 
 
 def _two_lines(heading: str, column: str) -> str:
-    """Return the heading of a column; a long one is broken at the space nearest to its middle."""
+    """Return a column heading; a long heading is broken at the space nearest to its middle."""
     middle = len(heading) / 2
     spaces = [place for place, letter in enumerate(heading) if letter == " "]
     if len(heading) <= LONGEST_HEADING or not spaces:
@@ -169,7 +169,7 @@ def _two_lines(heading: str, column: str) -> str:
 
 
 def _prose_shares(grid: Grid) -> list[float]:
-    """Return each column's fraction of the line width; columns with longer texts are wider."""
+    """Return the width of each column as a fraction of the line; longer texts get wider columns."""
     lines = [line for group in grid.groups for line in group]
     columns = zip(grid.headings, *([f.value for f in line.fields] for line in lines), strict=True)
     weights = [max(map(len, column)) ** 0.4 for column in columns]
@@ -184,7 +184,7 @@ def _latex_line(texts: list[str], is_prose: bool = False) -> str:
 
 def _latex(field: Field) -> str:
     center, plus_minus, spread = field.value.partition(" ± ")
-    # The standard deviation has a smaller font, so that six columns fit on a page.
+    # The standard deviation is set in a smaller font, so that six columns fit on a page.
     small = rf"{{\scriptsize\,$\pm$\,{escape_latex(spread)}}}" if plus_minus else ""
     value, deviation = escape_latex(center) + small, escape_latex(field.deviation)
     if field.is_best:

@@ -9,7 +9,7 @@ from collateral.metrics.accuracy import accuracies
 
 
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
-    """Yield all accuracies of a run in one seed; they are NaN if the run diverged."""
+    """Yield all accuracies of a run in one seed; all are NaN if the run diverged."""
     prediction = cell.sets(result.train.prediction, result.test.prediction)
     label = cell.sets(cell.labels.train, cell.labels.test)
     for name, value in accuracies(prediction, label, cell.split.affected).items():

@@ -1,4 +1,4 @@
-"""Plot of each run's accuracies on the affected classes, minus those of the reference."""
+"""Plot of each run's accuracy on the affected classes minus the accuracy of the reference."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,10 @@ CAPTION = (
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the bar plot of accuracies on the affected classes, if there are runs to draw."""
+    """Yield a bar plot: each run's accuracy on the affected classes minus the reference's.
+
+    Nothing is yielded if there are no runs to draw.
+    """
     if not find_looks(cell) or set(RATES).isdisjoint(cell.metrics(cell.reference)):
         return
     panel, reference = _panel(cell), cell.reference_label
@@ -65,7 +68,7 @@ def _bars(
 ) -> Series:
     """Return the bars of a run: its mean accuracies minus those of the reference.
 
-    The intervals are those of the differences seed by seed.
+    The intervals are computed from the differences of single seeds.
     """
     pairs = [(cell.values(run, metric), reference[metric]) for metric in RATES]
     paired = [PERCENT * (own - other) for own, other in pairs]

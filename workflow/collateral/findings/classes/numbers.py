@@ -1,4 +1,4 @@
-"""Accuracy that the remaining classes lose, and its slope over similarity to deleted classes."""
+"""Accuracy lost on the remaining classes, and its slope over similarity to deleted classes."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,10 @@ from collateral.results.split import Split
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield class similarities, accuracy drops and slopes, if whole classes are deleted."""
+    """Yield similarities, accuracy drops and slopes of the remaining classes.
+
+    Nothing is yielded unless each class is deleted as a whole or not at all.
+    """
     others = other_classes(cell.labels, cell.split)
     if not others:
         return
@@ -41,7 +44,7 @@ def _accuracies(cell: CellResults, result: Result) -> Floats:
 
 
 def _measure_drops(cell: CellResults, result: Result) -> dict[str, float]:
-    """Return Retrain's accuracy minus the run's on each class's test examples, by class name."""
+    """Return Retrain's test accuracy minus the run's test accuracy, by class name."""
     retrained = cell.retrain(result.seed)
     drops = _accuracies(cell, retrained) - _accuracies(cell, result)
     is_lost = result.is_diverged or retrained.is_diverged
@@ -52,7 +55,7 @@ def _measure_drops(cell: CellResults, result: Result) -> dict[str, float]:
 
 
 def _measure_noise(cell: CellResults) -> dict[str, float]:
-    """Return the standard deviation of accuracy drops between retrainings, by class name."""
+    """Return the standard deviation of mean accuracy drops between retrainings, by class name."""
     sound = [_accuracies(cell, r) for r in cell.retrained() if not r.is_diverged]
     noise = {}
     for c, name in enumerate(cell.labels.class_names):
@@ -71,7 +74,7 @@ def other_classes(labels: Labels, split: Split) -> tuple[int, ...]:
 
 
 def summarize_slopes(slopes: AnyFloats) -> dict[str, float]:
-    """Return the mean of the slopes of all seeds and its 95 % interval; NaN if undefined."""
+    """Return the mean slope over seeds and the 95 % interval of the mean; NaN if undefined."""
     defined = slopes[~np.isnan(slopes)]
     mean = float(defined.mean()) if len(defined) else float("nan")
     reach = interval_half_width(slopes)

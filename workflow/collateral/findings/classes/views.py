@@ -35,7 +35,7 @@ PLOT_CAPTION = (
     "interval. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4  # maximum number of panels in a row
-MOST_NAMES = 12  # maximum number of classes whose names a panel shows
+MOST_NAMES = 12  # maximum number of class names that a panel shows
 # Largest absolute value, in percentage points, to which the y axis is fitted.
 MOST = 105.0
 NOISE_WIDTH = 0.02  # half the width of the grey bar behind a class, as a fraction of the x axis
@@ -43,15 +43,16 @@ FIT = Look(DARK, dash="dashed", is_control=True)
 
 
 def find_other_classes(cell: CellTable) -> list[str]:
-    """Return the names of the classes that were not deleted; empty if no whole class is deleted."""
+    """Return the names of the classes that were not deleted; empty if a class is partly deleted."""
     return cell.indices(cell.reference, "class_similarity")
 
 
 def find_points(cell: CellTable, run: str) -> pd.DataFrame:
-    """Return one row per class with a defined similarity and accuracy drop, least similar first.
+    """Return a table with one row per remaining class, the class of lowest similarity first.
 
-    In points: `drop` (mean over seeds), `half_width` of its 95 % interval (NaN with one seed), and
-    `chance` (95 % of the differences between two retrainings are smaller).
+    Classes without a similarity or an accuracy drop are left out. Columns in points: `drop` (mean
+    over seeds), `half_width` of its 95 % interval (NaN with one seed), and `chance` (95 % of the
+    mean differences between retrainings are smaller).
     """
     names, factor = find_other_classes(cell), find_metric("class_drop").factor
     reach, drop_sd = factor * t_quantile(len(cell.seeds)), "class_drop_sd"
@@ -75,7 +76,10 @@ def shorten_names(names: list[str]) -> list[str]:
 
 
 def words(cell: CellTable) -> str:
-    """Name for each method the class that loses most; empty if no whole class is deleted."""
+    """Return a sentence that names, for each method, the class that loses most accuracy.
+
+    The sentence is empty if a class is only partly deleted.
+    """
     shown, parts = find_metric("class_drop"), []
     for run in cell.runs("method"):
         if len(points := find_points(cell, run)):
@@ -87,9 +91,10 @@ def words(cell: CellTable) -> str:
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one row per class and one column per run, if whole classes are deleted.
+    """Yield a table of accuracy drops with one row per remaining class and one column per run.
 
-    The rows are sorted from the most similar class on; the last row contains the slopes.
+    The class most similar to a deleted class comes first; the last row contains the slopes. There
+    is no table if a class is only partly deleted.
     """
     if not (names := find_other_classes(cell)):
         return
@@ -110,7 +115,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _make_columns(cell: CellTable) -> list[Column]:
-    """Return the columns: the similarity, the accuracy drop of every run, and the noise floor."""
+    """Return the table columns: class similarity, accuracy drop of every run, and noise floor."""
     return [
         Column("class_similarity", heading="Similarity", spread=lambda values: math.nan),
         *(
@@ -130,7 +135,7 @@ def _show_chance(row: TableRow) -> Field:
 
 
 def _show_slope(cell: CellTable, run: str) -> Field:
-    """Return the table entry with a run's slope and the interval of the slope."""
+    """Return the table entry of a run's slope, with the interval of the slope in brackets."""
     field = Column("class_slope", ends="").field(TableRow(cell, run, "Slope"))
     return Field(field.value, source=field.source, also=field.also)
 
@@ -142,7 +147,10 @@ def _make_records(cell: CellTable) -> Iterator[dict[str, Any]]:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield a plot with one panel per method and control, if whole classes are deleted."""
+    """Yield a plot of accuracy drop by class similarity, with one panel per method and control.
+
+    There is no plot if a class is only partly deleted.
+    """
     runs = list(find_looks(cell))
     if not runs or not find_other_classes(cell):
         return
@@ -176,7 +184,7 @@ def _panel(cell: CellTable, run: str, title: str) -> Panel:
 
 
 def _classes(cell: CellTable, run: str, points: pd.DataFrame) -> Series:
-    """Return one point per class; the classes with the largest accuracy changes are named."""
+    """Return a series with one point per class; the points with the largest changes have names."""
     drop, half_width, names = points["drop"], points["half_width"], list(points.index)
     named = set(np.argsort(-abs(drop.to_numpy()), kind="stable")[:MOST_NAMES].tolist())
     texts = shorten_names(names)
@@ -197,7 +205,7 @@ def _classes(cell: CellTable, run: str, points: pd.DataFrame) -> Series:
 
 
 def _fit(cell: CellTable, run: str, points: pd.DataFrame) -> Iterator[Series]:
-    """Yield the line with a run's mean slope through the mean of all points, if it is defined."""
+    """Yield a line with a run's mean slope through the mean of all points, if there is a slope."""
     slope = find_metric("class_drop").factor * cell.number(run, "class_slope")
     if math.isfinite(slope):
         x, y = points["similarity"].to_numpy(), points["drop"].to_numpy()
@@ -206,7 +214,7 @@ def _fit(cell: CellTable, run: str, points: pd.DataFrame) -> Iterator[Series]:
 
 
 def _noise_bars(panel: Panel, points: pd.DataFrame) -> list[Band]:
-    """Return one grey bar per class: the range of 95 % of the differences between retrainings."""
+    """Return a grey bar per class, in which 95 % of the differences between retrainings lie."""
     left, right = fit_x(panel)
     half = NOISE_WIDTH * (right - left)
     return [

@@ -1,4 +1,4 @@
-"""Seconds and memory (from cost.json) of every run and of its tuning, compared with Retrain's."""
+"""Time and memory of every run, and the time of its tuning; both are read from cost.json files."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -12,13 +12,13 @@ from collateral.results.record import EPOCH_SECONDS, STATED
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the costs of every run; the base model itself (`original`) costs 0 seconds."""
+    """Yield the time and memory of every run; the base model (`original`) takes 0 seconds."""
     for result in cell.all_results():
         if result.run == ORIGINAL:
             yield Row(result.run, "rte", 0.0, result.seed)
             continue
         rows = _run_rows(result.run, result.seed, result.cost())
-        # Memory is left out for weights that the user gives: it was measured during evaluation.
+        # If the user gave the weights, memory was measured during evaluation and is left out.
         is_given = "weights" in result.record
         yield from (row for row in rows if not is_given or row.metric in ("rte", "seconds"))
         if device := name_device(result.cost(), result.record):
@@ -35,7 +35,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the numbers of one cost.json file; NaN for numbers that were not measured."""
+    """Yield the rows of one cost.json file; a number that was not measured is NaN."""
     for metric in ("rte", "peak_rss_mb", "peak_device_mb"):
         value = cost["total_seconds" if metric == "rte" else metric]
         yield Row(run, metric, math.nan if value is None else float(value), seed)
@@ -46,8 +46,11 @@ def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return the device of a run as text, with CPU threads and a precision other than float32."""
-    if "weights" in record:  # the user gave the weights: the device is not recorded
+    """Return the device of a run as text.
+
+    The text includes the number of CPU threads, and the precision if it is not float32.
+    """
+    if "weights" in record:  # the user gave the weights, so the device is not recorded
         return "" if cost.get("total_seconds") is None else f"as {STATED}"
     kind = str(cost.get("device", ""))
     name = str(record.get("numerics", {}).get("device", kind))
@@ -57,7 +60,10 @@ def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 
 def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
-    """Yield each run's fraction of Retrain's time, and after how many deletions it saves time."""
+    """Yield each run's time as a fraction of Retrain's time.
+
+    For methods, also yield the number of deletions after which tuning has paid off.
+    """
     by_run: dict[str, list[Result]] = {}
     for result in cell.all_results():
         by_run.setdefault(result.run, []).append(result)
@@ -80,7 +86,7 @@ def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
 def _tuning_seconds(cell: CellResults, method: str) -> float:
     """Return the seconds of tuning a method and of training the teacher used in tuning.
 
-    NaN if Retrain ran on another device.
+    The result is NaN if Retrain ran on another device.
     """
     costs = [cell.tuning_cost(method), *cell.teacher_costs(method)]
     # The GPU model is unknown for tuning, so only the devices in cost.json are compared.
@@ -90,9 +96,9 @@ def _tuning_seconds(cell: CellResults, method: str) -> float:
 
 
 def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
-    """Return the number of deletions that save as much time as tuning took.
+    """Return after how many deletions the time saved by unlearning equals the time of tuning.
 
-    NaN if unlearning is not faster than retraining.
+    The result is NaN if unlearning is not faster than retraining.
     """
     return tuning / (retrain - seconds) if seconds < retrain else math.nan
 

@@ -1,4 +1,4 @@
-"""Table of every run's time and memory, and of the number of deletions until it saves time."""
+"""Table of every run's time and memory, and the number of deletions after which it saves time."""
 
 import math
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devic
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of costs, if any were measured."""
+    """Yield the table of time and memory, if any cost was measured."""
     rows = all_rows(cell)
     totals = [
         column
@@ -62,7 +62,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _own_columns(cell: CellTable) -> Iterator[Column]:
-    """Yield the columns that combine several metrics, if these metrics are available."""
+    """Yield the columns with a format of their own, such as preparation time and device.
+
+    A column is left out if its numbers are not available.
+    """
     if any(_preparing_phases(cell, run) for run in cell.labels):
         yield Column(heading=PREPARATION.heading, show=_show_preparation)
     if cell.has_retrain:
@@ -78,7 +81,7 @@ def _preparing_phases(cell: CellTable, run: str) -> list[str]:
 
 
 def _show_preparation(row: TableRow) -> Field:
-    """Return the seconds of all preparation phases; empty for a run without such phases."""
+    """Return the total seconds of a run's preparation phases; a dash if the run has none."""
     phases = _preparing_phases(row.cell, row.run)
     if not phases:
         return Field(EMPTY)
@@ -95,20 +98,20 @@ def _show_share(row: TableRow) -> Field:
 
 
 def _show_paying(row: TableRow) -> Field:
-    """Return the entry: from how many deletions on a method takes less total time than Retrain."""
+    """Return the number of deletions from which a method takes less total time than Retrain."""
     share = row.cell.number(row.run, "rte_share")
     deletions = row.cell.number(row.run, "paying_deletions")
     if row.cell.kinds[row.run] == "method" and share >= 1:
         return Field("never", math.inf, source=number_source(row.run, "rte_share"))
     if math.isnan(deletions):
         return Field(EMPTY)
-    # At `paying_deletions`, both total times are equal; one more deletion makes the method faster.
+    # At `paying_deletions`, method and Retrain took the same total time, so one deletion is added.
     source = number_source(row.run, "paying_deletions")
     return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
 
 
 def _phase_grid(phases: list[tuple[TableRow, list[Column]]]) -> list[Grid]:
-    """Return a grid with the seconds of each run's phases as text; no grid if no run has phases."""
+    """Return a grid that lists the seconds of each phase of a run; empty if no run has phases."""
     lines = [Line(row.label, [_show_phases(row, columns)]) for row, columns in phases if columns]
     return [Grid("Run", ["Phases (s)"], [lines], is_prose=True)] if lines else []
 

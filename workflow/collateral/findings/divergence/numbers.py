@@ -1,6 +1,6 @@
-"""Jensen-Shannon and Kullback-Leibler divergence from Retrain, and agreement with it.
+"""Jensen-Shannon and Kullback-Leibler divergence from Retrain, and agreement with Retrain.
 
-Runs of sweeps are left out: reading logits takes most of the time.
+Runs of sweeps are left out, because reading logits takes most of the time.
 """
 
 import math
@@ -37,7 +37,7 @@ def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
 def _measure(
     cell: CellResults, reference: Result, other: Result, read_reference: Callable[[], ModelOutputs]
 ) -> Iterator[Row]:
-    """Yield mean divergences and agreement of `other` and `reference`; NaN if a run diverged."""
+    """Yield mean divergences and agreement between two runs; all are NaN if one run diverged."""
     found: dict[Key, float] = {}
     if not (reference.is_diverged or other.is_diverged or other is reference):
         is_near = {name: near[cell.row(reference.seed)] for name, near in cell.near.items()}
@@ -48,7 +48,7 @@ def _measure(
 
 
 def _read_outputs(result: Result) -> ModelOutputs:
-    """Read the outputs of a run into memory, so that its logits are read only once."""
+    """Read the outputs of a run into memory, so that its logits are read from disk only once."""
     sets = (result.train, result.test)
     return ModelOutputs(*(Outputs(a.logits, a.confidence, a.prediction) for a in sets))
 
@@ -56,7 +56,7 @@ def _read_outputs(result: Result) -> ModelOutputs:
 def _compare(
     cell: CellResults, retrained: ModelOutputs, own: ModelOutputs
 ) -> dict[str, dict[str, Singles]]:
-    """Return divergences and agreement of two models on every example, by metric and subset."""
+    """Return divergences and agreement of two models for each example, by metric and subset."""
     pairs = ((retrained.train, own.train), (retrained.test, own.test))
     by_example = [
         (*divergences(a.logits, b.logits), a.prediction == b.prediction) for a, b in pairs
@@ -70,7 +70,10 @@ def _compare(
 def average_parts(
     values: Mapping[str, Mapping[str, Singles]], is_near: Mapping[str, Mask]
 ) -> dict[Key, float]:
-    """Return each metric's mean over a subset: all, near the forget set, and far from it."""
+    """Return the mean of each metric over all, near and far examples of each subset.
+
+    Near and far refer to the distance from the forget set.
+    """
     found = {}
     for metric, name, at in KEYS:
         own = values[metric][name]

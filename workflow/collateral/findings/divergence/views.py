@@ -1,4 +1,4 @@
-"""Divergence from Retrain and agreement with it: on the forget set, near it and far from it."""
+"""Table of divergence from Retrain: on the forget set, near the forget set, and far from it."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -20,7 +20,7 @@ CAPTION = "Class probabilities against Retrain's of the same seed: {title}. {spr
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one grid per metric, if there are numbers."""
+    """Yield a table with one grid per metric, if divergences were computed."""
     groups = rows_with_next_seed(cell)
     if not any(groups) or "js_divergence" not in cell.metrics(cell.reference):
         return
@@ -28,7 +28,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     for metric, about in METRICS.items():
         shown = [Column(metric, *part, heading=text) for part, text in PART_HEADINGS.items()]
         grids.append(build_grid(about.heading, shown, groups))
-        # The CSV file also has the numbers of whole subsets.
+        # The CSV file also has means over all examples of a subset, near and far together.
         columns = [Column(metric, name, at) for name, parts in PARTS.items() for at in parts]
         records += build_records(chain(*groups), columns)
     conventions = join_sentences("Means over examples.", describe_metrics(METRICS), NEXT_SEED_NOTE)

@@ -7,7 +7,7 @@ from collateral.findings.inputs import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield one row for each tracked run, seed, kind of accuracy and epoch (0: base model)."""
+    """Yield one accuracy per tracked run, seed, metric and epoch; epoch 0 is the base model."""
     for result in cell.results():
         if result.run in cell.tracked:
             for epoch, values in enumerate(read_tracked(result.history())):
@@ -16,6 +16,6 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def read_tracked(history: Iterable[Mapping[str, str]]) -> list[dict[str, float]]:
-    """Return the accuracies in each row of history.csv by metric; leave out rows that have none."""
+    """Return one dict (metric to accuracy) per row of history.csv; skip rows without accuracies."""
     rows = [{n: text for n, text in row.items() if n.startswith(TRACKED)} for row in history]
     return [{n: float(text) for n, text in row.items()} for row in rows if any(row.values())]

@@ -10,7 +10,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Panel, Plot
 from collateral.results.table import CellTable
 
-# Metrics of the panels; `ua_affected` is left out, because it equals UA.
+# Metrics, one panel for each; `ua_affected` is left out, because it equals UA.
 METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
@@ -20,7 +20,7 @@ CAPTION = (
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of accuracies by epoch, if runs are tracked."""
+    """Yield the plot of accuracies by epoch, if at least one run is tracked."""
     runs = [run for run in find_looks(cell) if cell.indices(run, f"{TRACKED}ua")]
     if not runs:
         return

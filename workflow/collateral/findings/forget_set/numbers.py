@@ -1,4 +1,4 @@
-"""Numbers of train examples and of forgotten examples of each affected class."""
+"""Count the train examples and the forgotten examples of each affected class."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from collateral.findings.inputs import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of train and of forgotten examples of every affected class."""
+    """Yield, for each affected class, its number of train examples and of forgotten examples."""
     names, label = cell.labels.class_names, cell.labels.train
     counted = {"train_count": label, "forget_count": label[cell.split.forget]}
     for metric, labels in counted.items():

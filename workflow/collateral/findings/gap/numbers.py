@@ -1,4 +1,4 @@
-"""Average gaps of every run, and the noise floors of all metrics and gaps."""
+"""Average gaps of every run from Retrain, and the noise floors of all metrics and gaps."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from collateral.metrics.statistics import BySeed, average_gap, expected_deviatio
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the average gaps of every run, and the noise floor of each metric and average gap."""
+    """Yield each run's average gaps from Retrain, and the noise floor of each metric and gap."""
     reference = _values_by_seed(cell, cell.reference)
     for run in cell.runs:
         values = _values_by_seed(cell, run)
@@ -24,7 +24,7 @@ def _values_by_seed(cell: CellResults, run: str) -> BySeed:
 
 
 def noise_floors(reference: BySeed) -> dict[str, float]:
-    """Return the noise floor of each metric; for an average gap, the mean over its metrics."""
+    """Return the noise floor of each metric and average gap; a gap has the mean of its metrics."""
     floors = {
         name: expected_deviation(reference[name]) for terms in TERMS.values() for name in terms
     }

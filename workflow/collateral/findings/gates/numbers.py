@@ -1,4 +1,4 @@
-"""Numbers for the sanity checks: on the split, on Retrain's training, and on copied images."""
+"""Numbers that the sanity checks use: about the split, Retrain's training and copied images."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from collateral.results.layout import ORIGINAL
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield numbers on the split, on Retrain in each seed, and on copies of images."""
+    """Yield numbers about the split, Retrain in each seed, copied images and the test set."""
     yield Row(cell.reference, "split_faults", float(count_split_faults(cell)))
     if cell.has_retrain:
         yield from _describe_retrain(cell)
@@ -33,7 +33,7 @@ def _describe_retrain(cell: CellResults) -> Iterator[Row]:
     for retrained in cell.retrained():
         run, seed, base = retrained.run, retrained.seed, bases.get(retrained.seed)
         yield Row(run, "trained_on_split", is_trained_on_split(cell, retrained), seed)
-        # Weights that the user gives have no record of a training set.
+        # If the user gave the weights, the batch size of training is not recorded.
         if retrained.record.get("params", {}).get("batch_size"):
             yield Row(run, "smallest_batch", float(smallest_batch(cell, retrained)), seed)
         yield Row(run, "base_distance", confidence_distance(base, retrained), seed)
@@ -42,10 +42,10 @@ def _describe_retrain(cell: CellResults) -> Iterator[Row]:
 
 
 def count_split_faults(cell: CellResults) -> int:
-    """Return the number of train examples that are in none or in several of three sets.
+    """Return the number of train examples that are not in exactly one of three sets.
 
-    The sets are: the forget set, the requests of earlier rounds, and the retained set. An index
-    that is out of range counts as well.
+    The sets are: the forget set, the examples forgotten in earlier rounds, and the retained set. An
+    index that is out of range is counted as well.
     """
     split, total = cell.split, len(cell.labels.train)
     ids = np.concatenate([split.forget, split.earlier, split.retain])
@@ -55,13 +55,16 @@ def count_split_faults(cell: CellResults) -> int:
 
 
 def is_trained_on_split(cell: CellResults, retrained: Result) -> float:
-    """Return 1 if Retrain's record has the hash of the retained ids, else 0; NaN without a hash."""
+    """Return 1 if the training set in Retrain's record is the retained set, else 0.
+
+    The sets are compared by a hash of their ids. The result is NaN if the record has no hash.
+    """
     known = retrained.record.get("trained_on")
     return math.nan if known is None else float(known == cell.split.retain_hash)
 
 
 def smallest_batch(cell: CellResults, retrained: Result) -> int:
-    """Return the size of Retrain's smallest batch, computed from the parameters in its record."""
+    """Return the size of Retrain's smallest batch, computed from the recorded parameters."""
     params, count = retrained.record["params"], len(cell.split.retain)
     if params["checkpoint"] == "best_validation":
         count -= max(1, round(params["validation_share"] * count))
@@ -69,7 +72,10 @@ def smallest_batch(cell: CellResults, retrained: Result) -> int:
 
 
 def confidence_distance(base: Result | None, retrained: Result) -> float:
-    """Return the mean |confidence of the base model - confidence of Retrain|; NaN if undefined."""
+    """Return the mean absolute difference between the confidences of base model and Retrain.
+
+    The result is NaN if there is no base model or one of the two diverged.
+    """
     if base is None or base.is_diverged or retrained.is_diverged:
         return math.nan
     sets = ((base.train, retrained.train), (base.test, retrained.test))
@@ -87,9 +93,9 @@ def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
 
 
 def count_copies(cell: CellResults) -> dict[str, float]:
-    """Return the numbers of forgotten images with an exact or near copy in the retained set.
+    """Return how many forgotten images have an exact copy, or a near copy, in the retained set.
 
-    NaN if copies were not searched for. The shorter side of the images is returned too.
+    A number is NaN if copies were not searched for. The images' shorter side is also returned.
     """
     found, size = cell.neighbours.copies, cell.neighbours.image_size
     side = math.nan if size is None else float(min(size))

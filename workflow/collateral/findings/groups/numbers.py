@@ -1,4 +1,4 @@
-"""Error rates and calibration of every run by group, and tests of the gaps from Retrain."""
+"""Error rates and calibration of every run on each group, and tests of the gaps from Retrain."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from collateral.metrics.statistics import mean_of_defined
 SUBSETS = ("retain", "test")
 # Texts of a missing value; examples with a missing value are in no group.
 MISSING = ("", "nan", "<NA>")
-# Measures that are rates: one more wrong example changes them by 1 / (number of examples).
+# Measures that are rates: one more wrong example changes a rate by 1 / (number of examples).
 RATES = ("group_error", "group_missed", "group_alarm")
 
 
@@ -30,18 +30,18 @@ class GroupPart:
 
     measure: str
     set: str
-    at: str  # name of the group, and near or far from the forget set: "sex=f near"
-    members: Ints  # indices in the subset
+    at: str  # group, and for some measures near or far from the forget set: "sex=f near"
+    members: Ints  # indices of the examples in the subset
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of every run and group; no rows without `groups` in the config."""
+    """Yield the measures of every run on every group; nothing if the config has no `groups`."""
     known = sorted({*cell.labels.columns, *cell.labels.test_columns})
     if unknown := [column for column in cell.groups if column not in known]:
         raise ValueError(f"groups: {unknown_name('column', unknown[0], known)}")
     parts = list(_find_parts(cell))
     for part in parts:
-        # Overconfidence and error have the same examples, which are counted once.
+        # Overconfidence and error are measured on the same examples, which are counted once.
         if part.measure != "group_confidence":
             count = MEASURES[part.measure][2]
             yield Row(cell.reference, count, float(len(part.members)), set=part.set, at=part.at)
@@ -58,9 +58,9 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _find_parts(cell: CellResults) -> Iterator[GroupPart]:
-    """Yield each group's examples near the forget set, and those far from it.
+    """Yield each group's examples near the forget set, and its examples far from the forget set.
 
-    If the config has a positive class, also yield the group's positives and its negatives.
+    If the config has a positive class, also yield the positives and the negatives of each group.
     """
     labels, retain = cell.labels, cell.split.retain
     columns = {
@@ -85,9 +85,9 @@ def _find_parts(cell: CellResults) -> Iterator[GroupPart]:
 
 
 def find_positive(cell: CellResults) -> list[int]:
-    """Return the index of the config's class `positive` as a list; empty if the config has none.
+    """Return a list with the index of the positive class; empty if the config names no such class.
 
-    A number is the name of a class if a class has that name, and otherwise an index.
+    A number in the config is read as a class name if a class has that name, else as an index.
     """
     names = cell.labels.class_names
     try:
@@ -102,7 +102,7 @@ def find_positive(cell: CellResults) -> list[int]:
 def _measure(
     cell: CellResults, result: Result, parts: Sequence[GroupPart]
 ) -> tuple[Floats, list[Row]]:
-    """Return all measures of one run and seed by group, as an array and as rows."""
+    """Return all measures of one run in one seed, by group, both as an array and as rows."""
     values, rows = np.full(len(parts), np.nan), list[Row]()
     by_set = {} if result.is_diverged else _measure_examples(cell, result)
     for i, part in enumerate(parts):
@@ -114,7 +114,7 @@ def _measure(
 
 
 def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, Floats]]:
-    """Return one number per example, by subset and measure; groups are averaged later."""
+    """Return one value per example, by subset and name of the measure."""
     labels, both = cell.sets(cell.labels.train, cell.labels.test), (result.train, result.test)
     predictions = cell.sets(*(outputs.prediction for outputs in both))
     probabilities = [softmax(outputs.logits.astype(np.float64), axis=1) for outputs in both]
@@ -132,9 +132,9 @@ def _measure_examples(cell: CellResults, result: Result) -> dict[str, dict[str, 
 
 
 def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats]) -> Iterator[Row]:
-    """Yield the expected calibration error of a group (ECE), and the debiased squared error.
+    """Yield the expected calibration error (ECE) of a group, and the debiased squared ECE.
 
-    Both need bins of confidence; nothing is yielded if the group has too few examples for bins.
+    Both are computed in confidence bins, so groups with too few examples yield nothing.
     """
     if part.measure != "group_confidence" or len(part.members) < accuracy.LEAST_EXAMPLES:
         return
@@ -145,7 +145,7 @@ def _binned_errors(result: Result, part: GroupPart, by_example: dict[str, Floats
 
 
 def _test_gaps(run: str, parts: Sequence[GroupPart], gaps: Floats) -> Iterator[Row]:
-    """Yield a run's mean gap from Retrain in each group, and its Holm-adjusted interval.
+    """Yield a run's mean gap from Retrain in each group, and the Holm-adjusted interval of the gap.
 
     `gaps` has one row per item of `parts`, and one column per seed.
     """
@@ -154,7 +154,8 @@ def _test_gaps(run: str, parts: Sequence[GroupPart], gaps: Floats) -> Iterator[R
         sizes = np.array([len(parts[i].members) for i in chosen])
         mean = np.array([mean_of_defined(values) for values in gaps[chosen]])
         _, variance, count = moments(gaps[chosen])
-        # If all seeds have equal gaps, the variance is set as if one seed differed by one example.
+        # Equal gaps in all seeds would give a variance of 0. The variance of a rate is therefore at
+        # least as large as if a single example differed in one seed.
         least = 1 / sizes**2 / count if measure in RATES else 0.0
         contrast = Contrast(mean, np.sqrt(np.maximum(variance, least) / count), count - 1)
         low, high = contrast.interval(holm_levels(contrast.p))

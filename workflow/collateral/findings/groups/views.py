@@ -1,4 +1,4 @@
-"""Tables and sentence: which groups lose accuracy against Retrain, near the forget set and far."""
+"""Tables and a sentence about the groups that lose accuracy compared with Retrain."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR, PART_HEADINGS
 from collateral.results.table import CellTable
 
-# For each name of a table: its title and its measures.
+# For each table name: the title and the measures of the table.
 TABLES = {
     "groups": ("Loss by group", ("group_error",)),
     "groups-errors": ("False negatives and positives by group", ("group_missed", "group_alarm")),
@@ -35,7 +35,7 @@ MOST_NAMED = 12  # maximum number of groups named in a sentence
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield one table per kind of error, with one grid per measure, subset and part."""
+    """Yield one table per kind of error; it has one grid per measure, subset, and near or far."""
     for name, (title, measures) in TABLES.items():
         places = [(m, *place) for m in measures for place in _find_parts(cell, m)]
         if not places:
@@ -58,7 +58,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
-    """Yield each subset, with "near" or "far", in which at least one group is tested."""
+    """Yield each pair of a subset and "near" or "far" in which at least one group is tested.
+
+    Measures without this division have empty text as the second item.
+    """
     for subset in SUBSETS:
         tested = _find_groups(cell, measure, subset)
         for part in (NEAR, FAR) if measure in ("group_error", "group_confidence") else ("",):
@@ -67,13 +70,13 @@ def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
 
 
 def _find_groups(cell: CellTable, measure: str, subset: str) -> list[str]:
-    """Return the groups that are large enough to be tested."""
+    """Return the groups with enough examples to be tested."""
     counts = _count_examples(cell, measure, subset)
     return [at for at, count in counts.items() if count >= LEAST_EXAMPLES]
 
 
 def _count_examples(cell: CellTable, measure: str, subset: str) -> dict[str, int]:
-    """Return the number of examples of each group."""
+    """Return the number of examples of each group in a subset, for one measure."""
     key = (cell.reference, MEASURES[measure][2], subset)
     return {at: int(cell.number(*key, at)) for at in cell.indices(*key)}
 
@@ -81,7 +84,7 @@ def _count_examples(cell: CellTable, measure: str, subset: str) -> dict[str, int
 def _make_grid(
     cell: CellTable, measure: str, subset: str, part: str
 ) -> tuple[Grid, list[dict[str, object]]]:
-    """Return the grid of a part, with one row per group, and its records for the CSV file."""
+    """Return a grid with one row per group, and the records of the grid for the CSV file."""
     places = [at for at in _find_groups(cell, measure, subset) if at.endswith(part)]
     rows = [TableRow(cell, cell.reference, at.removesuffix(f" {part}"), at) for at in places]
     columns = [
@@ -104,14 +107,14 @@ def _make_grid(
 
 
 class GapColumn(TestedColumn):
-    """A column of gaps from Retrain; its entries do not show the interval that † is based on."""
+    """A column of gaps from Retrain. An interval decides about the †, but is not shown."""
 
     def _text(self, row: TableRow, value: float) -> str:
         return find_metric(self.metric).text(value, sign=True)
 
 
 def _describe_small(cell: CellTable, measures: tuple[str, ...]) -> str:
-    """Return a sentence that names the groups that are too small to be tested."""
+    """Return a sentence that names the groups that are too small to be tested; empty if none is."""
     small = [
         f"{at} ({SUBSETS[subset]}, {n})"
         for measure in measures
@@ -128,7 +131,7 @@ def _list(names: list[str]) -> str:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence that lists, for each method, the groups that lose accuracy."""
+    """Return a sentence that lists, by method, the groups that lose accuracy beyond chance."""
     if not any(_find_parts(cell, "group_error")):
         return _describe_small(cell, ("group_error",))
     if len(cell.seeds) < 2:

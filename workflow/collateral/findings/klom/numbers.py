@@ -15,7 +15,7 @@ BySet = dict[str, Floats]
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
-    """Yield KLOM of Retrain, and KLOM of every other run minus that of Retrain."""
+    """Yield the KLOM of Retrain, and the KLOM of every other run minus the KLOM of Retrain."""
     retrained = cell.retrained()
     read_retrained = cache(partial(_measure_retrain, cell))
     for run in (cell.reference, *cell.runs):
@@ -30,7 +30,7 @@ def _measure(
     results: Sequence[Result],
     read_retrained: Callable[[], tuple[BySet, BySet]],
 ) -> Iterator[Row]:
-    """Yield a run's mean KLOM on each subset: on all examples, near the forget set, and far.
+    """Yield a run's mean KLOM on each subset, and on its parts near and far from the forget set.
 
     For a run other than Retrain, the KLOM of Retrain is subtracted.
     """
@@ -44,15 +44,15 @@ def _measure(
 
 
 def _measure_retrain(cell: CellResults) -> tuple[BySet, BySet]:
-    """Return Retrain's margins by subset, and KLOM of Retrain against Retrain for each example."""
+    """Return Retrain's margins by subset, and each example's KLOM of Retrain against itself."""
     retrained = _margins_by_set(cell, cell.retrained())
     return retrained, {name: klom(of_set, of_set) for name, of_set in retrained.items()}
 
 
 def _split_sets(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
-    """Yield masks of each subset: all examples, those near the forget set, and those far from it.
+    """Yield, for each subset, masks of all examples, of near examples and of far examples.
 
-    Near and far are decided by the mean similarity over seeds.
+    Near or far is decided by an example's similarity to the forget set, averaged over seeds.
     """
     for name, parts in PARTS.items():
         yield name, None, np.ones(cell.similarity[name].shape[-1], dtype=bool)
@@ -63,9 +63,10 @@ def _split_sets(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
 
 
 def _margins_by_set(cell: CellResults, results: Sequence[Result]) -> BySet:
-    """Return a run's margins (seeds, examples) by subset, for seeds whose Retrain did not diverge.
+    """Return a run's margins by subset, as arrays (seeds, examples).
 
-    A run other than Retrain that diverged in any seed has no margins at all.
+    Seeds in which Retrain diverged are left out. If another run diverged in any seed, its arrays
+    are empty.
     """
     sound_seeds = [result.seed for result in cell.retrained() if not result.is_diverged]
     is_lost = any(result.is_diverged and result.run != cell.reference for result in results)

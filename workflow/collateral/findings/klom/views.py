@@ -1,4 +1,4 @@
-"""Table of KLOM of every run: on the forget set, near it and far from it."""
+"""Table of the KLOM of every run: on the forget set, near the forget set, and far from it."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -28,7 +28,7 @@ COLUMNS = {
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table, if KLOM was computed."""
+    """Yield the table of KLOM, if KLOM was computed."""
     groups = rows_with_next_seed(cell, FLOOR)
     if not any(groups) or "klom_retrain" not in cell.metrics(cell.reference):
         return

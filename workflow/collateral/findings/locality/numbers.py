@@ -1,4 +1,7 @@
-"""Differences of every run from the reference, by similarity of examples to the forget set."""
+"""Accuracy and confidence lost by every run, by similarity of examples to the forget set.
+
+The loss is the value of the reference minus the value of the run.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -19,7 +22,7 @@ BINNED = ("retain", "test")  # subsets whose examples are assigned to bins
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the similarity bins, all runs' differences from the reference, and their noise."""
+    """Yield the similarity bins, each run's differences from the reference, and their noise."""
     for name in BINNED:
         binned = Binned(cell, name)
         yield from _describe_bins(binned)
@@ -38,19 +41,19 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Binned:
-    """One subset of a cell: its examples' similarity bins, and which are near the forget set."""
+    """The examples of one subset: similarity bins, and which examples are near the forget set."""
 
     cell: CellResults
     name: str
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Edges of the bins, pooled over all seeds."""
+        """Edges of the similarity bins, computed from the similarities of all seeds together."""
         return bin_edges(self.cell.similarity[self.name])
 
     @cached_property
     def bins(self) -> list[Ints]:
-        """Index of each example's bin, one array per seed."""
+        """Index of the similarity bin of each example, one array per seed."""
         return [assign_bins(values, self.edges) for values in self.cell.similarity[self.name]]
 
     @cached_property
@@ -59,27 +62,30 @@ class Binned:
         return [is_near.astype(np.int64) for is_near in self.cell.near[self.name]]
 
     def correctness(self, model: Result | Epoch) -> Floats:
-        """Return whether a model's prediction is correct for each example."""
+        """Return, for each example, whether the prediction of a model is correct."""
         predictions = self.cell.sets(model.train.prediction, model.test.prediction)
         labels = self.cell.sets(self.cell.labels.train, self.cell.labels.test)
         is_right: Floats = predictions[self.name] == labels[self.name]
         return is_right
 
     def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
-        """Return the accuracy that each model lost near the forget set, and far from it."""
+        """Return each model's loss of accuracy near the forget set, and far from the forget set.
+
+        The loss is the accuracy of the reference minus the accuracy of the model.
+        """
         is_near = self.is_near[self.cell.seeds.index(seed)]
         before = bin_mean(self.correctness(self.cell.reference_result(seed)), is_near, 2)
         lost = (before - bin_mean(self.correctness(model), is_near, 2) for model in models)
         return [(float(near), float(far)) for far, near in lost]
 
     def measures(self, result: Result) -> dict[str, Floats]:
-        """Return correctness and true-class confidence of each example."""
+        """Return the correctness and the true-class confidence of a run for each example."""
         confidences = self.cell.sets(result.train.confidence, result.test.confidence)
         return {"acc": self.correctness(result), "conf": confidences[self.name]}
 
 
 def _describe_bins(binned: Binned) -> Iterator[Row]:
-    """Yield the edges of bins, and numbers of examples: per bin, near the forget set, and far."""
+    """Yield each bin's edges and number of examples, and the numbers of near and far examples."""
     reference, name = binned.cell.reference, binned.name
     for b, (low, high) in enumerate(zip(binned.edges[:-1], binned.edges[1:], strict=True)):
         yield Row(reference, "bin_low", float(low), set=name, at=b)
@@ -93,7 +99,7 @@ def _describe_bins(binned: Binned) -> Iterator[Row]:
 
 
 def _reference_accuracies(binned: Binned) -> Iterator[Row]:
-    """Yield the accuracy of the reference near the forget set and far from it, by seed."""
+    """Yield the accuracy of the reference on near examples and on far examples, by seed."""
     cell = binned.cell
     for seed, is_near in zip(cell.seeds, binned.is_near, strict=True):
         result = cell.reference_result(seed)
@@ -104,7 +110,10 @@ def _reference_accuracies(binned: Binned) -> Iterator[Row]:
 
 
 def _measure_noise(binned: Binned) -> Iterator[Row]:
-    """Yield the standard deviations of differences between all pairs of retrainings."""
+    """Yield the standard deviations of the differences between retrained models.
+
+    They are yielded for each bin, for near and far examples, and for near minus far.
+    """
     reference, name = binned.cell.reference, binned.name
     sound = [result for result in binned.cell.retrained() if not result.is_diverged]
     places = [binned.cell.seeds.index(result.seed) for result in sound]
@@ -128,7 +137,10 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
 
 
 def _compare(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield a run's differences from the reference: per bin, near the forget set, and far."""
+    """Yield a run's loss of accuracy and confidence in each bin, compared with the reference.
+
+    Also yield the loss of accuracy on near examples and on far examples.
+    """
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
     before = binned.measures(binned.cell.reference_result(result.seed))
@@ -143,7 +155,10 @@ def _compare(binned: Binned, result: Result) -> Iterator[Row]:
 
 
 def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield accuracy lost near the forget set and far from it by epoch; NaN if a model diverged."""
+    """Yield the loss of accuracy on near and on far examples after each epoch of a run.
+
+    A loss is NaN if the reference or the model of the epoch diverged.
+    """
     is_lost = binned.cell.reference_result(result.seed).is_diverged
     models = result.epochs()
     for epoch, losses in enumerate(binned.losses(result.seed, models)):

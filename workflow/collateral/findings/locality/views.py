@@ -1,4 +1,4 @@
-"""Loss of accuracy near the forget set and far from it: table, plot by similarity, sentences."""
+"""Table, plot and sentences about the loss of accuracy near the forget set and far from it."""
 
 import math
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from collateral.results.table import CellTable
 
 RETAIN = "retain"
 SETS = {RETAIN: "retained", "test": "test"}
-# For each loss of accuracy: the metric with the number of examples on which it is measured.
+# For each loss of accuracy, the metric that counts the examples on which the loss is measured.
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
 CAPTION = (
     "{reference}'s accuracy minus the unlearned model's, in points: {title}. Positive: less "
@@ -41,7 +41,7 @@ CONVENTIONS = (
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
 MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
-FEW = 5  # bins with fewer examples than this are drawn in a pale colour
+FEW = 5  # bins with fewer examples are pale on the web page
 PLOT_CAPTION = (
     "Difference from {reference} by similarity to the forget set (where several classes are "
     "affected, to the nearest one's forgotten examples), seed i against seed i, in ten bins of "
@@ -52,7 +52,7 @@ PLOT_CAPTION = (
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of losses of accuracy near the forget set and far from it."""
+    """Yield the table of each run's loss of accuracy near the forget set and far from it."""
     columns = [_column(cell, metric, name) for name in SETS for metric in COUNTS]
     methods, controls = rows_by_kind(cell, ("method", "control"))
     groups: Groups = [methods, [*controls, *_chance_line(cell, columns)]]
@@ -68,7 +68,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _column(cell: CellTable, metric: str, name: str) -> Column:
-    """Return the column of a loss on a subset; the heading contains the number of examples."""
+    """Return the column of a loss on a subset; the heading also has the number of examples."""
     count = COUNTS[metric]
     size = find_metric(count).text(mean(cell.values(cell.reference, count, name)))
     heading = f"{find_metric(metric).label}, {SETS[name]} ({size})"
@@ -76,7 +76,10 @@ def _column(cell: CellTable, metric: str, name: str) -> Column:
 
 
 def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
-    """Return the row with 95 % ranges of differences between retrainings; empty with one seed."""
+    """Return a row with the ranges in which 95 % of differences between retrainings lie.
+
+    The list is empty if the ranges are undefined, for example with one seed.
+    """
     limits = [noise_floor_by_sd(cell, column.metric, column.set) for column in columns]
     if all(map(math.isnan, limits)):
         return []
@@ -91,7 +94,10 @@ def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of differences from the reference by similarity, if there are runs."""
+    """Yield a plot of each run's loss of accuracy and confidence by similarity.
+
+    There is no plot if there are no runs to draw.
+    """
     if not find_looks(cell) or not cell.indices(cell.reference, "bin_low", RETAIN):
         return
     reference, panels = cell.reference_label, []
@@ -109,7 +115,10 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
-    """Return a panel with one line per run: the reference's value minus the run's, by bin."""
+    """Return a panel with one line per run: the loss of a metric in each similarity bin.
+
+    The loss is the value of the reference minus the value of the run.
+    """
     edges, counts, factor = (
         bin_edges(cell, name),
         _count_in_bins(cell, name),
@@ -145,14 +154,14 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
 
 
 def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
-    """Return the panel with the number of examples in each bin, on a logarithmic axis."""
+    """Return a panel with the number of examples in each similarity bin, on a logarithmic axis."""
     edges, counts = bin_edges(cell, name), _count_in_bins(cell, name)
     centres, ends = (edges[:-1] + edges[1:]) / 2, (edges[0], edges[-1])
     return count_examples(centres, counts, ends, 0.5 / len(cell.seeds), title)
 
 
 def _count_in_bins(cell: CellTable, name: str) -> list[float]:
-    """Return the number of examples in each bin of a subset, mean over seeds."""
+    """Return the number of examples in each similarity bin of a subset, averaged over seeds."""
     bins = cell.indices(cell.reference, "bin_low", name)
     return [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
 
@@ -163,7 +172,7 @@ def _name_collapsed(cell: CellTable) -> str:
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences on the largest loss near the forget set, and on the other methods."""
+    """Return sentences on the largest loss near the forget set, and on all other methods."""
     losses = find_losses(cell)
     if losses.empty:
         return "No method ended well here, so there is nothing to compare."
@@ -191,18 +200,19 @@ def words(cell: CellTable) -> str:
 
 
 def find_losses(cell: CellTable) -> pd.DataFrame:
-    """Return the losses of accuracy near the forget set, of all methods without a failed seed.
+    """Return the loss of accuracy near the forget set of each method without a failed seed.
 
     `low` and `high` are the ends of the interval used for the verdict; NaN if the loss was not
-    tested. A loss `is_chance` if its interval contains 0 or is NaN. The clear losses come first,
-    then those that are chance, each sorted from the largest loss to the largest gain.
+    tested. A loss `is_chance` if its interval contains 0 or is NaN. Losses beyond chance come
+    first, then losses that are chance; both are sorted from the largest loss to the largest gain.
     """
     found = []
     for run in cell.runs("method"):
         tested, low, high = (
             cell.number(run, f"difference{end}", at="near") for end in ("", "_low", "_high")
         )
-        # The verdict may be that of an interim analysis, which tests only the first seeds.
+        # The tested loss is used if there is one, so that the loss fits its interval: an interim
+        # analysis tests only the first seeds.
         near = mean(cell.values(run, "near_loss", RETAIN)) if math.isnan(tested) else tested
         if not cell.failure_summary(run) and not math.isnan(near):
             is_chance = not (low > 0 or high < 0)
@@ -221,7 +231,7 @@ def _describe_nearest(cell: CellTable) -> str:
 
 
 def _list_by_effect(losses: pd.DataFrame) -> str:
-    """Return sentences that list the methods by effect: loss of accuracy, gain, or chance."""
+    """Return sentences that list the methods with a loss of accuracy, a gain, or neither."""
     is_clear, near = ~losses["is_chance"].astype(bool), losses["near"]
     groups = {
         "Also less accurate there": is_clear & (near > 0),

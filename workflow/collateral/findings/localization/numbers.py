@@ -1,4 +1,7 @@
-"""Slope, rank correlation and near-to-far ratio of every run, and the intervals of each."""
+"""How each run's difference from Retrain depends on similarity to the forget set.
+
+The statistics are slope, rank correlation and near-to-far ratio, each with intervals.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,15 +31,15 @@ from collateral.metrics.differences import LEAST_SEEDS, compare, interval
 from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable
 
-LEAST_PAIRS = 3  # minimum number of seeds for a test: two seeds have only one pair of retrainings
+LEAST_PAIRS = 3  # minimum number of seeds of a test; two seeds give only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)
 
-# By seed: |difference| of each example's true-class confidence from Retrain's; None if undefined.
+# For each seed: each example's |true-class confidence - Retrain's|, or None if undefined.
 Differences = list[Ranked | None]
 
 
 def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
-    """Yield the numbers of every run that is not in a sweep, on retained and on test examples."""
+    """Yield all statistics of every run on retained and on test examples; skip runs of sweeps."""
     runs = [run for run in cell.runs if not is_sweep(run)]
     methods = [run for run in runs if cell.kinds[run] == "method"]
     for name in SETS:
@@ -54,7 +57,7 @@ def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
 
 
 def _slopes_by_run(rows: Iterable[Row], control: str | None) -> dict[str, list[float]]:
-    """Return the slopes of each run, one per seed."""
+    """Return the slopes of each run, one per seed, from the rows of one control."""
     slopes: dict[str, list[float]] = {}
     for row in rows:
         if (row.metric, row.at) == ("locality_slope", control):
@@ -65,10 +68,10 @@ def _slopes_by_run(rows: Iterable[Row], control: str | None) -> dict[str, list[f
 def compare_slopes(
     slopes: Mapping[str, Sequence[float]], floor: Sequence[float], name: str, control: str | None
 ) -> Iterator[Row]:
-    """Yield each method's slope minus Retrain's, and the lower end of the difference's interval.
+    """Yield each method's excess slope (its slope minus Retrain's), and the interval's lower end.
 
-    Slopes are given by seed; `floor` is the slope of Retrain against Retrain of the next seed.
-    Intervals are adjusted by Holm's method.
+    Slopes are given by seed; `floor` is the slope of Retrain against Retrain of the next seed. The
+    intervals are adjusted by Holm's method.
     """
     beyond = {run: np.subtract(own, floor) for run, own in slopes.items()}
     # A method that diverged in one seed has no interval.
@@ -91,7 +94,7 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
 
 
 def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) -> Floats:
-    """Return the lower end of the interval of a run's excess slope, for each cell that has one."""
+    """Return the lower interval end of a run's excess slope in each cell that has an interval."""
     cells = sound_cells(table, run)
     lows = np.array([cell.number(run, "locality_excess_low", name, control) for cell in cells])
     known: Floats = lows[~np.isnan(lows)]
@@ -108,9 +111,9 @@ def sound_cells(table: BenchmarkTable, run: str) -> list[CellTable]:
 
 
 def _pair_results(cell: CellResults, run: str) -> list[tuple[Result, Result] | None]:
-    """Return (Retrain, run) of each seed; Retrain itself is paired with Retrain of the next seed.
+    """Return one pair (Retrain, run) per seed; Retrain is paired with Retrain of the next seed.
 
-    A pair is None if one of the two diverged, or if there is no next seed.
+    A pair is None if one of its two models diverged. Retrain with a single seed has no pair.
     """
     retrained = list(cell.retrained())
     is_reference = run == cell.reference
@@ -135,10 +138,10 @@ class SimilarityProfile:
 
     @cached_property
     def resamples(self) -> Resamples:
-        """Bootstrap resamples of the subset, the same for all runs and seeds."""
+        """Bootstrap resamples of the examples; all runs and seeds use the same resamples."""
         rng = np.random.default_rng(derive_seed("localization", self.name, self.num_examples))
         drawn = Resamples.draw(self.num_examples, rng)
-        # Examples are sorted by similarity, so that their order on disk does not change resamples.
+        # Examples are sorted by similarity, so that resamples do not depend on the order on disk.
         order = np.argsort(self.cell.similarity[self.name][0], kind="stable")
         return replace(drawn, order=order[drawn.order])
 
@@ -149,13 +152,16 @@ class SimilarityProfile:
 
     @cached_property
     def nearest_first(self) -> list[NDArray[np.int64]]:
-        """Indices of the examples by decreasing similarity, for each seed."""
+        """Indices of the examples in the order of decreasing similarity, one array per seed."""
         similarity = self.cell.similarity[self.name]
         return [np.argsort(-of_seed, kind="stable") for of_seed in similarity]
 
     @cached_property
     def neighborhoods(self) -> dict[str | None, list[Neighborhood]]:
-        """Neighborhoods of each seed, by control: None (all examples) or hardness (by decile)."""
+        """One neighborhood per seed, by control.
+
+        The control None compares all examples; hardness compares examples in the same decile only.
+        """
         of_seeds = self.cell.similarity[self.name].astype(np.float64)
         similarities = [Ranked.of(similarity) for similarity in of_seeds]
         near = self.cell.near[self.name]
@@ -178,7 +184,7 @@ class SimilarityProfile:
         return margins if is_test else margins[self.cell.split.retain]
 
     def rows(self, run: str) -> Iterator[Row]:
-        """Yield all numbers of one run on this subset."""
+        """Yield all statistics of one run on this subset."""
         pairs = _pair_results(self.cell, run)
         differences = [Ranked.of(self.difference(*pair)) if pair else None for pair in pairs]
         yield from self.average_by_share(run, differences)
@@ -186,7 +192,7 @@ class SimilarityProfile:
             yield from self.measure(run, differences, control)
 
     def difference(self, one: Result, other: Result) -> Floats:
-        """Return the absolute difference of two runs' true-class confidence of each example."""
+        """Return, for each example, |true-class confidence of one run - that of the other run|."""
         of_one, of_other = (
             self.cell.sets(r.train.confidence, r.test.confidence)[self.name].astype(np.float64)
             for r in (one, other)
@@ -194,9 +200,9 @@ class SimilarityProfile:
         return np.abs(of_one - of_other)
 
     def measure(self, run: str, differences: Differences, control: str | None) -> Iterator[Row]:
-        """Yield slope, rank correlation and near-to-far ratio by seed.
+        """Yield the slope, the rank correlation and the near-to-far ratio of a run, by seed.
 
-        Each has an interval over seeds and one over examples.
+        Each statistic has an interval over seeds and an interval over examples.
         """
         summands = [
             None if difference is None else neighborhood.summands(difference)
@@ -224,7 +230,10 @@ class SimilarityProfile:
                 yield Row(run, f"{name}_{kind}high", undo_log(name, high), None, self.name, control)
 
     def average_by_share(self, run: str, differences: Differences) -> Iterator[Row]:
-        """Yield a run's mean difference by nearness: nearest 1 % of examples, 1 to 2 %, etc."""
+        """Yield a run's mean |difference| from Retrain in groups of examples by rank of similarity.
+
+        The groups are the nearest 1 % of the examples, from 1 to 2 %, and so on.
+        """
         for place, seed in enumerate(self.cell.seeds):
             means = dict.fromkeys(NEAREST, np.nan)
             difference = differences[place]
@@ -244,9 +253,9 @@ def interval_over_seeds(statistics: Floats) -> tuple[float, float]:
 
 
 def nearest_means(nearest_first: Floats) -> dict[int, float]:
-    """Return the means of sorted values in groups: first 1 %, 1 to 2 %, ..., 50 to 100 %.
+    """Return the mean of each group of sorted values: the first 1 %, 1 to 2 %, ..., 50 to 100 %.
 
-    The mean of an empty group is NaN. Keys are the upper percentages, which are in `NEAREST`.
+    The mean of an empty group is NaN. The key of a group is its upper percentage, from `NEAREST`.
     """
     ends = [0, *(len(nearest_first) * share // 100 for share in NEAREST)]
     slices = [nearest_first[start:end] for start, end in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""Slope, rank correlation and near-to-far ratio of every run, and the difference by nearness."""
+"""Tables and plot: how a run's difference from Retrain depends on similarity to the forget set."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -61,10 +61,10 @@ READING = "A line that rises to the right: what is near the forget set changes m
 
 
 class MeasureColumn(Column):
-    """A table column of a measure; the CSV file also has intervals over seeds and over examples."""
+    """A column of a measure; the CSV file has its intervals over seeds and over examples."""
 
     def record(self, row: TableRow) -> dict[str, Any]:
-        """Return the unrounded number with both intervals, for the CSV file."""
+        """Return the CSV record: the unrounded number and its intervals over seeds and examples."""
         found, ends = super().record(row), ("low", "high", "examples_low", "examples_high")
         found |= {"label": row.label, "control": found["at"]}
         for end in ends:
@@ -89,7 +89,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
-    """Yield a table with each method's means over all cells, if there are several cells."""
+    """Yield a table with each method's measures averaged over cells, if there are several cells."""
     runs = dict.fromkeys(
         run for cell in table.cells for run in cell.runs("method") if _has_slope(cell, run)
     )
@@ -117,7 +117,10 @@ def _has_slope(cell: CellTable, run: str) -> bool:
 
 
 def _make_columns(control: str | None, several: bool = True) -> list[Column]:
-    """Return the columns of all measures; intervals are over seeds if `several`, else examples."""
+    """Return the columns of all measures.
+
+    The intervals are over seeds if there are `several` seeds, and otherwise over examples.
+    """
     return [
         MeasureColumn(
             name,
@@ -133,7 +136,10 @@ def _make_columns(control: str | None, several: bool = True) -> list[Column]:
 
 
 def _grid_across(table: BenchmarkTable, runs: Iterable[str], control: str | None) -> Grid:
-    """Return the means of methods and of Retrain, and the number of cells with a higher slope."""
+    """Return a grid with the mean measures of each method and of Retrain over cells.
+
+    It also has the number of cells in which a method's slope is above Retrain's.
+    """
     columns = [
         Column(heading=column.heading, show=partial(_show_mean, table, column))
         for column in _make_columns(control)
@@ -143,7 +149,7 @@ def _grid_across(table: BenchmarkTable, runs: Iterable[str], control: str | None
         Column(heading=f"{rising}, {text}", show=partial(_show_rising, table, name, control))
         for name, text in SETS.items()
     ]
-    first = table.cells[0]  # the entries of a row are computed from all cells
+    first = table.cells[0]  # a row needs one cell, but its entries are computed from all cells
     rows = [TableRow(first, run, table.plan.labels[run]) for run in runs]
     floor = TableRow(first, table.reference, NEXT_SEED, is_aside=True)
     return build_grid(CORNERS[control], columns, [rows, [floor]])
@@ -158,7 +164,7 @@ def _show_mean(table: BenchmarkTable, column: Column, row: TableRow) -> Field:
 
 
 def _show_rising(table: BenchmarkTable, name: str, control: str | None, row: TableRow) -> Field:
-    """Return in how many cells the slope of a run is significantly above Retrain's."""
+    """Return the table entry: in how many cells a run's slope is significantly above Retrain's."""
     count = table.number(row.run, "rising_cells", name, control)
     known = len(known_lows(table, row.run, name, control))
     text = METRICS["rising_cells"].text(count)
@@ -167,7 +173,10 @@ def _show_rising(table: BenchmarkTable, name: str, control: str | None, row: Tab
 
 
 def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
-    """Yield the plot of |difference| by nearness over all cells, if a cell has such numbers."""
+    """Yield a plot of each run's mean |difference| from Retrain by rank of similarity.
+
+    The means are over all cells. There is no plot if no cell has these differences.
+    """
     if not any(cell.indices(cell.reference, DIFFERENCE, "retain") for cell in table.cells):
         return
     panels = [_panel(table, name) for name in SETS]
@@ -204,7 +213,10 @@ def _panel(table: BenchmarkTable, name: str) -> Panel:
 
 
 def _series(cells: Sequence[CellTable], run: str, name: str, label: str) -> Series:
-    """Return a run's line: mean |difference| by nearness over cells, or over seeds of one cell."""
+    """Return the line of a run: its mean |difference| from Retrain by rank of similarity.
+
+    The mean is over cells; if there is only one cell, it is over seeds.
+    """
     factor, shares = find_metric(DIFFERENCE).factor, list(reversed(NEAREST))
     values = []
     for share in shares:

@@ -26,20 +26,22 @@ from collateral.data.folder import Options as FolderOptions
 from collateral.data.forget import where
 from collateral.plan.estimate import SHIPPED, Rates, estimate
 
-# Pairs (seeds, epochs) from best to worst: enough seeds for significant differences come first.
+# Pairs (seeds, epochs) from best to worst. More seeds are preferred to more epochs, because only
+# with several seeds can a difference between methods be significant.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
 SIZES = (224, 160, 128, 96, 64, 48, 32)  # height and width of the images in pixels
-# Smaller images or fewer seeds than these are proposed only if nothing else fits the time limit.
+# Images below FAIR_SIZE pixels, or fewer than FEW_SEEDS seeds, are proposed only if nothing else
+# fits the time limit.
 FAIR_SIZE, FEW_SEEDS = 64, 3
 TEST_SHARE = 0.2  # fraction of every class for the test set
 FRACTION = 0.5  # fraction of the first class to forget, if the user names no forget set
 NUM_HEADERS = 64  # number of image files whose headers are read
 SUPPORT_SHARE = 0.1  # size of LTD's support, as a fraction of the retained examples
-# Larger number of seeds at which verdicts may be tested again, by the proposed number of seeds.
+# For each proposed number of seeds, a larger number at which verdicts may be tested again.
 MORE_SEEDS = {5: 10, 3: 5, 2: 5}
 # Training parameters whose default values are listed in a comment of the proposed config.
 RECIPE = ("optimizer", "momentum", "nesterov", "weight_decay", "schedule", "warmup")
-# Command-line option that replaces each config key at the beginning of an error message.
+# Error messages begin with a config key; `init` shows this command-line option in its place.
 OPTIONS = {
     "data.path": "folder",
     "data.table": "--table",
@@ -47,7 +49,7 @@ OPTIONS = {
     "data.test_share": "--test-share",
     "data.train_list": "--forget",
     "data.train_where": "--forget-where",
-    # Keys of a forget set by values of a column.
+    # Keys of a forget set that is selected by the values of a column.
     "column": "--forget-where",
     "is": "--forget-where",
 }
@@ -90,12 +92,12 @@ class InitRequest:
 
     @property
     def rates(self) -> Rates:
-        """Assumed training speed of models on this machine; that of an A100 if it has a GPU."""
+        """Assumed training speed of models: of an A100 if this machine has a GPU, else of a CPU."""
         return SHIPPED[default_device()]
 
     @property
     def cores(self) -> int:
-        """Number of processor cores that run jobs in parallel; 1 for a GPU."""
+        """Number of processor cores that run jobs in parallel; 1 if the machine has a GPU."""
         return 1 if self.rates.is_gpu else count_cores()
 
     @property
@@ -106,7 +108,7 @@ class InitRequest:
 
     @property
     def source(self) -> FolderOptions:
-        """Options for reading the image folder; a random test set contains no image to forget."""
+        """Options for reading the image folder. A random test set has no image to forget."""
         named = {"path": self.folder, "table": self.table, "test_path": self.test}
         if self.has_own_test or self.test:
             return FolderOptions(**named, test_share=self.test_share)
@@ -126,7 +128,7 @@ class Proposal:
 
     request: InitRequest
     index: FolderIndex
-    headers: Mapping[str, ImageHeader | str]  # headers of some train images, or errors, by path
+    headers: Mapping[str, ImageHeader | str]  # by path: header of a train image, or error
     num_forget: int
     size: int
     seeds: int
@@ -177,9 +179,9 @@ def _format_fields(values: Mapping[str, Any]) -> str:
 
 TEMPLATES = Environment(
     loader=PackageLoader("collateral.commands", ""),
-    autoescape=False,  # YAML and plain text, not HTML; the filter `yaml` quotes values
+    autoescape=False,  # the output is not HTML; the filter `yaml` quotes values
     undefined=StrictUndefined,
-    variable_start_string="<<",  # YAML has braces of its own
+    variable_start_string="<<",  # instead of braces, which YAML uses
     variable_end_string=">>",
     trim_blocks=True,
     keep_trailing_newline=True,
@@ -192,7 +194,7 @@ def propose(request: InitRequest) -> Proposal:
     try:
         index = index_folder(request.source)
         num_forget = _num_forget(request, index)
-    except ValueError as error:  # The message names a config key, and users know the options.
+    except ValueError as error:  # Name the option in place of the config key.
         key, _, problem = str(error).partition(": ")
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
     rows = take_evenly(index.examples.rows(test=False), NUM_HEADERS)
@@ -216,7 +218,7 @@ def find_typical_size(headers: Mapping[str, ImageHeader | str]) -> tuple[int, in
 
 
 def _num_forget(request: InitRequest, index: FolderIndex) -> int:
-    """Return the number of train images to forget; raise if it is zero or all of them."""
+    """Return the number of train images to forget; raise an error if none or all are forgotten."""
     labels, columns = index.examples.read_part(test=False)
     count = int(FRACTION * labels.count(0))
     if request.forget:
@@ -231,7 +233,10 @@ def _num_forget(request: InitRequest, index: FolderIndex) -> int:
 
 
 def _candidates(request: InitRequest, short_side: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (size, seeds, epochs) from best to worst; fewer seeds are worse than smaller images."""
+    """Yield (size, seeds, epochs) from best to worst.
+
+    Fewer than FEW_SEEDS seeds come last, and only with the smallest images.
+    """
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
     if request.size is not None:
         sizes = [request.size]

@@ -43,7 +43,7 @@ GROUPS = {
     "docs": "make the site of docs/ (`make docs` has an environment of its own)",
     "dev": "run the tests",
 }
-# Names of the groups and of the other optional checks that each purpose needs.
+# Names of the dependency groups and other optional checks that each purpose (`--for`) needs.
 FIGURES = (CORE, "figures", "workflow")
 RUN = (*FIGURES, "torch", "device")
 NEEDED = {
@@ -61,12 +61,12 @@ PROGRAMS = {
     "browser": ("chromium", "to test the page: `apt install chromium`"),
     "conda": ("conda", "only for `snakemake --sdm conda`: conda-forge's Miniforge"),
 }
-OPTIONAL = (*GROUPS, "device", "SLURM", "partition", *PROGRAMS)  # checks that not all need
+OPTIONAL = (*GROUPS, "device", "SLURM", "partition", *PROGRAMS)  # checks that may be optional
 
 
 @dataclass(frozen=True)
 class Check:
-    """Result of one check; it has a `remedy` if something is missing that a run may need."""
+    """Result of one check. If something is missing, `remedy` says what to do; else it is empty."""
 
     name: str
     found: str
@@ -88,7 +88,7 @@ def doctor(
     results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
     json: Annotated[bool, "print JSON"] = False,
 ) -> None:
-    """Print the results of all checks; fail if something that a run needs is missing."""
+    """Print the results of all checks; fail if something is missing that the purpose needs."""
     checks = [*run_checks(config or Path(default_config()), for_, results)]
     print(in_json(checks) if json else in_words(checks))
     if not _is_whole(checks):
@@ -96,7 +96,7 @@ def doctor(
 
 
 def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
-    """Yield all checks in the order of the output, and mark those that a purpose does not need."""
+    """Yield the results of all checks; checks that the purpose does not need are optional."""
     for check in _list_checks(config, results):
         is_spare = check.name in OPTIONAL and check.name not in NEEDED[purpose]
         yield replace(check, is_needed=False) if is_spare else check
@@ -121,7 +121,7 @@ def _list_checks(config: Path, results: Path) -> Iterator[Check]:
 
 
 def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
-    """Return the requirements of each dependency group, without the package itself."""
+    """Return the packages that each dependency group requires, except Collateral itself."""
     groups: dict[str, list[Requirement]] = {group: [] for group in GROUPS}
     for requirement in map(Requirement, wanted):
         if requirement.name != PACKAGE:
@@ -130,7 +130,7 @@ def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
 
 
 def _group(requirement: Requirement) -> str:
-    """Return the group of a requirement by its marker (`extra == "dev"`); core without a marker."""
+    """Return the group in the marker of a requirement, such as `extra == "dev"`, or else core."""
     marker = requirement.marker
     return next((group for group in GROUPS if marker and marker.evaluate({"extra": group})), CORE)
 
@@ -176,13 +176,13 @@ def device_check() -> Check:
 
 
 def threads_check() -> Check:
-    """Count the cores of this process, and name the variables that limit threads."""
+    """Report the number of cores of this process, and the variables that limit its threads."""
     given = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
     return Check("threads", "; ".join([f"{count_cores()} cores", *given]))
 
 
 def memory_check() -> Check:
-    """Print total and available memory, and the limit of a container."""
+    """Report the total and the available memory, and the memory limit of a container."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     words = [bytes_in_words(total)]
     if MEMINFO.is_file():
@@ -231,7 +231,7 @@ def read_config(path: Path) -> tuple[Check, Config | None]:
 
 
 def needed_bytes(config: Config, jobs: int) -> float | None:
-    """Return the largest disk use during a run; None if it depends on data not read yet."""
+    """Return the largest disk space that a run uses; None if the size of the data is unknown."""
     try:
         return estimate(config, SHIPPED["a100"], jobs).peak_bytes
     except SizeUnknownError:
@@ -289,7 +289,7 @@ def partition_checks() -> Iterator[Check]:
 
 
 def profile_partitions(profile: Path) -> list[str]:
-    """Return the partitions that a profile names, for all jobs or for the jobs of one rule."""
+    """Return the partitions that a Snakemake profile names for all jobs or for one rule's jobs."""
     content = _mapping(read_file(profile))
     blocks = [content.get("default-resources"), *_mapping(content.get("set-resources")).values()]
     found = [name for block in blocks for name in slurm.list_partitions(_mapping(block))]
@@ -302,7 +302,7 @@ def _mapping(value: object) -> Mapping[str, object]:
 
 
 def _version(path: str) -> str:
-    """Return the output of `--version`, or the program's path if it prints nothing in 20 s."""
+    """Return what a program prints with `--version`, or its path if nothing is printed in 20 s."""
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=True

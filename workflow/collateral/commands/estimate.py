@@ -62,7 +62,10 @@ def estimate(
 def select_rates(
     config: Config, device: str | None, file: Path | None, *, calibrate: bool
 ) -> Rates:
-    """Return images per second: of a named device, from a file, or measured on this machine."""
+    """Return how many images per second each model processes.
+
+    The speeds are those of a named device, read from a file, or measured on this machine.
+    """
     given = {"--device": device, "--calibrate": calibrate, "--rates": file}
     options = [option for option, value in given.items() if value]
     if len(options) > 1:
@@ -128,7 +131,7 @@ def in_json(found: Estimate, free_bytes: int) -> str:
 
 
 def _describe_benchmark(workload: Workload) -> Iterator[str]:
-    """Yield the sizes of a benchmark, and the difference that its seeds can show."""
+    """Yield a line on the benchmark's size, and one on the difference that its seeds can show."""
     size, benchmark = workload.size, workload.benchmark
     images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
     runs = sum(len(cell.runs) + len(cell.given) for cell in benchmark.cells.values())
@@ -161,7 +164,7 @@ def _table(found: Estimate) -> Iterator[str]:
 
 
 def _time(seconds: float) -> str:
-    """Write a time in hours, or in minutes if it is less than an hour."""
+    """Return a time as text in hours, or in minutes if it is less than an hour."""
     if not seconds:
         return "-"
     return f"{seconds / 3600:,.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"

@@ -1,8 +1,9 @@
-"""Write the record of a deletion request: two pages, the same numbers as JSON, and their sources.
+"""Write the record of a deletion request: a web page, the same numbers as JSON, and their sources.
 
 The folder is an RO-Crate, so that archives can read it. The record has measurements and says what
 they do not show; it does not say whether a law is met. `collateral verify evidence.json` computes
-its numbers again. Options: --pictures adds images that lost, --sign signs evidence.json.
+its numbers again. Options: --pictures adds images that the method harmed, --sign signs
+evidence.json.
 """
 
 import hashlib
@@ -39,7 +40,7 @@ CRATE = "ro-crate-metadata.json"
 NAMESPACE = "collateral-evidence"  # namespace of the SSH signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 SIGNATURE = f"{RECORD}.sig"
-# Keys that are not computed from results: those that the record's author states, and others.
+# Keys of the record that are not computed from results. The record's author states the first three.
 STATED, OTHERS = ("made", "requested", "version"), ("pictures", "files")
 FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
 TERMS = "Not stated. The record is for the file of a request."
@@ -55,7 +56,7 @@ def evidence(
     pictures: Annotated[bool, "show images on the page"] = False,
     sign: Annotated[Path | None, "your SSH key, as ~/.ssh/id_ed25519"] = None,
 ) -> None:
-    """Write the folder, and print where it is and how it is checked."""
+    """Write the folder of the record; print its path and the command that checks it."""
     found = find_run(cell, run, seed)
     if run == layout.ORIGINAL:
         raise ValueError("original is the model before: nothing was unlearned")
@@ -76,7 +77,7 @@ def evidence(
         write_folder(folder, found, content, render(content, gallery))
         if sign:
             _sign(folder, sign)
-    except BaseException:  # an incomplete record is useless and would block the next attempt
+    except BaseException:  # delete an incomplete record, which would block the next attempt
         shutil.rmtree(folder, ignore_errors=True)
         raise
     print(f"{folder / PAGE}: {found}{f'; {SIGNATURE}: namespace {NAMESPACE}' if sign else ''}")
@@ -84,7 +85,7 @@ def evidence(
 
 
 def _check_folder(folder: Path, found: FoundRun) -> None:
-    """Raise if the folder cannot be used, or if rocrate is missing."""
+    """Raise an error if the record cannot be written to the folder, or if rocrate is missing."""
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"--out: {folder}: is not empty; name a new folder")
     if found.benchmark.parent.resolve() != RESULTS.resolve():
@@ -99,7 +100,7 @@ def _check_folder(folder: Path, found: FoundRun) -> None:
 
 
 def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: str) -> None:
-    """Write page, records and crate, and last the JSON file with the hashes of all files."""
+    """Write the page, the records and the crate; then write their hashes to the JSON file."""
     for place, copy in copy_records(found).items():
         target = folder / RECORDS / place
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -154,14 +155,15 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
 
 def _sign(folder: Path, key: Path) -> None:
     """Sign evidence.json with an SSH key."""
-    # With a file name as argument, ssh-keygen might keep an old signature and report success.
+    # The file is passed as standard input. If ssh-keygen were given a file name, it might keep an
+    # old signature and report success.
     with (folder / SIGNATURE).open("wb") as signature:
         if not _keygen(folder / RECORD, "sign", "-f", key.expanduser(), stdout=signature):
             raise ValueError(f"--sign: {key}: ssh-keygen could not sign; no record was written")
 
 
 def verify_evidence(path: Path) -> None:
-    """Compare a record with its folder, its signature and the results; print what differs."""
+    """Compare a record with its folder's files, its signature and the results; print faults."""
     record, signature = _read_record(path), path.with_name(SIGNATURE)
     listed = record["files"]
     faults = [
@@ -169,7 +171,7 @@ def verify_evidence(path: Path) -> None:
         for name in changed_files(path.parent, listed, (path.name, SIGNATURE))
     ]
     is_signed = signature.exists()
-    # Whose key made the signature is not checked.
+    # This checks the signature, but not whose key made it.
     if is_signed and not _keygen(path, "check-novalidate", "-s", signature):
         faults.append(f"{SIGNATURE}: no signature of {path.name}")
     about = record["run"]
@@ -188,7 +190,7 @@ def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = read_json(path)
     except InvalidResultError as error:
-        # Only the reason is shown: the full message advises to delete the file, as for results.
+        # Only the reason is shown, because the full message advises to delete the file.
         raise ValueError(f"{path}: {error.reason}") from None
     if not isinstance(record, dict) or not {"run", *STATED, *OTHERS} <= record.keys():
         raise ValueError(f"{path}: neither a folder of results nor an evidence.json")
@@ -196,14 +198,14 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
-    """Recompute the numbers, copies and page of a record from the results; return differences."""
+    """Compute a record's numbers, files and page again from the results; return the differences."""
     with TemporaryDirectory() as name:
         long = found.benchmark / found.cell / layout.METRICS_RECORD
         table = read_cell(found, compute_again(long, Path(name)))
     checked = {key: record[key] for key in record if key not in (*STATED, *OTHERS)}
     now = gather(found, table)
     if faults := list(differences(checked, now)):
-        # If numbers differ, the page differs too and need not be compared.
+        # If numbers differ, the page also differs and is not compared.
         is_other = any(line.startswith("request.indices_sha256") for line in faults)
         other = [f"{found.benchmark}: made for another request"] if is_other else []
         return [*other, *first_lines(faults)]

@@ -1,8 +1,8 @@
-"""Write the weights of a run to a file for other programs, with the names of the user's own model.
+"""Export the weights of a run to a file; each weight has its name in the user's own model.
 
-For timm/<name> these are timm's names; for a model of your own, the names in its code. If
-`base.weights` and `rename` read your own file, they are the names in that file. The file does not
-normalise images: give normalised images to plain timm, or to your code.
+The weights of timm/<name> have timm's names; those of a model of your own, the names in its code.
+If `base.weights` and `rename` read your own file, weights have the names in that file. The file
+does not normalise images: give normalised images to plain timm, or to your code.
 """
 
 import json
@@ -53,7 +53,7 @@ def export(
 
 def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
     """Map the names of weights in Collateral's file to their names in the user's model."""
-    if model in NAMES:  # its weights have the same names in Collateral and for the user
+    if model in NAMES:  # the user knows these weights by the same names
         return {name: name for name in names}
     if not (model.startswith(PREFIX) or MODEL.is_plugged_in(model)):
         raise ValueError(f"model {model}: of a plug-in; name its folder: --plugins FOLDER")
@@ -99,7 +99,7 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
     """Map each renamed weight to its name in the user's weight file; empty if none was renamed."""
     inputs = [Path(place).parent for place in found.record[INPUTS]]
     bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
-    # All base models are searched too, because Retrain's record lists no base model as input.
+    # Retrain's record lists no base model as input, so the records of all base models are read.
     others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))
     for folder in (found.folder, *(found.benchmark / base for base in bases), *others):
         record = read_signed(folder / layout.RECORD, found.benchmark)
@@ -110,7 +110,7 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
 
 
 def _about(found: FoundRun, data: Dataset) -> dict[str, str]:
-    """Return the file's metadata as JSON under one key; several keys would have no fixed order."""
+    """Return the file's metadata as JSON under one key; the order of several keys is not fixed."""
     about: dict[str, Any] = {
         "benchmark": found.benchmark.name,
         "cell": found.cell,

@@ -62,7 +62,10 @@ def _option_errors(wish: InitRequest) -> Iterator[str]:
 
 
 def _find_table(wish: InitRequest) -> Path | None:
-    """Return the table in or beside the folder that has the column of `--forget-where`."""
+    """Return the CSV file, in or beside the folder, that has the column of `--forget-where`.
+
+    Return None if that option is not given.
+    """
     if not wish.forget_where or not wish.folder.is_dir():
         return None
     found = find_tables(wish.folder, wish.forget_where.column)
@@ -99,7 +102,7 @@ def _describe(found: Proposal, out: Path) -> str:
 
 
 def _count_tested(found: Proposal) -> int | None:
-    """Return the number of test images that match `--forget-where`; None if they lack a value."""
+    """Return how many test images match `--forget-where`; None if they lack its column."""
     wanted = found.request.forget_where
     if wanted is None:
         return 0

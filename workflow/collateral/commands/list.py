@@ -60,7 +60,7 @@ def _points(share: str) -> str:
 
 
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
-    """Return the description, the file and the parameters of one entry."""
+    """Return the description and parameters of one entry, and the file of a plug-in, as text."""
     file = _file(kind, name)
     head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])
@@ -112,7 +112,7 @@ def _format_value(value: Any) -> str:
 
 
 def _declared(kind: Kind, name: str) -> Iterator[str]:
-    """Yield what a file of a data set or of a forget set declares."""
+    """Yield lines on a data set or a kind of forget set: description, source, licence, options."""
     module = kind.load(name)
     yield from (inspect.getdoc(module) or "").splitlines()
     if info := getattr(module, "INFO", None):
@@ -158,7 +158,10 @@ def list(
     kind: Annotated[str | None, "the names of all kinds if left out", {"choices": KINDS}] = None,
     name: Annotated[Sequence[str], "all about these; one line per entry if none is given"] = (),
 ) -> None:
-    """Print one line per entry of a kind, details of given entries, or the entries of all kinds."""
+    """Print the names of all methods, data sets, models and so on.
+
+    With `kind`, print one line per entry of this kind; with `name`, all about the named entries.
+    """
     if kind is None:
         for plural, (one, _) in KINDS.items():
             print(f"{plural}: {', '.join(one.names())}")

@@ -22,7 +22,10 @@ def unbundle(
     *,
     config: Annotated[Path | None, f"compare with the plan of this config; else {CONFIG}"] = None,
 ) -> None:
-    """Unpack the archives; print new files, omitted files and differences from the plan."""
+    """Unpack the archives; print omitted results, the number of new files, and differences.
+
+    Differences are those between the results and the plan of the config.
+    """
     config = config or (CONFIG if CONFIG.is_file() else None)
     grid = build_grid(read(config, "--config")) if config else {}
     done = bundle.unbundle(archives, Path(paths.RESULTS))

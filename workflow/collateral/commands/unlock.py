@@ -7,6 +7,6 @@ from collateral.plan import run_hooks
 
 
 def unlock(*, folder: Annotated[Path, "Snakemake's own folder"] = run_hooks.FOLDER) -> None:
-    """Print one line if there is a lock: it was removed, or the reason why it was kept."""
+    """If there is a lock, print whether it was removed, or the reason why it was kept."""
     if outcome := run_hooks.unlock(folder):
         print(f"{folder.absolute().parent}: {outcome}")

@@ -37,7 +37,7 @@ def verify(
     fix: Annotated[bool, "delete what is not sound"] = False,
     config: Annotated[Path | None, "also compare with the plan of this config"] = None,
 ) -> None:
-    """Print one line per fault, and a summary at the end."""
+    """Print one line per fault, a summary, the failed checks, and differences from the plan."""
     if results.is_file() and results.suffix == ".json":
         # Imported here and not at the top, because `evidence` imports pandas.
         import_module("collateral.commands.evidence").verify_evidence(results)
@@ -70,7 +70,7 @@ def check_results(results: Path, *, deep: bool) -> Verification:
 
 
 def compare_with_plan(config: Path, results: Path) -> bool:
-    """Print how the records differ from the plan of a config; return whether they are equal."""
+    """Print how the records differ from the plan of a config; return whether no record differs."""
     is_planned = True
     for name, benchmark in build_grid(read(config, "--config")).items():
         folder = results if results.name == name else results / name
@@ -102,7 +102,7 @@ def differences(results: Path) -> list[InvalidResultError]:
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         for path in sorted(records):
-            # A record without the key `options` is of the metrics.csv of a whole benchmark.
+            # Only a cell's record has the key `options`; a benchmark's record is skipped.
             if "options" in read_signed(path):
                 again = compute_again(path, Path(name))
                 faults += _compare_files(path.parent / layout.METRICS, again)
@@ -112,7 +112,10 @@ def differences(results: Path) -> list[InvalidResultError]:
 
 
 def compute_again(record: Path, out: Path) -> Path:
-    """Recompute a cell's long table from model outputs into the folder `out`; return its path."""
+    """Compute a cell's long table again from model outputs, and return the path of the new table.
+
+    The table is written to the folder `out`.
+    """
     content = read_signed(record)
     again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
@@ -122,7 +125,7 @@ def compute_again(record: Path, out: Path) -> Path:
 
 
 def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Recompute a benchmark's numbers and tables from its cells' numbers; yield differences."""
+    """Compute a benchmark's numbers and tables again from its cells' numbers; yield differences."""
     folder, made = plan.parent, out / plan.parent.name
     written = {option: made / name for option, name in GATHERED.items()}
     _stage("gather")(folder=folder, **written)

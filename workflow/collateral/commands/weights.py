@@ -18,7 +18,10 @@ def weights(
     num_classes: Annotated[int, "of the data set"],
     shape: Annotated[tuple[int, int, int], "H, W, C of the images"],
 ) -> None:
-    """Print one line per file that does not fit; standard input lists key, path and `rename`."""
+    """Print one line per weight file that does not fit the model.
+
+    Standard input is a JSON list with the config key, the path and `rename` of each file.
+    """
     height, width, channels = shape
     zeros, ones = (0.0,) * channels, (1.0,) * channels
     net = build_model(model, ImageInfo(num_classes, (height, width, channels), zeros, ones))

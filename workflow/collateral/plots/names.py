@@ -23,7 +23,7 @@ FAR = 12  # distance in pixels above which a line connects a label with its mark
 
 @dataclass(frozen=True)
 class Name:
-    """A text label, the position of its mark and of its text, in data coordinates."""
+    """A text label with the positions of its mark and of its text, in data coordinates."""
 
     series: Series
     text: str

@@ -126,7 +126,7 @@ def _visible(colour: str) -> str:
 
 
 def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
-    """Yield one row per value of a series, with the texts of its tooltip."""
+    """Yield the data of a panel: one row per value of each series, with the tooltip's texts."""
     for series, shift in zip(panel.series, spread_series(panel), strict=True):
         for index in range(len(series.x)):
             row = _value_row(panel, series, index, shift)
@@ -358,7 +358,7 @@ def _tooltip(panel: Panel) -> list[Spec]:
 
 
 def _by_label(panel: Panel, what: str) -> Spec:
-    """Encode colour, dash or shape by the label of a series, without a legend."""
+    """Return the Vega-Lite encoding of colour, dash or shape by label, without a legend."""
     looks = {one.label: one.look for one in panel.series}
     ranges: dict[str, list[Any]] = {
         "colour": [_visible(look.colour) for look in looks.values()],
@@ -370,14 +370,14 @@ def _by_label(panel: Panel, what: str) -> Spec:
 
 
 def _place(panel: Panel, name: XY, field: str) -> Spec:
-    """Encode a field on the horizontal or the vertical axis."""
+    """Return the Vega-Lite encoding of a data field on the horizontal or the vertical axis."""
     axis, limits = (panel.x, fit_x(panel)) if name == "x" else (panel.y, fit_y(panel))
     scale: Spec = {"type": axis.scale, "domain": list(limits), "nice": False}
     scale |= {"zero": False} if axis.scale != "log" else {}
     ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
     if axis.ticks:
         cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]
-        # With a tick count, Vega would drop some ticks of a logarithmic axis.
+        # With a small tick count, Vega would drop some of these ticks on a logarithmic axis.
         ticks |= {
             "values": list(axis.ticks),
             "labelOverlap": "greedy",

@@ -25,7 +25,7 @@ ROOM = 0.05  # fraction of the axis length that is left empty at each end
 LEAST_HEIGHT = 5.0  # smallest range of an axis of percentages, in percentage points
 GROUP_WIDTH = 0.84  # width of a group of bars, as a fraction of the distance between groups
 BAR_SHARE = 0.9  # width of a bar, as a fraction of the distance between bars
-# Maximum fraction of the range of the means by which intervals extend an axis at each end.
+# Intervals extend an axis at each end by at most this fraction of the range of the means.
 MOST_INTERVAL = 0.1
 
 
@@ -62,7 +62,7 @@ class Series:
     areas: Sequence[float] = ()  # areas of the marks, in square points
     names: Sequence[str] = ()  # label beside each mark; an empty text is not drawn
     is_faint: Sequence[bool] = ()
-    # x of the value that the method has outside the sweep, marked by a ring; NaN for no ring.
+    # x of the parameter value that the method uses outside the sweep; a ring marks it, unless NaN.
     ring_at: float = math.nan
     is_hollow: bool = False
     is_across: bool = False  # whether intervals are horizontal
@@ -128,7 +128,7 @@ class Plot:
     caption: str
     panels: Sequence[Panel]
     columns: int = 1
-    notes: Sequence[str] = ()  # sentences about these results: number of seeds, failed runs
+    notes: Sequence[str] = ()  # sentences such as the number of seeds or failed runs
     names_are_legend: bool = False  # whether labels beside marks replace the legend
     width: float = WIDTH  # width in inches in a paper whose text is WIDTH inches wide
     row_height: float = 2.1  # height of a row of panels on the web page, in inches
@@ -172,7 +172,7 @@ def fit_y(panel: Panel) -> Limits:
 
 
 def means_range(panel: Panel) -> Limits:
-    """Return the range that the axis must cover: means, levels and wide bands.
+    """Return the range that the axis must cover: means, levels, and bands as wide as the panel.
 
     A band at a single position may be huge where there are few examples; the axis cuts it.
     """
@@ -189,7 +189,7 @@ def means_range(panel: Panel) -> Limits:
 
 
 def scale_series(panel: Panel) -> Sequence[Series]:
-    """Return the series with `sets_scale`, which determine the axis limits; else all series."""
+    """Return the series to which axis limits are fitted: those with `sets_scale`, or else all."""
     return [one for one in panel.series if one.sets_scale] or panel.series
 
 
@@ -223,7 +223,7 @@ def bar_step(panel: Panel) -> float:
 
 
 def spread_series(panel: Panel) -> list[float]:
-    """Return the shift of each series, so that series at one position are side by side."""
+    """Return the horizontal shift of each series that puts series at one position side by side."""
     count = len(panel.series)
     is_grouped = sum(one.mark == "bar" for one in panel.series) > 1
     step = bar_step(panel) if is_grouped else panel.dodge / max(count - 1, 1)

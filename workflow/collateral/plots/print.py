@@ -45,7 +45,7 @@ POINTS = 72.0  # points per inch
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
 LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
 THIN = 0.6  # width of axes, ticks and grid lines, in points
-OWN_VALUE = "own value"  # legend of the ring at the value that the method has outside the sweep
+OWN_VALUE = "own value"  # legend of the ring (see `Series.ring_at`)
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
 EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
@@ -189,7 +189,7 @@ def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
 
 
 def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
-    """Draw 95 % intervals as bars or as an area, with an arrow at each one that the axis cuts."""
+    """Draw 95 % intervals as an area or as bars; arrows mark vertical bars that the axis cuts."""
     if not len(series.low):
         return
     low, high = (np.asarray(end, dtype=float) for end in (series.low, series.high))
@@ -220,7 +220,7 @@ def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) 
 
 
 def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64], *, rotation: float) -> None:
-    """Write each bar's rounded value beyond its interval, or on the other side if that is cut."""
+    """Write each bar's rounded value at the end of its interval, or opposite if that end is cut."""
     low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
     for at, y, *ends in zip(x, series.y, low, high, strict=True):
         if not math.isfinite(y):
@@ -274,7 +274,7 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
 
 
 def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
-    """Put a legend of all series, levels and bands above the panels, with columns that fit."""
+    """Put a legend of all series, levels and bands above the panels, in as many columns as fit."""
     entries: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):

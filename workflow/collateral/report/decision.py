@@ -31,7 +31,7 @@ CHIPS = {
     verdict.HURT_ALL: ("▼", "red"),
     verdict.COLLAPSED: ("✕", "red"),
 }
-# Kinds of harm, by verdict.
+# Kind of harm that each verdict states.
 HARMS = {
     verdict.HURT: "hurt the neighbours",
     verdict.HURT_ALL: "hurt the neighbours",
@@ -40,9 +40,10 @@ HARMS = {
 }
 AS_BASE = "lose accuracy everywhere, as the base model does"
 USABLE = (verdict.LIKE, verdict.UNDECIDED)
-# Names of the metrics of damage: mean difference and the ends of its interval.
+# Metrics of damage, the accuracy that the neighbours of the forget set lose beyond all other
+# examples: the mean, and the ends of its interval.
 DAMAGE = ("difference", "difference_low", "difference_high")
-DOT_WIDTH = 76.0  # width in pixels of the small plot of one damage
+DOT_WIDTH = 76.0  # width in pixels of the small plot that shows the damage of one method
 EDGE = 6.0  # number of pixels that the small plot leaves empty at each end
 LEAST_RANGE = 0.05  # minimum range of the small plot: five percentage points on each side of zero
 MOST_COLUMNS = 4  # maximum number of cells shown side by side; more cells are shown as a matrix
@@ -50,7 +51,7 @@ MOST_COLUMNS = 4  # maximum number of cells shown side by side; more cells are s
 
 @dataclass(frozen=True)
 class Score:
-    """One method in one cell: its verdict, its damage with the 95 % interval, its gap and time."""
+    """Results of a method in a cell: verdict, damage with 95 % interval, gap to Retrain, time."""
 
     verdict: str
     title: str  # text of the verdict on the page, with a note
@@ -60,9 +61,9 @@ class Score:
     high: float | None
     gap: float | None  # average gap to Retrain
     share: float | None  # time of the method, as a fraction of Retrain's time
-    # Number of seeds that would probably be enough to replace "cannot tell".
+    # Number of seeds that would probably be enough for a verdict other than "cannot tell".
     needed: float | None = None
-    is_of_base: bool = False  # whether the harm is a far loss that the base model has too
+    is_of_base: bool = False  # whether the harm is a far loss that the base model also has
 
     @property
     def is_hurt(self) -> bool:
@@ -82,7 +83,7 @@ class Score:
 
 @dataclass(frozen=True)
 class CellColumn:
-    """A cell of the benchmark: a group of columns of the table, or a row of the matrix."""
+    """A cell (one forget set): a group of columns of the table, or a row of the matrix."""
 
     name: str
     title: str
@@ -100,7 +101,7 @@ class CellColumn:
 
 @dataclass(frozen=True)
 class MethodRow:
-    """A method as a row of the table, with one score per cell; None where it did not run."""
+    """A row of the table: a method with one score per cell; None if it did not run in a cell."""
 
     run: str
     label: str
@@ -113,13 +114,13 @@ class MethodRow:
 
     @property
     def mean_gap(self) -> float:
-        """Mean of the gap over the cells; infinite if a gap is undefined."""
+        """Mean over all cells of the gap to Retrain; infinite if the gap is undefined in a cell."""
         gaps = [math.inf if s is None or s.gap is None else s.gap for s in self.scores]
         return sum(gaps) / len(gaps)
 
     @property
     def order(self) -> tuple[float, ...]:
-        """Sort key: number of harmful cells, number of cells without a usable verdict, mean gap."""
+        """Sort key: number of cells with harm, of cells without a usable verdict, and mean gap."""
         return self.count(*HARMS), len(self.scores) - self.count(*USABLE), self.mean_gap
 
 
@@ -147,7 +148,10 @@ class Decision:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Ends of the axis of all small plots: they contain all means; longer intervals are cut."""
+        """Ends of the axis of all small plots.
+
+        The axis contains all positive means; it reaches no further below zero than above.
+        """
         scores = [score for row in self.methods for score in row.scores if score]
         means = [score.damage for score in scores if score.damage is not None]
         lows = [score.low for score in scores if score.low is not None]
@@ -163,12 +167,12 @@ class Decision:
 
     @property
     def usable(self) -> list[MethodRow]:
-        """The methods without a failure in any cell."""
+        """The methods that have a usable verdict (one of USABLE) in every cell."""
         return [row for row in self.methods if row.count(*USABLE) == len(self.cells)]
 
     @property
     def best(self) -> MethodRow | None:
-        """The method to use: no failure in any cell, and nearer to Retrain than doing nothing.
+        """The recommended method: usable in all cells, and nearer to Retrain than the base model.
 
         Methods that are like Retrain in all cells come first, then the one with the smallest gap.
         """
@@ -191,7 +195,7 @@ class Decision:
 
     @property
     def harms(self) -> dict[str, dict[str, int]]:
-        """For each kind of harm, the methods that do it, and in how many cells."""
+        """For each kind of harm, the methods that do it, with the number of cells where they do."""
         found: dict[str, dict[str, int]] = {harm: {} for harm in HARMS.values()}
         for row in self.methods:
             for harm, count in Counter(score.harm for score in row.scores if score).items():
@@ -210,12 +214,12 @@ class Decision:
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Decision:
-        """Return the table from its content as JSON, which `asdict` returned."""
+        """Return the decision table from its JSON form, which `asdict` returned."""
         return TypeAdapter(Decision).validate_python(content)
 
 
 def _beats_nothing(row: MethodRow, cells: Sequence[CellColumn]) -> bool:
-    """Tell whether the gap is below that of doing nothing in every cell where both are known."""
+    """Tell whether a method's gap is below the base model's in all cells where both are known."""
     return all(
         score.gap < cell.nothing
         for score, cell in zip(row.scores, cells, strict=True)
@@ -224,7 +228,10 @@ def _beats_nothing(row: MethodRow, cells: Sequence[CellColumn]) -> bool:
 
 
 def position(value: float, limits: tuple[float, float]) -> float:
-    """Return where a damage is in its small plot, in pixels, cut at the ends of the axis."""
+    """Return the horizontal position, in pixels, at which the small plot shows a value of damage.
+
+    A value beyond the axis is shown at the end of the axis.
+    """
     low, high = limits
     share = (min(max(value, low), high) - low) / (high - low)
     return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
@@ -292,7 +299,7 @@ def _column(cell: CellTable) -> CellColumn:
 
 
 def decision_sources(cell: CellTable) -> list[Source]:
-    """Return the source links of the numbers that the table shows for a cell."""
+    """Return the source link (keys of the long-table row) of each number that the table shows."""
     shown = [*((name, "damage") for name in DAMAGE), ("avg_gap", ""), ("rte_share", "")]
     found = [Source(run, name, at=at) for run in cell.runs("method") for name, at in shown]
     return [*found, Source(ORIGINAL, "avg_gap"), Source(cell.reference, "floor", at="avg_gap")]

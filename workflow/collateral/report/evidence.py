@@ -96,7 +96,7 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
         "versions": found.record.get("versions", {}),
         "commands": _commands(found),
     }
-    # The content becomes what a reader of the JSON file gets; undefined numbers become null.
+    # Convert the content to JSON and back, as if read from a file; undefined numbers become None.
     plain: Content = json.loads(json.dumps(content), parse_constant=lambda _: None)
     return plain
 
@@ -122,7 +122,7 @@ def _describe_run(found: FoundRun, cell: CellTable) -> Content:
 
 
 def _describe_request(found: FoundRun) -> Content:
-    """Return the number of images, their classes and hashes; no names of files or persons."""
+    """Describe the deletion request by numbers, classes and hashes, without names of files."""
     root = found.benchmark
     labels = Labels.load(verify(root / layout.LABELS, root))
     split = Split.load(root / layout.SPLIT.format(cell=found.cell), root)
@@ -133,9 +133,9 @@ def _describe_request(found: FoundRun) -> Content:
     return {
         "images": len(split.forget),
         "of": split.num_train,
-        # Number of images in earlier requests; these are neither forgotten now nor retained.
+        # Number of images in earlier requests, which are neither in the forget set nor retained.
         "earlier": len(split.earlier),
-        # Number of images in this request that an earlier request contained too.
+        # Number of images in this request that were also in an earlier request.
         "requested_before": split.chosen.get("requested_before", 0),
         "classes": {
             labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
@@ -157,7 +157,7 @@ def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
 
 
 def _folder_before(found: FoundRun) -> Path:
-    """Return the folder of the model that the run started from; the base model's by default."""
+    """Return the folder of the run's initial model; if its record lists none, of the base model."""
     models = [place for place in found.record[INPUTS] if Path(place).name == layout.MODEL]
     if models:
         return found.benchmark / Path(models[0]).parent
@@ -244,10 +244,10 @@ def _number(cell: CellTable, source: Source, seed: int | None = None) -> Content
 def _rows(
     found: FoundRun, cell: CellTable, columns: Iterable[str], metrics: Sequence[str]
 ) -> Iterator[Content]:
-    """Yield one row per metric that a model has, with the number of each model."""
+    """Yield one row per metric that is known for any model, with the values of all models."""
     for name in metrics:
         sources = {run: Source(run, name) for run in columns}
-        if name == SHADOW_ATTACK:  # The rows of the reference have Original's AUC.
+        if name == SHADOW_ATTACK:  # Original's AUC is stored in the reference's rows.
             original = Source(cell.reference, "lira_auc", "forget")
             sources = {found.run: Source(found.run, name, "forget"), layout.ORIGINAL: original}
         metric, numbers = find_metric(name), _numbers(found, cell, sources)
@@ -273,7 +273,7 @@ def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iter
 
 
 def _group_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
-    """Yield the differences from Retrain of each group of examples."""
+    """Yield, for each group of examples, how the run differs from Retrain."""
     for name in (f"{measure}_gap" for measure in groups.MEASURES):
         for subset, at in _list_groups(cell, found.run, name):
             if number := _number(cell, Source(found.run, name, subset, at)):
@@ -292,12 +292,12 @@ def _untested_groups(cell: CellTable) -> Iterator[str]:
 
 
 def _list_groups(cell: CellTable, run: str, metric: str) -> list[tuple[str, str]]:
-    """Return set and name of all groups of which a metric is known."""
+    """Return the set and the name of every group of examples for which the metric is known."""
     return [(name, at) for name in ("retain", "test") for at in cell.indices(run, metric, name)]
 
 
 def _group_order(row: Content) -> tuple[bool, float]:
-    """Return the sort key of a group: first intervals that exclude zero, then large differences."""
+    """Return a group's sort key: first groups whose interval excludes zero, then by difference."""
     number = row["number"]
     is_found = number["low"] > 0 or number["high"] < 0
     return not is_found, -abs(number["value"])
@@ -336,7 +336,7 @@ def copy_records(found: FoundRun) -> dict[str, bytes]:
 
 
 def _copy_split(path: Path) -> bytes:
-    """Return split.json without the path of the list and without indices of earlier requests."""
+    """Return split.json without the path of the user's list and the indices of earlier requests."""
     content = read_json(path)
     del content[SEAL]  # the hash is removed, because this copy is not the signed file
     content["chosen"] = {key: value for key, value in content["chosen"].items() if key != "path"}
@@ -372,7 +372,7 @@ def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """Compare two values; the last bits of a number may differ between processors."""
+    """Tell whether two values are equal; numbers may differ by rounding errors of processors."""
     if isinstance(old, float) and isinstance(new, float):
         return math.isclose(old, new, rel_tol=1e-9, abs_tol=1e-12)
     return bool(old == new)

@@ -48,12 +48,13 @@ LEFT_OUT = {
 class Example:
     """An image and its caption."""
 
-    place: int  # index of the image in the sheet
+    place: int  # index of the image in the sheet (one large image of all images)
     name: str  # name of the true class
     origin: str  # subset of the example: retained, test or forgotten
-    nearest: int | None = None  # index of the nearest forgotten example in the sheet
+    nearest: int | None = None  # index, in the sheet, of the nearest forgotten example
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
-    # Class that most seeds predict after unlearning, and how many; empty if it is the true class.
+    # Class that most seeds predict after unlearning, and the number of these seeds; empty if the
+    # class is correct.
     predicted: str = ""
     file: str = ""  # path of the image, if examples are files
     # Most likely classes: one text for Retrain and one for the unlearned model.
@@ -62,7 +63,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images: of one method and subset, or of the forget set."""
+    """A row of images: examples of one subset that a method harmed, or forgotten examples."""
 
     run: str
     set: str
@@ -104,7 +105,7 @@ class RunOutputs:
 
 
 def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
-    """Return harmed retained examples by method and cell, those of harmful methods first."""
+    """Return pictures of the retained examples that each method harmed, the worst methods first."""
     galleries = [(cell, cell.gallery) for cell in cells if cell.gallery and cell.gallery.sheet]
     if not galleries:
         return None
@@ -148,7 +149,8 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     retrain, *methods = (
         _read_outputs(run, _find_outputs(folder, cell, run), shown) for run in runs
     )
-    # Every method has two strips of images: retained and test examples.
+    # The divisor 4 is for two subsets (retained and test) and two images per example: the example
+    # and its nearest forgotten example.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
         Strip(
@@ -169,7 +171,7 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Keep examples with an image; set the nearest forgotten example to -1 if it has no image."""
+    """Keep examples with an image; the nearest forgotten example is -1 if that one has no image."""
     order = {place: k for k, place in enumerate(pictures.place.tolist())}
     nearest = listed.shown_nearest
     if nearest is not None:
@@ -221,7 +223,7 @@ def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutp
 def _select_shown(
     shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
 ) -> NDArray[np.float64]:
-    """Return the gallery examples' values, given the values of all train and test examples."""
+    """Select the values of the gallery's examples from those of all train and test examples."""
     from_test = shown.shown_set == "test"
     values = np.empty((len(from_test), *train.shape[1:]))
     values[from_test] = test[shown.shown_index[from_test]]
@@ -232,7 +234,10 @@ def _select_shown(
 def _worst(
     shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield indices of the most harmed retained, then test examples, out of the first `most`."""
+    """Yield the indices of the most harmed examples: first of the retained, then of the test ones.
+
+    Only the first `most` examples of each subset are considered.
+    """
     for name in ("train", "test"):
         candidates = np.flatnonzero(shown.shown_set == name)[:most]
         loss = (retrain.confidence - method.confidence)[candidates]
@@ -257,7 +262,10 @@ def _hurt(
 
 
 def _most_predicted(predictions: NDArray[np.int64], labels: Labels, true: str) -> str:
-    """Return the class that most seeds predict, and how many do; empty if the class is correct."""
+    """Return the class that most seeds predict, and the number of these seeds, as text.
+
+    The text is empty if that class is correct.
+    """
     counts = np.bincount(predictions, minlength=len(labels.class_names))
     if counts[labels.class_names.index(true)] == counts.max():
         return ""

@@ -96,7 +96,7 @@ class BenchmarkPart:
     cells: list[CellPart]
     switches: dict[str, tuple[str, str]]  # label and colour of the runs in charts
     gates: list[Gate]
-    versions: dict[str, str]  # versions of packages of the reference run
+    versions: dict[str, str]  # package versions in the reference run's record
     left_out: list[str]  # findings that are omitted, because they need Retrain
     printed: str  # publication whose means of Retrain are the reference; empty if there is none
     problems: list[Problem]
@@ -202,7 +202,7 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
 
 
 class Page(NamedTuple):
-    """A benchmark's page and its summary."""
+    """What the index page shows of a benchmark: its decision table and its problems."""
 
     name: str
     decision: Decision
@@ -216,9 +216,9 @@ def list_pages(results: Path, first: list[str]) -> list[Page]:
     for name in dict.fromkeys((*first, *found)):
         file = results / name / layout.GLANCE
         content = read_signed(file, file.parent)
-        if name in first:  # pages of other configs may be outdated
+        if name in first:  # only pages of this config must be up to date
             check_inputs(file, content, file.parent)
-        if "decision" in content:  # pages of older versions have no decision
+        if "decision" in content:  # omit pages of older versions
             pages.append(Page(name, Decision.from_json(content["decision"]), content["problems"]))
     return pages
 
@@ -255,7 +255,7 @@ def _short(text: str) -> str:
 
 
 def write(decision: Decision, name: str) -> str:
-    """Return sentences about a decision table as plain text; `name` is a macro that writes them."""
+    """Return sentences about a decision table as text; the template macro `name` writes them."""
     escaped = getattr(template("sentences.html.j2").module, name)(decision)
     return " ".join(escaped.unescape().split())
 

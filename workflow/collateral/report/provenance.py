@@ -23,7 +23,8 @@ HASH = 12  # number of characters of a hash that the page shows
 CAPTION = "On the first seed; Original is the base model."  # caption of the table of runs
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
-# Rows of the long tables: file, seed, line number and value, by cell and source link.
+# For each cell and source link (keys of a row), rows of the long tables: file, seed, line number
+# and value.
 Rows = dict[tuple[str, Source], list[tuple[str, str, int, str]]]
 
 
@@ -41,7 +42,10 @@ def index_rows(folder: Path) -> Rows:
 def provenance(
     folder: Path, cell: CellTable | None, sources: Iterable[Source], rows: Rows
 ) -> dict[str, Any]:
-    """Return the rows behind numbers of a cell, or over all cells, and the records of the runs."""
+    """Return the long-table rows from which the page's numbers come, and the records of the runs.
+
+    Without a cell, the rows are those of numbers over all cells, and there are no records.
+    """
     name = cell.name if cell else ""
     places = {source: (name, replace(source, cell="")) for source in sources}
     found = {source: rows[place] for source, place in places.items() if place in rows}
@@ -54,9 +58,9 @@ def provenance(
 
 
 def _encode(rows: list[tuple[str, str, int, str]]) -> list[tuple[str, str, int, float | str]]:
-    """Return file, seed, line and value; lines are relative to the previous row's line.
+    """Return the file, seed, line number and rounded value of each row.
 
-    Small numbers make the page smaller.
+    To make the page smaller, a line number is counted from the line of the previous row.
     """
     before = [0, *(line for _, _, line, _ in rows)]
     return [
@@ -66,7 +70,7 @@ def _encode(rows: list[tuple[str, str, int, str]]) -> list[tuple[str, str, int, 
 
 
 def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
-    """Return the label and the description of every metric."""
+    """Return the label and the description of every metric among the source links."""
     found = {source.metric: find_metric(source.metric) for source in sources}
     reference = table.reference_label
     return {name: [metric.label, metric.describe(reference)] for name, metric in found.items()}
@@ -88,7 +92,7 @@ def list_sources(tables: Iterable[Table]) -> list[Source]:
 def read_records(
     folder: Path, cell: CellTable, run: str, count: int | None = None
 ) -> dict[int, dict[str, Any]]:
-    """Return the records of the first `count` seeds of a run that have one, each with its path."""
+    """Return a run's existing records for the first `count` seeds, each record with its path."""
     place = f"{layout.run_folder(run)}/{layout.RECORD}"
     files = {
         seed: folder / place.format(cell=cell.name, seed=seed, run=run)
@@ -102,7 +106,7 @@ def read_records(
 
 
 def _describe_run(records: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """Return the keys of records that all seeds share, and those of each seed."""
+    """Return the record entries that all seeds of a run share, and the entries of each seed."""
     if not records:
         return {}
     first = next(iter(records.values()))

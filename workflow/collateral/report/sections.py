@@ -58,7 +58,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Block:
-    """A table, and the figures whose names begin with its name."""
+    """A table, and the figures whose names begin with the table's name."""
 
     table: Table
     pictures: list[Chart]
@@ -86,7 +86,7 @@ class Findings:
     problems: list[Problem] = field(default_factory=list)
 
     def sections(self, source: Source) -> list[Section]:
-        """Return the sections with content, of a cell or over all cells, in the page's order."""
+        """Return the non-empty sections of a cell, or those over all cells, in the page's order."""
         captions = self.root / layout.FIGURES / cell_name(source) / layout.CAPTIONS
         known = read_json(captions) if captions.exists() else []
         drawn = {one["name"]: one["finding"] for one in known}
@@ -95,7 +95,7 @@ class Findings:
         return [one for one in found if one.words or one.pictures or one.blocks]
 
     def _section(self, name: str, source: Source, drawn: Mapping[str, str]) -> Section:
-        """Return the section of a finding; `drawn` has the finding of each printed figure."""
+        """Return the section of a finding; `drawn` is a dict from printed figure to its finding."""
         finding, cell = FINDING.load(name), cell_name(source)
         pictures = []
         if name in drawn.values():
@@ -123,7 +123,7 @@ class Findings:
         )
 
     def _ask(self, name: str, part: str, cell: str, make: Callable[[], Iterable[T]]) -> list[T]:
-        """Return what `make` returns, a part of a finding; empty if it raises an error."""
+        """Return the part of a finding that `make` computes; empty if `make` raises an error."""
         found, problem = run_safely(lambda: list(make()), name, part, cell)
         known = {(one.finding, one.cell, one.error) for one in self.problems}
         # An import error occurs again for each part of the same finding, but is listed only once.
@@ -133,7 +133,7 @@ class Findings:
 
 
 def _call(name: str, function: str, source: Source) -> Iterable[Any]:
-    """Call a function of a finding's views; empty if it does not exist."""
+    """Call a function of a finding's module `views`; empty if there is no such function."""
     found = view_function(name, function)
     return found(source) if found else ()
 
@@ -145,7 +145,7 @@ def _owner(picture: Chart, tables: Sequence[Table]) -> Table | None:
 
 
 def split_terms(text: str) -> list[tuple[str, str]]:
-    """Split a text at its terms; each term has its definition at its first occurrence only.
+    """Split a text at the terms in TERMS; only a term's first occurrence gets its definition.
 
     The templates write the tags (macro `gloss`), so that no text is exempt from escaping.
     """

@@ -1,1 +1,1 @@
-"""Stages that rules call: one typed function per file, which reads files and writes files."""
+"""Stages are the commands that Snakemake rules call: one typed function per file."""

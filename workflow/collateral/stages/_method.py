@@ -1,4 +1,4 @@
-"""What every stage of a method opens first: data, forget set, method, and files of `prepare`."""
+"""Load what every stage that runs a method needs: data, forget set, and results of `prepare`."""
 
 import shutil
 from pathlib import Path
@@ -15,7 +15,7 @@ from collateral.training.run_method import Prepared, load_method, read_prepared
 
 
 class OpenedJob:
-    """A method with its data and forget set, and all results of its `prepare` in this job."""
+    """A method with its data, its forget set, and the results of its first phase, `prepare`."""
 
     def __init__(self, job: MethodJob) -> None:
         """Load the data, and delete files that `prepare` wrote in an earlier run of this job."""
@@ -26,7 +26,7 @@ class OpenedJob:
             job.method, job.model, job.base, job.seed, self.session, self.split
         )
         self.made: dict[str, Prepared] = {}  # results of `prepare` in this job, by folder name
-        self.read: list[Path] = []  # files of other jobs' `prepare` that this job read
+        self.read: list[Path] = []  # files that this job read from the `prepare` of other jobs
         shutil.rmtree(job.out / layout.PREPARED, ignore_errors=True)
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints) -> Prepared | None:

@@ -7,7 +7,8 @@ from typing import Annotated
 from collateral.findings.registry import read_problems
 from collateral.results.provenance import verify
 
-# Rule that computes each part of a finding; if a finding fails, the rule records it and succeeds.
+# For each part of a finding, the Snakemake rule that computes it. If a finding fails, the rule
+# records the failure and succeeds.
 RULES = {
     "numbers": "metrics",
     "across": "gather",
@@ -20,7 +21,7 @@ RULES = {
 
 
 def check(*, problems: Annotated[Sequence[Path], "problems.json"]) -> None:
-    """Print one line per problem and a remedy; raise if there is a problem."""
+    """Print one line per failed finding and a remedy; exit with an error if a finding failed."""
     found = dict.fromkeys(read_problems(verify(path, path.parent) for path in problems))
     for problem in found:
         print(" ".join(str(problem).split()))

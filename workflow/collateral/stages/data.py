@@ -31,7 +31,7 @@ def data(
     out: Annotated[Path, "dataset.npz to write"],
     labels: Annotated[Path, "labels.npz to write"],
 ) -> None:
-    """Load the data set, take its subset and write it; raise if a forget set is not valid."""
+    """Load the data set and write its subset; raise an error if a forget set is not valid."""
     module = DATA.load(name)
     given = module.Options.model_validate_json(options)
     dataset = take_subset(module.load(given), given)

@@ -49,7 +49,7 @@ def expose(
     shadows: Annotated[Sequence[Path], "weights of all shadow models"],
     job: Job,
 ) -> None:
-    """Unlearn from every shadow model, skipping finished ones, and save all margins."""
+    """Unlearn the forget set from every shadow model that is not finished; save all margins."""
     values = read_chosen_params(params_class(method), params, selected, job.data.parent)
     session = open_session(job.data, job.threads, shares_gpu=True)
     parts = Split.load(split, session.folder)
@@ -80,7 +80,7 @@ def expose(
 
 
 def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> Task:
-    """Return the task of a shadow model: only the examples on which it was trained."""
+    """Return the retained and forgotten examples on which a shadow model was trained."""
     rows = (part[is_in[part]] for part in (split.retain, split.forget))
     retain, forget = (torch.from_numpy(part).to(session.device) for part in rows)
     return Task(session.train.select(retain), session.train.select(forget), session.data.info)

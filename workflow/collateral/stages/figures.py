@@ -35,7 +35,7 @@ def figures(
 
 
 def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[Problem]:
-    """Write the figures and captions of one cell, or those over all cells; return all problems.
+    """Write the figures and captions of one cell, or over all cells; return the failed findings.
 
     Captions are in the order in which the web page shows the figures.
     """

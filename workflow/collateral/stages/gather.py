@@ -16,14 +16,14 @@ from collateral.results.table import read_tables, write_benchmark
 
 def gather(
     *,
-    # Files are found by cell name, because a thousand paths are too long for a command line.
+    # The stage finds the cells' files itself, as a command line cannot hold a thousand paths.
     folder: Annotated[Path, "folder of the benchmark"],
     out: Annotated[Path, "metrics.csv"],
     costs: Annotated[Path, "costs.csv"],
     problems: Annotated[Path, "problems.json"],
     gates: Annotated[Path, "gates.json"],
 ) -> None:
-    """Concatenate the cells' files, and append the numbers over all cells."""
+    """Join the cells' tables of metrics and costs, and append the numbers over all cells."""
     root = folder
     plan = BenchmarkPlan.load(root / layout.PLAN)
     names = (layout.METRICS, layout.COSTS, layout.PROBLEMS)

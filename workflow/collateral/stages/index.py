@@ -1,4 +1,4 @@
-"""Write the index page, which lists the benchmarks of all configs, and the theory's page."""
+"""Write the index page of the benchmarks of all configs, and the page on the paper's theory."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ def index(
     theory_page: Annotated[Path | None, "page of the theory to write"] = None,
     out: Annotated[Path, "index page to write"],
 ) -> None:
-    """Write the index, and the page of the theory."""
+    """Write the index page and, if its path is given, the page on the theory."""
     pages = list_pages(results, [*first])
     link = ""
     if theory and theory_page:

@@ -41,12 +41,12 @@ def metrics(
 
 
 def warm_up() -> None:
-    """Import the findings and hash their code, which takes half of the time of a small cell."""
+    """Import the findings and hash their code in advance: this is half the work of a small cell."""
     fingerprint([import_module(name).__name__ for name in FINDING.parts("numbers")])
 
 
 def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> None:
-    """Write the records: the inputs of the numbers, and the options to compute them again."""
+    """Write the records of both tables: their inputs, and the options to compute metrics again."""
     root = cell.folder
     files = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
     cells = dict.fromkeys([cell.name, *cell.rounds])

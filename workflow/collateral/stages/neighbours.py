@@ -1,4 +1,4 @@
-"""Compute the similarity of every example to the forget set; list nearest examples and copies."""
+"""Compute each example's similarity to the forget set; list neighbours and copies of that set."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ from collateral.results.provenance import INPUTS, hash_files, verify, write_reco
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile, SplitFile
 
-# Number of examples to list by subset: those most similar to the forget set.
+# For each subset, the number of listed examples, which are those most similar to the forget set.
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
 
 # Similarity to each class of the forget set, by subset; arrays have shape (classes, examples).
@@ -54,7 +54,7 @@ def find_neighbours(
 ) -> Neighbours:
     """Return the similarity of every example to the forget set, and the examples nearest to it.
 
-    For a forget set of several classes, it is the similarity to the nearest of these classes.
+    For a forget set of several classes, an example is compared with the most similar class.
     """
     by_seed = [
         _similarities(one, data.labels, split) for _, one in zip(seeds, embedded, strict=True)
@@ -86,7 +86,7 @@ def find_neighbours(
 def _find_closest(
     embedded: list[Embeddings], split: Split, name: str, index: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the nearest forgotten example of each example, by the mean similarity over seeds."""
+    """Return the forgotten example that is most similar, on average over seeds, to each example."""
     by_seed = [cosines(getattr(one, name)[index], one.train[split.forget]) for one in embedded]
     found: NDArray[np.int64] = split.forget[np.mean(by_seed, axis=0).argmax(axis=1)]
     return found

@@ -1,4 +1,4 @@
-"""Store the images of the listed neighbours, if the config allows images in results."""
+"""Store the images of the neighbours of the forget set, if the config allows images in results."""
 
 from collections.abc import Sequence
 from pathlib import Path

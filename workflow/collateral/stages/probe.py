@@ -138,7 +138,7 @@ class Prober:
 
     @cached_property
     def compared(self) -> list[Examples]:
-        """Examples whose features are compared, for each set in PARTS; equal for all runs."""
+        """The examples of each set in PARTS that CKA compares; all runs use the same examples."""
         assert self.probes.cka is not None
         generator = self.new_run("cka").generator
         return [draw(self.parts[name], self.probes.cka.examples, generator) for name in PARTS]
@@ -149,7 +149,7 @@ class Prober:
         return np.repeat(np.arange(len(PARTS)), [len(examples) for examples in self.compared])
 
     def ask(self, path: Path) -> dict[str, Any]:
-        """Return the arrays that all probes of a model measured, and the seconds of each probe."""
+        """Run all probes on a model; return the measured arrays, and the seconds of each probe."""
         shown: Shown = {}
         seconds: dict[str, float] = {}
         for name, experiment in EXPERIMENTS.items():
@@ -161,16 +161,16 @@ class Prober:
         return {"shown": shown, "seconds": seconds}
 
     def relearn(self, model: nn.Module, params: Relearn, generator: Generator) -> Shown:
-        """Return the accuracy on half of the forget set after each training step on the other."""
+        """Train on half of the forget set; return the other half's accuracy after each step."""
         curve = run_relearning(model, self.task.forget, params, generator)
         return {"relearn_accuracy": torch.tensor(curve, dtype=torch.float64)}
 
     def residual(self, model: nn.Module, params: Residual, generator: Generator) -> Shown:
-        """Return the fraction of an example's noisy copies that are classified correctly."""
+        """For each forgotten example, return the fraction of noisy copies classified correctly."""
         return {"residual_share": residual_share(model, self.task.forget, params, generator)}
 
     def linear(self, model: nn.Module, params: Linear, generator: Generator) -> Shown:
-        """Return the accuracy of a linear probe: forget set, and test examples of its classes."""
+        """Return a linear probe's accuracy on the forget set and on test images of its classes."""
         labels = self.session.data.labels
         rng = np.random.default_rng(generator.initial_seed())
         chosen = draw_by_class(labels.train[self.split.retain], params.examples, rng)
@@ -208,7 +208,7 @@ class Prober:
         return logits
 
 
-# Methods of `Prober` that probe one model at a time, by name of the probe.
+# For each probe, the method of `Prober` that applies it to one model.
 EXPERIMENTS: dict[str, Callable[..., Shown]] = {
     "relearn": Prober.relearn,
     "residual": Prober.residual,

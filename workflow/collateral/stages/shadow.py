@@ -1,4 +1,4 @@
-"""Train a shadow model: like the base model, on a random part of the train set."""
+"""Train a shadow model, which is like the base model but sees a random part of the train set."""
 
 from typing import Annotated
 

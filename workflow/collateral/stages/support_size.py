@@ -63,7 +63,7 @@ def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
 def teachers(
     method: Method, params: Prepare, sizes: list[int], checkpoints: Checkpoints
 ) -> tuple[Arrays, dict[str, float]]:
-    """Run `prepare` with each size as k; return the arrays of the teachers, and the seconds."""
+    """Train a teacher with each size as k; return the teachers' arrays and training times."""
     soft_labels, reported, seconds = [], [], {}
     for size in sizes:
         name = f"k-{size}"
@@ -84,7 +84,7 @@ def teachers(
 
 
 def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
-    """Let LTD choose a support size (`k: auto`); return its measurements, the size, the seconds."""
+    """Let LTD choose a support size (`k: auto`); return the size, LTD's measurements, and time."""
     this = Run(method.device, derive_seed("diagnose", method.name, method.seed, method.split_hash))
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):

@@ -22,7 +22,7 @@ def tables(
     out: Annotated[Path, "folder of the tables"],
     processes: Annotated[int, "number of processes that write at the same time"] = 1,
 ) -> None:
-    """Write the tables of every finding, and record the findings that raised."""
+    """Write the tables of every finding, and record the findings that raised an error."""
     root = metrics.parent
     metrics, costs = verify(metrics, root), verify(costs, root)
     table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
@@ -32,7 +32,7 @@ def tables(
 
 
 def write_all(source: Source, out: Path) -> list[Problem]:
-    """Write the tables of a cell, or over all cells; return the findings that raised."""
+    """Write the tables of a cell, or over all cells; return the findings that raised an error."""
     owners: dict[str, str] = {}
     problems = []
     for finding in registry.in_page_order("views", reference=source.reference):

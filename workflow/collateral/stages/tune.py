@@ -1,6 +1,7 @@
-"""Run a method with every parameter value of its grid for the first seed; select one value.
+"""Run a method with all parameter values of its grid, on the first seed; select the best values.
 
-The defaults are run as well, to show the gain of tuning; they are not a candidate.
+The default values are run as well, to show the gain of tuning; if the grid does not contain them,
+they cannot be selected.
 """
 
 import json
@@ -58,7 +59,7 @@ def tune(
     defaults: Values | None = json.loads(default)
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
-    # UA of the cell's teacher, a column of trials.csv; empty without a teacher.
+    # UA of the cell's teacher, a column of trials.csv; an empty dict if there is no teacher.
     teacher_ua = read_json(verify(teacher[0], job.data.parent)) if teacher else {}
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
@@ -103,7 +104,7 @@ def measure(
 
 
 def measure_attack(outputs: ModelOutputs, labels: Labels, split: Split, seed: int) -> float:
-    """Return the score of the confidence attack, on the same examples as the metrics use."""
+    """Return the score of the membership attack by confidence, on the metrics' examples."""
     drawn = draw(split.retain, len(labels.test), split.attack_seed(seed))
     train, test = (
         Examples(found.logits, found.confidence, found.prediction, label)
@@ -122,7 +123,7 @@ def write_choice(
         row["is_chosen"] = row["trial"] == chosen
     flags = ["is_candidate", "is_default", "is_chosen"]
     columns = ["trial", *candidates[0], *flags, *MEASURED]
-    # An undefined number, which is not equal to itself, is an empty field.
+    # NaN, which is not equal to itself, is written as an empty field.
     fields = [{c: row[c] for c in columns if row[c] == row[c]} for row in rows]
     write_rows(out / layout.TRIALS, columns, fields)
     choice = {

@@ -1,4 +1,4 @@
-"""Run an unlearning method or control on the base model, or on its model of the round before."""
+"""Run a method or control from the base model or, after round 1, from its own previous model."""
 
 import json
 import math
@@ -69,7 +69,10 @@ def unlearn(
 
 
 def find_failed_start(base: Path, session: Session, split: Split) -> str:
-    """Return why a run is skipped: in the round before, it diverged or was skipped; else empty."""
+    """Return why a run cannot start: it diverged or was skipped in the round before.
+
+    The text is empty if the run can start.
+    """
     if not len(split.earlier):
         return ""
     status = read_signed(layout.record_path(base), session.folder)["status"]

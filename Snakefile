@@ -51,7 +51,7 @@ rule all:
 
 
 rule paper:
-    """The paper's tables and figures, which docs/paper.md lists, where the config has them."""
+    """Make those tables and figures of the paper (docs/paper.md) that the config includes."""
     input:
         rules.all.input,
 

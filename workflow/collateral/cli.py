@@ -45,7 +45,7 @@ PLUGINS: Argument = (
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a stage or command; print an error in the input as one line."""
+    """Run a stage or command; print an error in the user's input as one line."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     parser = _name_parser()
     name = parser.parse_args(arguments[:1]).name
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         run(name, arguments[1:])
     except BrokenPipeError:
-        # The reader of the pipe, such as `head`, has closed it; Python would report that at exit.
+        # A reader such as `head` has closed the pipe; discard the rest, so that exit has no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
         if not (message := _message(error)):
@@ -90,7 +90,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     function = _load(name)
     description = sys.modules[function.__module__].__doc__
     parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
-    # `init` has a --plugins of its own; in this dictionary it replaces the common one.
+    # `init` has its own option --plugins, which replaces the common one in this dictionary.
     arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
     for flag, keywords in arguments.values():
         parser.add_argument(flag, **keywords)
@@ -130,7 +130,7 @@ def _argument(parameter: Parameter, hint: Any) -> Argument:
 
 
 def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
-    """Return the keywords with which argparse parses one value, or several values, of a type."""
+    """Return the keywords of argparse that parse an option of type `kind`."""
     origin, members = get_origin(kind), [one for one in get_args(kind) if one is not NoneType]
     if kind is bool:
         return {"action": "store_true"}

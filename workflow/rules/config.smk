@@ -13,7 +13,7 @@ from collateral.plan.grid import build_grid
 from collateral.plan.paths import default_config
 from collateral.plan.preflight import check_plan
 
-# A prefix is refused, because folders on command lines would not get it.
+# `prefix:` is refused, because Snakemake would not add it to the folders on command lines.
 if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:
     raise WorkflowError(
         f"Collateral writes to {paths.RESULTS}/ of the working folder: as a module, import it "
@@ -33,7 +33,7 @@ if "benchmarks" not in config:
 try:
     CONFIG = load(reread(config, workflow, load_configfile))
     GRID = build_grid(CONFIG)
-    # Packages are not checked here if jobs have an environment of their own.
+    # Installed packages are not checked here if jobs run in their own software environments.
     check_plan(
         GRID,
         runs_here=not workflow.deployment_settings.deployment_method,

@@ -1,6 +1,6 @@
 """Rules of the data set and of the forget sets.
 
-Input: the config, and the user's own files if it names some. Output: dataset.npz and
+Input: the config, and the user's files that it names. Output: dataset.npz and
 labels.npz per benchmark, split.json per cell. Some kinds of forget sets depend on the outputs of
 the base model, or on the margins of shadow models.
 """
@@ -21,7 +21,7 @@ rule data:
     params:
         **values("data", "name", "data_options", "code"),
         plugins=plugins,
-        # Functions of `output` trigger no rerun, so that a further forget set reruns no job.
+        # A function of `output` triggers no rerun, so a new forget set does not rerun this job.
         forget=lambda w, output: job("data", w).forget,
     shell:
         """

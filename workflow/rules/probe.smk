@@ -1,8 +1,8 @@
-"""Rule of the probes of finished models, if the config has `probe:`.
+"""Rule that probes finished models, if the config has `probe:`.
 
 Input: the data, the forget set, and the models of all runs of a cell and seed, also Retrain and
-the base model. Output: relearning curves, predictions on noisy images, outputs of an untrained net, linear probes,
-similarity of features, and curves of fine-tuning on retained examples.
+the base model. Output: relearning curves, predictions on noisy images, outputs of an untrained
+net, linear probes, similarity of features, and curves of fine-tuning on retained examples.
 """
 
 

@@ -7,7 +7,7 @@ from collateral.plan.run_hooks import share_gpus
 set_install_variables(home())
 
 
-# Jobs of seconds to minutes that need no GPU, and the download, which may need the internet.
+# Local jobs take seconds to minutes and need no GPU; the job of `data` may need the internet.
 localrules:
     all,
     paper,
@@ -26,23 +26,23 @@ localrules:
     check,
 
 
-# Number of slots of a GPU; jobs of base, retrain, shadow and expose take one, others take all.
+# Number of slots of a GPU; jobs of base, retrain, shadow and expose take one slot, others all.
 WHOLE_GPU = share_gpus(workflow)
 
-# A benchmark with fewer cells has one process for its figures, which need not wait for cores.
+# Number of cells per process that makes tables or figures; fewer cells have one process.
 CELLS_PER_THREAD = 5
 
-# The priority of `theory` is 0. Snakemake's ILP scheduler starts no job of a negative priority.
+# Priorities are 1 or more: `theory` has 0, and Snakemake starts no job of a negative priority.
 PRIORITIES = {name: len(GRID) - place for place, name in enumerate(GRID)}
 
 
 def page_by_page(wildcards):
-    """Return the priority of a benchmark: the page of an earlier one is finished first."""
+    """Return a job's priority; benchmarks that come earlier in the config are finished first."""
     return PRIORITIES[wildcards.benchmark]
 
 
 def files_first(kind):
-    """Return a priority function: the user's own weights are read before anything is trained."""
+    """Return a priority function; jobs that read the user's weights come before training jobs."""
 
     def priority(wildcards):
         is_own = job(kind, wildcards).own is not None
@@ -64,7 +64,7 @@ def memory(wildcards, attempt):
 
 
 def minutes(kind):
-    """Return a resource function: the time limit of a job of this kind."""
+    """Return a resource function, which returns the time limit of a job of this kind in minutes."""
 
     def limit(wildcards, attempt):
         return estimate.minutes(job(kind, wildcards), attempt)

@@ -20,7 +20,7 @@ from collateral.plan.run_hooks import SlurmPluginError, patch_slurm_plugin
 
 
 def list_job_partitions():
-    """Return the partitions that the jobs name, from one job per rule.
+    """Return the partitions in the resources of jobs that will run, from one job per rule.
 
     Evaluating the resources of 10,000 jobs would take ten seconds. If jobs of one rule have
     different partitions, only the partition of one of them is checked.
@@ -30,7 +30,7 @@ def list_job_partitions():
 
 
 def check_slurm():
-    """Raise an error if no job could run or end; warn if a job may be lost."""
+    """On a SLURM cluster, check partitions and the status command, and patch the plug-in."""
     executor = workflow.executor_settings
     if not hasattr(executor, "status_command"):
         return  # another executor than SLURM

@@ -1,4 +1,4 @@
-"""Rule that compares sizes of LTD's support without Retrain.
+"""Rule that trains LTD's teacher on supports of several sizes, to compare these sizes.
 
 Input: the base model, the data and the forget set; never Retrain. Output: predictions of the
 teachers of all sizes on the forget set, and the accuracy lost in one step of gradient ascent.

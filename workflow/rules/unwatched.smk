@@ -1,4 +1,4 @@
-"""Compare results without Snakemake's metadata with the plan, by their records.
+"""If results have no Snakemake metadata, compare their records with the plan.
 
 Without metadata, Snakemake 9.27 never reruns a job, neither for changed parameters nor for changed
 code. Jobs on a cluster, which read the Snakefile again, compare nothing.
@@ -14,7 +14,7 @@ HAS_METADATA = PersistenceBase.has_metadata
 
 
 def has_metadata(persistence, job):
-    """Return Snakemake's answer; without metadata, a job that differs from the plan runs again."""
+    """Tell whether a job has metadata; if not, rerun it if its record differs from the plan."""
     is_known = HAS_METADATA(persistence, job)
     if not is_known and RerunTrigger.PARAMS in workflow.rerun_triggers:
         if reason := UNWATCHED.reason(job.output):

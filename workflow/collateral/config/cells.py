@@ -1,4 +1,4 @@
-"""The cells of a benchmark, as a dict from name to forget set; and names of folders."""
+"""The cells of a benchmark, as a dict from name to forget set; and allowed names of folders."""
 
 import re
 from collections.abc import Mapping
@@ -73,19 +73,19 @@ def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 
 def streams(benchmark: BenchmarkConfig) -> list[str]:
-    """Return the entries of `cells:` that are a sequence of requests."""
+    """Return the entries of `cells:` that are a sequence of deletion requests (`rounds:`)."""
     return [name for name, cell in benchmark.cells.items() if cell.rounds]
 
 
 def round_names(benchmark: BenchmarkConfig, stream: str) -> list[str]:
-    """Return the names of the cells of all rounds, such as `stream-01`; the 0 keeps them sorted."""
+    """Return the names of the cells of all rounds: `stream-01`, `stream-02` and so on."""
     return [f"{stream}-{index + 1:02d}" for index in range(len(benchmark.cells[stream].rounds))]
 
 
 def _list_rounds(
     benchmark: BenchmarkConfig, stream: str, others: Mapping[str, ForgetSpec]
 ) -> dict[str, ForgetSpec]:
-    """Return a dict from name to cell of each round; round 1 may be an existing, equal cell."""
+    """Return a dict from name to cell, one per round; an existing cell may serve as round 1."""
     names, rounds = round_names(benchmark, stream), benchmark.cells[stream].rounds
     places = [("cells", stream, *place) for place in benchmark.cells[stream].places]
     specs = [_forget_spec(one.forget, at) for one, at in zip(rounds, places, strict=True)]
@@ -99,7 +99,7 @@ def _list_rounds(
 
 
 def _is_same(benchmark: BenchmarkConfig, one: ForgetSpec, other: ForgetSpec) -> bool:
-    """Tell whether cell `one` has no earlier round, and `other`'s forget set and parameters."""
+    """Tell whether a cell equals round 1 of a sequence: same forget set and method parameters."""
     if one.earlier or one.kind != other.kind or not FORGET.has(one.kind):
         return False
     params = FORGET.load(one.kind).Params
@@ -111,7 +111,7 @@ def _is_same(benchmark: BenchmarkConfig, one: ForgetSpec, other: ForgetSpec) -> 
 
 
 def cell_methods(benchmark: BenchmarkConfig, forget: ForgetSpec) -> dict[str, dict[str, Any]]:
-    """Return the parameters that the cell's entry under `cells:` sets for methods, by method."""
+    """Return a dict from method to the parameters that the cell's entry under `cells:` sets."""
     return benchmark.cells[forget.entry].methods if forget.entry else {}
 
 
@@ -121,7 +121,7 @@ def _forget_spec(forget: Mapping[str, Any], place: Place) -> ForgetSpec:
 
 
 def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return a dict from name to cell: class couch and fraction 0.5 give `couch-50`."""
+    """Return a dict from name to cell, one per class and fraction, such as `couch-50`."""
     cells = {}
     for label in benchmark.classes:
         name = class_name(benchmark, label)
@@ -133,13 +133,13 @@ def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 
 def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
-    """Return the name of a class that is given by index; the index if the name is unknown."""
+    """Return the class name for an index; return a name, or an unknown index, unchanged."""
     known = known_classes(benchmark) if isinstance(label, int) else None
     return known[int(label)] if known is not None and 0 <= int(label) < len(known) else label
 
 
 def known_classes(benchmark: BenchmarkConfig) -> tuple[str, ...] | None:
-    """Return the names of the classes; None if they are in the user's files."""
+    """Return the class names; None if they are unknown until the user's files are read."""
     name = str(benchmark.data.get("name"))
     try:
         options = DATA.load(name).Options.model_validate(benchmark.data_options)
@@ -149,5 +149,5 @@ def known_classes(benchmark: BenchmarkConfig) -> tuple[str, ...] | None:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a mapping with text keys, as JSON requires; keys in YAML may be numbers."""
+    """Convert the keys of a mapping to text, as JSON requires; return other values unchanged."""
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else value

@@ -55,7 +55,7 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     has_momentum = base.optimizer == "sgd" and base.momentum > 0
     has_validation = base.checkpoint == "best_validation"
     has_weights = retrain is not None and retrain.weights is not None
-    # Keys, whether they have an effect, and what they need.
+    # Each row: path of a key, whether the key has an effect, and what it needs for an effect.
     rows = [
         (("base", "momentum"), base.optimizer == "sgd", "`optimizer: sgd`"),
         (("base", "nesterov"), has_momentum, "`optimizer: sgd` and a momentum above 0"),
@@ -74,7 +74,7 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Report a file of the user's that several runs use: one model would count several times."""
+    """Report weight files that several cells or seeds share: one model would count repeatedly."""
     if benchmark.init is not None and SEED in (start := str(benchmark.init.weights)):
         yield ("init", "weights"), f"{quoted(start)}: one file for all seeds, so without {SEED}"
     by_cell: dict[Place, Path] = {
@@ -147,7 +147,7 @@ def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
-    """Return why a control cannot run: unknown name, no Retrain, or its method is not listed."""
+    """Return why a control cannot run, such as an unknown name or no Retrain; empty if it can."""
     if name in METHOD.names():
         return f"'{name}' is a method; list it under `methods:`"
     if name not in CONTROL.names():
@@ -163,7 +163,7 @@ def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
 
 
 def _retrain_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check keys that need Retrain, and published numbers of Retrain for every cell."""
+    """If the config has no Retrain, report keys that need it, and missing published numbers."""
     for key in ("probe", "sweeps", "support_size", "groups"):
         if getattr(benchmark, key) and not benchmark.has_retrain:
             text = f"needs Retrain, and `retrain` is {NONE} or `printed`; leave one of them out"
@@ -207,7 +207,7 @@ def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _needs_shadows(kind: Any) -> bool:
-    """Tell whether a kind of forget set is chosen by shadow models."""
+    """Tell whether shadow models are needed to choose forget sets of this kind."""
     return FORGET.has(kind) and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
 
 
@@ -227,7 +227,7 @@ def _cell_name_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
-    """Check the forget sets of cells, and their parameters of methods."""
+    """Check the forget sets of cells, and the method parameters that differ in a cell."""
     for name, cell in benchmark.cells.items():
         for forget, place in zip(cell.requests, cell.places, strict=True):
             yield from _forget_errors(benchmark, forget, ("cells", name, *place))
@@ -284,11 +284,11 @@ def _sweep_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 
 def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[Problem]:
-    """Check that every value is valid and gives the run a distinct name."""
+    """Check that every value of a sweep is valid and gives its run a distinct name."""
     params, (key,) = params_class(spec.uses), sweep.vary
     named: dict[str, Any] = {}
     for given in sweep.combinations():
-        # Tuning may choose any trial; an error that all trials share is reported once.
+        # Tuning may choose any trial, so all trials are checked; an error is reported once.
         tried = [{**spec.fixed, **trial, **given} for trial in spec.trials()]
         found = dict.fromkeys(one for values in tried for one in find_errors(params, values, ()))
         for place, text in found:
@@ -324,7 +324,7 @@ def _support_size_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 def _listed_cell_errors(
     benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
 ) -> Iterator[Problem]:
-    """Check the names under `cells` of the entry at `where`."""
+    """Check the cell names that a sweep, or `support_size`, lists under its key `cells`."""
     known, rounds = cells.list_cells(benchmark), cells.streams(benchmark)
     if listed is None and rounds:
         yield where, f"not in a cell with `rounds`, as {rounds[0]}; list other cells under `cells`"

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from collateral.contract.messages import IN_QUOTES, did_you_mean, printable, quoted
 
-# Reasons in the terms of YAML, by pydantic's type of error; pydantic uses the terms of Python.
+# Dict from pydantic's type of error to a message that uses words of YAML instead of Python.
 REASONS = {
     "dict_type": "should be a mapping",
     "invalid_key": "a key should be text",
@@ -50,7 +50,7 @@ def format_key(parts: Sequence[str | int]) -> str:
 
 
 def find_errors(model: type[BaseModel], given: Mapping[str, Any], where: Place) -> list[Problem]:
-    """Return the errors of the values `given` for a model; `where` is its place in the config."""
+    """Return the errors in `given`, the values for a model at the place `where` in the config."""
     try:
         model.model_validate(dict(given))
     except ValidationError as error:
@@ -66,7 +66,7 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
     return [
         ((*where, *place), _message(items, model, place))
         for place, items in found.items()
-        # If a list has invalid items, pydantic also reports that the list is too short.
+        # Skip pydantic's error that a list is too short if the list has invalid items.
         if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
     ]
 
@@ -102,7 +102,7 @@ def _message(items: list[dict[str, Any]], model: type[BaseModel], place: Place) 
 
 
 def _reason(item: dict[str, Any]) -> str:
-    """Return the reason of an error, in terms of YAML if pydantic's text is in terms of Python."""
+    """Return the reason of an error: pydantic's text, or a text of REASONS in words of YAML."""
     if item["type"] in REASONS:
         return REASONS[item["type"]].format(**item.get("ctx", {}))
     reason = str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))

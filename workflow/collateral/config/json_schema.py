@@ -88,7 +88,7 @@ def _or_list(value: Schema) -> Schema:
 
 
 def _other_name() -> Schema:
-    """Return the schema of a method entry with a name of the user's; `uses` names the method."""
+    """Return the schema of an entry under a name that the user chose; `uses` names its method."""
     known = [{"allOf": [_part(name)], "required": ["uses"]} for name in METHOD.names()]
     is_plug_in = {"type": "string", "not": {"enum": METHOD.names()}}
     plug_in = {"type": "object", "properties": {"uses": is_plug_in}, "required": ["uses"]}

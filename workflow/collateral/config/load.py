@@ -24,7 +24,8 @@ def read(path: Path, option: str = "") -> Config:
 def load(raw: Mapping[str, Any]) -> Config:
     """Return the checked config, or raise a ConfigError.
 
-    It has all errors of one step: the schema, then plug-ins, then the checks across keys.
+    The ConfigError has all errors of the first step that fails: schema, plug-ins, or checks across
+    keys.
     """
     try:
         config = Config.model_validate(raw)

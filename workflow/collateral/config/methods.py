@@ -1,4 +1,4 @@
-"""A method in the config: fixed parameters, and parameters to tune over."""
+"""A method in the config, with its fixed parameters and its parameters to tune."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MethodSpec:
     name: str
     uses: str
     fixed: Mapping[str, Any]
-    # Values to try for each parameter; empty if nothing is tuned.
+    # Dict from tuned parameter to the values to try; empty if nothing is tuned.
     grid: Mapping[str, tuple[Any, ...]]
 
     @property
@@ -53,7 +53,7 @@ class MethodSpec:
         return {name: own[name] for name in self.grid}
 
     def params(self, overrides: Mapping[str, Any]) -> MethodParams:
-        """Return validated parameters: defaults, fixed values, then `overrides`."""
+        """Return validated parameters; `overrides` replace fixed values, which replace defaults."""
         return params_class(self.uses).model_validate({**self.fixed, **overrides})
 
     def values(self, overrides: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     found = (one for given in tried for one in find_errors(params_class(uses), given, where))
     if problems := dict.fromkeys(found):
         raise ConfigError(problems)
-    # Validation converts values: `'7'` becomes 7.
+    # Find repeated values after validation, which converts values: the text '7' becomes 7.
     exact = {
         key: [spec.values({key: value})[key] for value in choices] for key, choices in lists.items()
     }

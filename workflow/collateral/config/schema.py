@@ -115,8 +115,8 @@ class SupportSizeConfig(Strict):
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
 
 
-# Each example needs this number of shadow models trained on it, and as many not trained on it.
-# The minimum is 3: one model is attacked, and a distribution is fitted to the other two.
+# Minimum number of shadow models trained on each example, and of those not trained on it.
+# It is 3, because one model is attacked and a distribution is fitted to the other two.
 LEAST_SHADOWS = 3
 
 
@@ -263,7 +263,7 @@ class BenchmarkConfig(Strict):
 
     @property
     def printed(self) -> str:
-        """Name of the publication whose numbers of Retrain are the reference; else empty."""
+        """Name of the publication whose numbers of Retrain are the reference; empty if none is."""
         return (self.retrain.printed or "") if self.retrain else ""
 
     @field_validator("methods", mode="before")

@@ -17,7 +17,7 @@ from ruamel.yaml.tag import Tag
 from collateral.config.errors import ConfigError
 
 CORE = "tag:yaml.org,2002:"
-# The core schema of YAML 1.2, with merge keys; ruamel.yaml would also read dates and 1_000.
+# The core schema of YAML 1.2, with merge keys; ruamel.yaml's own schema adds dates and 1_000.
 SCHEMA = re.compile(
     r"""(?P<null>~|null|Null|NULL|)
     |(?P<bool>true|True|TRUE|false|False|FALSE)
@@ -50,7 +50,7 @@ class _Constructor(SafeConstructor):
     """Makes text, numbers, lists and mappings of a config, and refuses other values."""
 
     def construct_undefined(self, node: Any) -> None:
-        """Raise for a tag; and for 010, which is 8 in YAML 1.1, and which may be meant as text."""
+        """Raise an error for a tag, and for 010: it may be text, or 8 as in YAML 1.1."""
         problem = f"the tag {node.tag!r} is not allowed; use text, numbers, lists and mappings"
         if node.tag == LEADING_ZERO:
             problem = f"{node.value}: a number with a leading zero; put it in quotes"
@@ -75,7 +75,7 @@ def read_file(path: Path) -> Any:
 
 
 def parse(text: str) -> Any:
-    """Parse a text as YAML, or raise a ConfigError that names the line; JSON is YAML, too."""
+    """Parse a text as YAML or JSON, or raise a ConfigError that names the line."""
     reader = YAML(typ="safe", pure=True)
     reader.Resolver, reader.Constructor = _Resolver, _Constructor
     try:
@@ -83,7 +83,7 @@ def parse(text: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(filter(None, (error.context, error.problem)))
-        # ruamel.yaml adds both values of a repeated key, which may be long.
+        # Remove both values of a repeated key from ruamel.yaml's message; they may be long.
         problem = problem.partition(" with value ")[0]
         raise ConfigError([f"line {mark.line + 1 if mark else 1}: {problem}"]) from None
     except (YAMLError, ValueError, LookupError, RecursionError) as error:
@@ -95,7 +95,7 @@ Reader = Callable[[Any], Mapping[str, Any]]
 
 
 def reread(config: Any, workflow: Any, their_reader: Reader) -> Any:
-    """Parse the config files again as YAML 1.2, and put these values into `config`."""
+    """Parse the config files again as YAML 1.2; return `config` with the newly parsed values."""
     settings = workflow.config_settings
     count = len(settings.configfiles)  # config files of the command line, which are merged last
     files = [*workflow.configfiles[count:], *workflow.configfiles[:count]]
@@ -113,7 +113,7 @@ def _read(file: Any) -> Mapping[str, Any]:
 
 
 def _options(arguments: Iterable[str] | None) -> dict[str, Any]:
-    """Return the values of `--config key=value`."""
+    """Return a dict from key to value, from the command-line options `--config key=value`."""
     pairs = (argument.partition("=") for argument in arguments or ())
     try:
         return _merge({key: parse(value)} for key, _, value in pairs)

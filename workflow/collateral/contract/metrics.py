@@ -67,7 +67,7 @@ class Metric:
         return f"{shown} ± {self._format_number(0.0 if is_last_bits else spread, value)}"
 
     def _format_number(self, number: float, value: float, sign: str = "") -> str:
-        """Format a value or its spread, with the number of digits that `value` is shown with."""
+        """Format `number`, which is `value` or its spread, with as many digits as `value`."""
         digits = DIGITS[self.unit] if self.digits is None else self.digits
         if digits is None:
             return f"{self.factor * number:{sign}.4g}".replace("-", "−")
@@ -93,7 +93,7 @@ def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
 def with_intervals(
     metrics: Mapping[str, Metric], over: Iterable[str] = ("seeds",)
 ) -> dict[str, Metric]:
-    """Return the metrics, and both ends of the 95 % interval of each over seeds or examples.
+    """Return the metrics and, for each, both ends of its 95 % interval over seeds or examples.
 
     The names of the ends are `<name>_low` and `<name>_high`; over examples, `<name>_examples_low`
     and `<name>_examples_high`.

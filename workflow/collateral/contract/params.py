@@ -89,7 +89,7 @@ class Between(NamedTuple):
     high: float
 
 
-# Published values by publication, then by parameter name: one value, a list, or a range.
+# Dict from publication to its parameters: a dict from name to one value, a list or a range.
 Published = Mapping[str, Mapping[str, Any]]
 
 # Values that GA, FT, RL, SalUn and AMUN share in Dolgova and Stich, appendix B.2.
@@ -113,7 +113,7 @@ class MethodParams(Strict):
     inherits: ClassVar[str | None] = None  # method whose parameters a control takes
 
     def required_retained(self) -> Mapping[str, int]:
-        """Return the minimum number of retained examples that a parameter needs, by parameter.
+        """Return a dict from parameter to the minimum number of retained examples that it needs.
 
         A value of the config is refused if fewer examples are retained.
         """
@@ -159,7 +159,7 @@ class MethodParams(Strict):
         return ceil(steps / max(1, num_batches(touched, getattr(self, "batch_size", touched))))
 
     def _count_touched(self, sizes: Sizes) -> int:
-        """Return the number of examples per epoch; without retained ones if `retain: false`."""
+        """Return the number of examples that the method reads per epoch."""
         uses_retain = "retain" in self.touches and getattr(self, "retain", True)
         uses_forget = "forget images" in self.touches
         return sizes.retain * uses_retain + sizes.forget * uses_forget

@@ -19,12 +19,13 @@ class Row:
     seed: int | None = None
     # Subset on which the number is computed (retain, test or forget), if there is one.
     set: str = ""
-    # Which number of the metric: a bin, epoch, support size, class or group, or "near" or "far".
+    # Part that the number belongs to, if the metric has one number per part: a similarity bin, an
+    # epoch, a support size, a class, a group, or "near" or "far" (from the forget set).
     at: At = None
 
 
 def without_value(row: Row) -> Row:
-    """Return all fields of the row except its value."""
+    """Return a copy of the row in which NaN replaces the value."""
     return Row(row.run, row.metric, math.nan, row.seed, row.set, row.at)
 
 

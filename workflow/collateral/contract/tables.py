@@ -33,7 +33,7 @@ class Field:
 
     value: str  # text of the number, such as "47.4 ± 3.2"
     order: float = math.nan
-    # Difference from Retrain, "(+25.8)"; between Retrain's own seeds, the absolute value: "(1.2)".
+    # Difference from Retrain, such as "(+25.8)". Between seeds of Retrain, it is absolute: "(1.2)".
     deviation: str = ""
     is_best: bool = False
     is_chance: bool = False  # whether the difference is not significant

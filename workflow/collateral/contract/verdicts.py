@@ -1,4 +1,4 @@
-"""Measures that verdicts test, keys of `margin:`, and significance levels for `looks:`."""
+"""Measures that verdicts test, keys of `margin:`, and levels of repeated analyses (`looks:`)."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -6,8 +6,9 @@ from typing import Literal, get_args
 ALPHA = 0.05  # probability of any false positive in a cell where no method differs from Retrain
 # Measures that are compared with Retrain, in this order:
 # accuracy on the forget set (ua), and membership score (mia);
-# loss of accuracy on retained examples near the forget set or far from it, and on far test ones;
-# damage: the loss on retained examples near the forget set minus the loss on far ones.
+# loss of accuracy on retained examples near the forget set (near) or far from it (far);
+# loss of accuracy on test examples far from the forget set (far_test);
+# `near` minus `far` (damage).
 MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
 # Names of the tests of each method: one per measure, and one of UA against a midpoint.
 # The midpoint is the mean of the base model's UA and Retrain's UA.
@@ -20,7 +21,7 @@ FIRST_LOOKS = 0.4
 
 
 def look_levels(looks: Sequence[int]) -> list[float]:
-    """Return the significance level of each analysis in `looks`; they sum to ALPHA (Bonferroni)."""
+    """Return the significance level of each analysis; the levels sum to ALPHA (Bonferroni)."""
     if len(looks) < 2:
         return [ALPHA] * len(looks)
     early = FIRST_LOOKS * ALPHA / (len(looks) - 1)

@@ -1,7 +1,7 @@
-"""Kinds of jobs, one file each; a file declares everything that the workflow needs to know.
+"""Kinds of jobs. Each file declares one kind, with all that the workflow must know about it.
 
 Missing files, differences from the plan, preflight checks, the estimate and the rules all use this
-one list. Files whose names begin with `_` are helpers.
+one list of kinds. Files whose names begin with `_` are helpers.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ NUMBERS = ("seed", "member")  # names of the wildcards that are integers
 
 @cache
 def kinds() -> dict[str, type[Job]]:
-    """Return a dict from name to job class; the name is that of its file and of its rule."""
+    """Return a dict from name to job class; the job's file and rule have the same name."""
     names = sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py"))
     return {name: _job_class(import_module(f"{__name__}.{name}")) for name in names}
 
@@ -50,7 +50,7 @@ def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Job:
 
 
 def _read(benchmark: Benchmark, name: str, value: str) -> Any:
-    """Return the value of a job's field from that of a wildcard."""
+    """Convert the text of the wildcard `name` to the value of the job's field `name`."""
     if name == "cell":
         return benchmark.cells[value]
     return int(value) if name in NUMBERS else value

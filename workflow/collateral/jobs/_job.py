@@ -31,13 +31,13 @@ class OwnFile:
     rte: float | None = None  # seconds that unlearning took, if the user states them
 
     def arguments(self, option: str) -> list[str]:
-        """Return the file's options: `option` with the path, `--rename` and `--rte` if given."""
+        """Return command-line options: `option` with the path; `--rename` and `--rte` if set."""
         renamed = ["--rename", as_json(self.rename)] if self.rename else []
         stated = [] if self.rte is None else ["--rte", str(self.rte)]
         return [option, str(self.file.expanduser()), *renamed, *stated]
 
     def record(self, found: Record | None) -> Record:
-        """Return the file's record entry; the hash of a deleted file is copied from `found`."""
+        """Return the file's entry for a record; a deleted file has the hash of its old entry."""
         path = self.file.expanduser()
         digest = content_hash(path) if path.exists() else (found or {}).get("hash")
         return {"name": self.file.name, "hash": digest, "rename": self.rename}
@@ -82,12 +82,12 @@ class Job:
         return {name: getattr(value, "name", value) for name, value in values}
 
     def path(self, pattern: str, **wildcards: Any) -> str:
-        """Return the path of a file in this benchmark and cell; wildcards can be overridden."""
+        """Fill a path pattern with the job's wildcards; values in `wildcards` have precedence."""
         return pattern.format(**{**self.wildcards, **wildcards})
 
     @property
     def kind_name(self) -> str:
-        """Name of the kind of job: that of its Python file, and mostly of its rule and stage."""
+        """Name of the kind of job: the name of its file and, mostly, of its rule and stage."""
         return type(self).__module__.rpartition(".")[2]
 
     @property
@@ -153,11 +153,11 @@ class Job:
 
     @property
     def options(self) -> str:
-        """The options as text, for the rule."""
+        """Command-line options in `arguments` as one text, for the rule's shell command."""
         return shlex.join(self.arguments)
 
     def base_file(self, name: str, seed: int) -> str:
-        """Return a file of the base model from which the runs of a seed start."""
+        """Return the path of the file `name` of the base model from which runs of `seed` start."""
         return f"{self.path(paths.BASE, seed=self.benchmark.base_seed(seed))}/{name}"
 
     @property
@@ -189,8 +189,8 @@ class Job:
 class CellJob(Job):
     """A job that belongs to one cell."""
 
-    # Attribute of Cell: names of the runs that have such a job, or any value that is true if a cell
-    # has such jobs. If it is empty, every cell has them.
+    # Name of an attribute of Cell. The attribute lists the runs that have a job of this kind, or is
+    # true if the cell has jobs of this kind. If the name is empty, every cell has such jobs.
     listed: ClassVar[str] = ""
 
     cell: Cell
@@ -203,7 +203,7 @@ class CellJob(Job):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield all jobs of this kind in one cell: one per seed and per name in its list."""
+        """Yield all jobs of this kind in one cell: one per seed and per run in `listed`."""
         listed = getattr(cell, cls.listed) if cls.listed else (cell.name,)
         values = {"seed": benchmark.seeds, "run": listed, "method": listed}
         domains = [values[one.name] for one in fields(cls) if one.name in values]
@@ -221,6 +221,6 @@ def as_json(value: Any) -> str:
 
 
 def existing(file: Path) -> list[str]:
-    """Return the user's file if it exists; a user may delete it after the results are made."""
+    """Return a list with the path of the user's file, or an empty list if it does not exist."""
     path = file.expanduser()
     return [str(path)] if path.exists() else []

@@ -34,20 +34,20 @@ class Preparations:
     """All calls of `prepare` in a cell, and the jobs that run them."""
 
     def __init__(self, cell: Cell) -> None:
-        """For each call of `prepare`, find the first job that needs the files that it writes."""
+        """Find the job that runs each call of `prepare`: the first job that needs the result."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
-        # Reversed: a dict keeps the last value, so the first job that needs the files makes them.
+        # A dict keeps the last value; the list is reversed, so that the first job makes the files.
         # Sweeps are last in the list of runs, so that a new sweep does not change any other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
-        # Name of the folder that the teacher's `prepare` writes; empty without a teacher.
+        # Name of the folder that the teacher's `prepare` writes; empty if the cell has no teacher.
         self._teacher = next(iter(cell.teacher.preparations)) if cell.teacher else ""
         self._tunings.pop(self._teacher, None)
         self._is_later_round = bool(cell.forget.earlier)
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def for_tuning(self, run: RunSpec) -> Preparation:
-        """Return which jobs prepare a tuning job's files: itself, other tunings, the teacher."""
+        """Return which jobs run `prepare` for a tuning job: itself, other tunings, the teacher."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         prepared = run.prepared(run.trial_params)
@@ -58,9 +58,9 @@ class Preparations:
         return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
 
     def for_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
-        """Return which jobs prepare the files of a run: other jobs, or the run itself.
+        """Return which jobs run `prepare` for a run: other jobs, or the job of the run itself.
 
-        For the first seed, tuning may have prepared them. After round 1 no files are shared,
+        For the first seed, tuning may have run `prepare`. After round 1 no files are shared,
         because each run starts from its own model of the round before.
         """
         if self._is_later_round:
@@ -136,7 +136,7 @@ class MethodJob(CellJob):
 
     @property
     def bytes(self) -> float:
-        """Disk space of the files that this job prepares, in bytes."""
+        """Disk space of the files that `prepare` writes in this job, in bytes."""
         sizes = self.workload.sizes(self.cell)
         return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.preparation.made)
 
@@ -155,13 +155,13 @@ class MethodJob(CellJob):
 
     @property
     def prepared_by(self) -> list[str]:
-        """Cost files of the jobs that run `prepare` for this job; jobs write this file last."""
-        # Not `ancient`: Snakemake 9.27 keeps outdated outputs of jobs that wait for ancient inputs.
+        """Cost files, which are written last, of the jobs that run `prepare` for this job."""
+        # These inputs are not `ancient`, because Snakemake 9.27 would then keep outdated outputs.
         return [paths.cost(folder) for folder in self._preparing]
 
     @property
     def code(self) -> str:
-        """Fingerprint of the stage, the method, and all models that its parameters name."""
+        """Fingerprint of the stage, the method, and all models that the parameters name."""
         run, uses = self.spec, self.spec.method.uses
         # Tuning also runs the default parameters, which may name another teacher model.
         choices = run.trial_params if self.kind_name == "tune" else run.choices
@@ -181,7 +181,7 @@ class MethodJob(CellJob):
         return params.model_validate({**known, **self.spec.vary}).model_dump(mode="json")
 
     def _selected_values(self, found: Record, folder: Path) -> Record:
-        """Return the values that tuning selected: from its file, else from the record `found`."""
+        """Return the values that tuning selected, from selected.json or from the record `found`."""
         if not self.spec.tuned_by:
             return {}
         selected = folder / self.below(self._selected_file(self.spec.tuned_by))

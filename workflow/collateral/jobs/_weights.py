@@ -29,7 +29,7 @@ class WeightsJob(Job):
     def find_file(
         self, key: str, given: InitParams | BaseParams | RetrainParams | GivenParams | None
     ) -> OwnFile | None:
-        """Return the weight file of a config key for this cell and seed; None if there is none."""
+        """Return the weight file of this cell and seed; None if the config names no weight file."""
         if given is None or given.weights is None:
             return None
         file = str(given.weights)
@@ -46,7 +46,7 @@ class WeightsJob(Job):
 
     @property
     def own_file(self) -> OwnFile | None:
-        """File with weights that the user gives: trained, else initial ones."""
+        """User's file of trained weights or, if there is none, of initial weights."""
         return self.own or self.find_file(INIT, self.benchmark.config.init)
 
     @property
@@ -57,7 +57,7 @@ class WeightsJob(Job):
 
     @property
     def start(self) -> str:
-        """The options of the user's file as text, for the rule."""
+        """Command-line options of the user's weight file as one text, for the rule."""
         return shlex.join(self.start_arguments)
 
     @property

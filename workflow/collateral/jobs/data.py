@@ -80,7 +80,7 @@ class DataJob(Job):
 
     @property
     def seconds(self) -> float:
-        """CPU seconds to start, and to read and compress the images."""
+        """CPU seconds of the job: to start, and to read and compress the images."""
         return 0.5 + SECONDS_PER_BYTE * self.bytes
 
     @property

@@ -1,4 +1,4 @@
-"""Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
+"""Job that runs a method on shadow models (U-LiRA), with the method's parameters in the cell."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ EXPOSED_BYTES = 1 + 4 + 4
 
 
 class ExposeJob(FirstSeedJob):
-    """Unlearning from all shadow models by one method, with random numbers of the first seed."""
+    """Runs one method on each attacked shadow model, with random numbers of the first seed."""
 
     folder = paths.EXPOSURE
     listed = "exposed"
@@ -36,9 +36,9 @@ class ExposeJob(FirstSeedJob):
 
     @property
     def shadows(self) -> list[str]:
-        """Weight files of all shadow models, in order.
+        """Weight files of all shadow models that are attacked, in order.
 
-        If the first half of them chose the forget set, only the second half is attacked.
+        If the first half of the pool chose the forget set, only the second half is attacked.
         """
         pattern, count = paths.shadow_files(paths.SHADOW)["model"], self.benchmark.pool.count
         first = count // 2 if self.cell.forget.needs == "shadows" else 0

@@ -1,4 +1,4 @@
-"""Job that computes all numbers of a cell from the files of all other jobs."""
+"""Job that computes all metrics of a cell from the files of the cell's other jobs."""
 
 from collections.abc import Iterable, Sequence
 
@@ -24,8 +24,8 @@ class MetricsJob(CellJob):
 
     @property
     def results(self) -> list[str]:
-        """Path of one result file of each evaluated job; it stands for all files of the job."""
-        # Only one file per job, not also its record and cost: each input takes Snakemake time.
+        """Paths of result files: one per evaluated job, which stands for all files of the job."""
+        # A job's record and cost are not listed, because Snakemake needs time for each input.
         jobs = list_cell_jobs(self.benchmark, self.cell)
         results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
         if self.benchmark.evaluates_base(self.cell):

@@ -27,7 +27,7 @@ class ProbeJob(CellJob):
 
     @property
     def models(self) -> list[str]:
-        """Weight file of each run."""
+        """Weight files of the probed models, one per run."""
         return [self._weights(run) for run in self.cell.probed]
 
     @property

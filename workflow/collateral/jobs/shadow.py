@@ -26,7 +26,7 @@ class ShadowJob(WeightsJob):
 
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
-        """Yield one job per shadow model; no job without `shadows`."""
+        """Yield one job per shadow model; none if the config has no key `shadows`."""
         members = range(benchmark.pool.count) if benchmark.config.shadows else ()
         return (cls(benchmark, member) for member in members)
 
@@ -48,7 +48,10 @@ class ShadowJob(WeightsJob):
 
     @property
     def will_run(self) -> bool:
-        """Tell whether the job will run: its margins and any file made from them are missing."""
+        """Tell whether the job will run.
+
+        It runs if its margins are missing, and some file that is made from margins is missing.
+        """
         made_from = []
         for name, cell in self.benchmark.cells.items():
             made_from += [self.path(paths.EXPOSED, cell=name, run=run) for run in cell.exposed]
@@ -60,7 +63,7 @@ class ShadowJob(WeightsJob):
     def work(self) -> Work:
         """Estimated amount of computation of training a shadow model and of computing its margins.
 
-        It is trained on a fraction of the train set; margins are computed on all of it.
+        The model is trained on a fraction of the train set; margins are computed on the whole set.
         """
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)

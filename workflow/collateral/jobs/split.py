@@ -44,7 +44,7 @@ class SplitJob(CellJob):
 
     @property
     def models(self) -> list[str]:
-        """Files by which examples are chosen: base model's outputs, or shadow models' margins."""
+        """Files that decide which examples to forget: base model outputs or shadow margins."""
         benchmark = self.benchmark
         if self.cell.forget.needs == "base":
             return [self.base_file(layout.OUTPUTS, benchmark.seeds[0])]

@@ -1,1 +1,1 @@
-"""From the config to jobs: modules that the Snakefile imports, without numpy or torch."""
+"""Modules that turn the config into jobs; they need neither numpy nor torch."""

@@ -25,9 +25,9 @@ _MISSING = object()
 class Comparison:
     """The differences between results and plan."""
 
-    different: dict[str, list[str]]  # dict from path of a record to lines on its differences
-    missing: list[str]  # records of planned jobs that are not in the results
-    unplanned: list[str]  # records in the results whose jobs are not planned
+    different: dict[str, list[str]]  # dict from path of a record to one line per difference
+    missing: list[str]  # paths of records that are planned and do not exist
+    unplanned: list[str]  # paths of records that exist and are not planned
 
 
 def compare(benchmark: Benchmark, folder: Path) -> Comparison:
@@ -44,24 +44,24 @@ def compare(benchmark: Benchmark, folder: Path) -> Comparison:
 
 
 def list_records(benchmark: Benchmark) -> dict[str, Job]:
-    """Return all jobs that have a record, by the record's path in the benchmark's folder."""
+    """Return a dict from the path of each record, in the benchmark's folder, to its job."""
     return {job.record_name: job for job in list_jobs(benchmark) if job.record_file}
 
 
 def _is_job(record: str) -> bool:
-    """Return False for records of tables, figures and files of `prepare`, which no plan lists."""
+    """Tell whether a plan can list a record; False for tables, figures and files of `prepare`."""
     return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
 
 
 def record_differences(job: Job, folder: Path) -> list[str]:
     """Return how the record of a finished job differs from the plan, one line per field."""
     found = read_signed(folder / job.record_name)
-    # The plan does not list files that `prepare` wrote.
+    # Remove files that `prepare` wrote from the inputs, because the plan does not list them.
     inputs = found.get(INPUTS, {})
     found[INPUTS] = sorted(path for path in inputs if layout.PREPARED not in Path(path).parts)
     try:
         planned = job.record(found, folder)
-    # The record was written by another version of Collateral.
+    # These errors occur if another version of Collateral wrote the record.
     except (KeyError, TypeError, ValueError):
         return ["it cannot be compared: another version wrote it"]
     differences = find_differences({key: found.get(key) for key in planned}, planned)
@@ -82,18 +82,18 @@ def describe(folder: Path, found: Comparison) -> Iterator[str]:
 
 
 def _name_differences(folder: Path, found: Comparison) -> list[str]:
-    """Return a line for each value that differs, with the path of its record."""
+    """Return one line per value that differs from the plan, with the path of its record."""
     return [f"{folder / name}: {line}" for name, lines in found.different.items() for line in lines]
 
 
 def first_lines(lines: Sequence[str]) -> list[str]:
-    """Return the first lines and, if there are more, a line with the number of others."""
+    """Return the first MOST_LISTED lines; if there are more, add a line that counts the rest."""
     more = len(lines) - MOST_LISTED
     return [*lines[:MOST_LISTED], *([f"... and {more} more"] if more > 0 else [])]
 
 
 def find_differences(one: Any, other: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield the path of each field that differs, with both values shortened for a message."""
+    """Yield the path of each field that differs between two records, and both values as text."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys([*one, *other]):
             below = f"{place}.{key}" if place else str(key)
@@ -110,12 +110,12 @@ def _shorten(value: Any) -> str:
 
 
 def list_needed(benchmark: Benchmark) -> dict[str, Job]:
-    """Return all files from which the pages of a benchmark are made, with their jobs."""
+    """Return a dict from path to job, for all files from which a benchmark's pages are made."""
     return {f"{job.out}/{name}": job for job in list_jobs(benchmark) for name in job.files}
 
 
 def find_missing(benchmarks: Iterable[Benchmark]) -> dict[str, Job]:
-    """Return the missing files from which pages are made, with their jobs."""
+    """Return a dict from path to job, for all missing files from which pages are made."""
     needed = (pair for benchmark in benchmarks for pair in list_needed(benchmark).items())
     return {path: job for path, job in needed if not Path(path).is_file()}
 
@@ -128,7 +128,7 @@ def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
 
 
 def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
-    """Return deleted output files, and deleted files of `others`; a run should make them again.
+    """Return the output files, and files in `others`, that were deleted and must be made again.
 
     Snakemake does not notice a deleted file while the files made from it exist: it would keep the
     old numbers, and `make figures` would show them as if they were new.
@@ -148,7 +148,7 @@ def _lost(benchmark: Benchmark) -> Iterator[str]:
 
 
 def list_presented(benchmark: Benchmark) -> Iterator[str]:
-    """Yield the files of metrics, tables, figures and pages."""
+    """Yield the paths of a benchmark's metrics, tables, figures and pages."""
     folder = paths.BENCHMARK.format(benchmark=benchmark.name)
     for cell in benchmark.cells:
         yield from (f"{folder}/{cell}/{name}" for name in layout.CELL_NUMBERS)
@@ -165,7 +165,7 @@ class Unwatched:
     stale: dict[str, str] = field(default_factory=dict)
 
     def reason(self, outputs: Iterable[str]) -> str:
-        """Return why the job of these outputs must run again; empty if it need not run."""
+        """Return why the job that writes `outputs` must run again; empty if it need not run."""
         for path in (str(output) for output in outputs if Path(output).exists()):
             is_report = path in self._report_files
             self.is_met |= is_report or path in self._jobs
@@ -196,13 +196,13 @@ class Unwatched:
 
     @cached_property
     def _jobs(self) -> dict[str, Job]:
-        """All planned jobs with a record, by the path of the record."""
+        """Dict from path of a record to job, for all planned jobs that have a record."""
         found = (list_records(benchmark).items() for benchmark in self.grid.values())
         return {f"{job.path(paths.BENCHMARK)}/{name}": job for jobs in found for name, job in jobs}
 
     @cached_property
     def _report_files(self) -> set[str]:
-        """Files of tables, figures and pages, which take only seconds to make."""
+        """Paths of tables, figures and pages, which take only seconds to make."""
         of_benchmarks = {path for one in self.grid.values() for path in list_presented(one)}
         checked = {paths.CHECKED.format(benchmark=name) for name in self.grid}
         pages = {paths.INDEX, paths.THEORY_PAGE}

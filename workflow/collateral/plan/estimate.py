@@ -28,7 +28,7 @@ from collateral.plan.work import SizeUnknownError, Workload, find_workload
 from collateral.plugins.find import MODEL
 
 MEASURED_SHAPE = (32, 32, 3)  # image shape with which the shipped training speeds were measured
-FORWARD = 3.0  # speed of evaluation divided by speed of training, if not measured
+FORWARD = 3.0  # assumed speed of evaluation divided by speed of training
 # Maximum number of training images per second, even for a very small network.
 MOST_ON_A_GPU, MOST_ON_A_CPU = 50_000.0, 250_000.0
 # CPU seconds of the jobs that make the tables, figures and page of a benchmark.
@@ -45,10 +45,10 @@ CELL_SECONDS = {"gather": 0.03, "tables": 0.05, "figures": 1.0, "report": 0.1}
 # CPU seconds of the jobs that run once for all benchmarks.
 SHARED_SECONDS = {"theory": 4.0, "index": 0.5}
 SHARED_BYTES = 2_000_000  # bytes of the index page and of the results of the rule `theory`
-# Seconds of a job besides training: Snakemake, reading and writing; on a GPU also importing torch.
+# Seconds of a job besides training: on a GPU, where each job imports torch, and on a CPU.
 START_SECONDS, WARM_START_SECONDS = 10.0, 0.2
 SLOWNESS = 4  # time limit of a job divided by its estimated time on an A100
-# Bytes per layer output in training: float32 before and after batch norm, and their gradients.
+# Bytes per activation in training: float32 before and after batch norm, each with its gradient.
 STEP_BYTES = 4 * 2 * 2
 UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
@@ -76,7 +76,7 @@ class Rates:
     measured: Annotated[tuple[Rate, ...], Field(min_length=1)]
 
     def seconds(self, work: Work, shape: Shape) -> float:
-        """Return the seconds that this computation takes on the device, with this image shape."""
+        """Return the seconds that `work` takes on the device, for images of this shape."""
         rates = {model: self.find_rate(model, shape) for model in work.models}
         trained = sum(images / rates[model].training for model, images in work.trained.items())
         return trained + sum(images / rates[model].looking for model, images in work.seen.items())
@@ -92,7 +92,7 @@ class Rates:
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
 
     def anchor(self, model: str, shape: Shape) -> Rate:
-        """Return the measured training speed of this model, else of the most similar model.
+        """Return the measured speed of this model or, if there is none, of the most similar model.
 
         The most similar model is of the same family, if one was measured; among several, it is the
         one with the most similar number of multiply-adds.
@@ -134,7 +134,7 @@ A100 = Rates(
     "A100",
     is_gpu=True,
     source="implied by the paper's Retrain times",
-    # ResNet-56: 200 epochs of 49,750 images in 1,559 s. ViT-Tiny: 100 of 70,928 in 2,115 s.
+    # ResNet-56: 200 epochs of 49,750 images in 1,559 s. ViT-Tiny: 100 epochs of 70,928 in 2,115 s.
     measured=_shipped({"resnet56": 6_400.0, "vit_tiny": 3_350.0}),
 )
 CPU = Rates(
@@ -173,13 +173,13 @@ class Sum:
 
 @dataclass
 class Estimate:
-    """Estimated costs of each rule, with the training speeds and sizes they are based on."""
+    """Estimated cost of each rule, and the training speeds and data sizes used to compute it."""
 
     rates: Rates
     workloads: list[Workload]
     in_flight: int  # maximum number of jobs that run at the same time
     of_rule: dict[str, Sum] = field(default_factory=dict)
-    # Names of all models that jobs train, each with the shape of its images.
+    # Names of all models that jobs train or evaluate, each with the shape of its images.
     trained: set[tuple[str, Shape]] = field(default_factory=set)
 
     def add(self, rule: str, part: Sum) -> None:
@@ -202,18 +202,18 @@ class Estimate:
 
     @property
     def checkpoint_bytes(self) -> float:
-        """The disk space of the checkpoints of running jobs, besides the results."""
+        """Disk space of the checkpoints of all jobs that run at the same time, in bytes."""
         running = min(self.in_flight, sum(part.jobs for part in self.of_rule.values()))
         return running * max(map(checkpoint_bytes, self.workloads))
 
     @property
     def peak_bytes(self) -> float:
-        """Largest disk space during a run: results and checkpoints."""
+        """Largest disk space during a run, of results and checkpoints together, in bytes."""
         return self.total.bytes + self.checkpoint_bytes
 
 
 def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
-    """Return the estimate of a config on a device; `in_flight` jobs run at the same time."""
+    """Return the estimated cost of a config; at most `in_flight` jobs run at the same time."""
     benchmarks = [*build_grid(config).values()]
     found = Estimate(rates, [*map(find_workload, benchmarks)], in_flight)
     found.of_rule |= {rule: Sum() for rule in (*kinds(), "track")}
@@ -233,12 +233,12 @@ def presenting_seconds(rule: str, num_cells: float) -> float:
 
 
 def start_seconds(rates: Rates) -> float:
-    """Return the seconds that a job takes to start; few on a CPU, where a server forks jobs."""
+    """Return the seconds that a job takes to start; few on a CPU, because a server forks jobs."""
     return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
 
 
 def checkpoint_bytes(workload: Workload) -> int:
-    """Return the bytes of a checkpoint: four copies of the weights, and tracked epochs' outputs."""
+    """Return the bytes of a checkpoint: four copies of the weights, and a tracked run's outputs."""
     # Copies of the weights: current ones, those of the best epoch, and two moments of AdamW.
     cells = workload.benchmark.cells.values()
     runs = ((cell, run) for cell in cells for run in cell.unlearned.values() if run.tracked)
@@ -254,7 +254,7 @@ def duration(hours: float) -> str:
 
 
 def bytes_in_words(size: float) -> str:
-    """Format a number of bytes for people."""
+    """Format a number of bytes with a suitable unit, such as 1.5 GB."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"

@@ -14,7 +14,7 @@ from collateral.plugins.find import STAGE
 from collateral.plugins.modules import PACKAGE, SHIPPED, find_module
 
 ROOTS = (f"{PACKAGE}.", f"{SHIPPED}.")  # prefixes of the modules that a fingerprint includes
-# Modules that cannot change results: declarations, file names, options, costs, messages, locks.
+# Modules that a fingerprint excludes, because changes of their code cannot change results.
 UNCOUNTED = frozenset(
     f"{PACKAGE}.{name}"
     for name in (
@@ -44,7 +44,7 @@ def fingerprint(modules: Iterable[str]) -> str:
 
 @cache
 def stage_code(stage: str, *modules: str) -> str:
-    """Return the fingerprint of a stage and of the modules that it imports by name."""
+    """Return the fingerprint of a stage and of `modules`, which the stage loads by name."""
     return fingerprint([STAGE.module(stage), *modules])
 
 
@@ -77,7 +77,7 @@ def _module_hash(module: str, above: tuple[str, ...] = ()) -> str:
             " ".join([names, *(_module_hash(name, (*above, module)) for name in modules)])
             for names, modules in code.imports
         ]
-        # Sorted, so that a renamed module, which may reorder the imports, does not change the hash.
+        # Imports are sorted, because renaming a module may reorder them and must keep the hash.
         _known[module] = _hash(code.text, *sorted(imports))
     return _known[module]
 
@@ -97,7 +97,7 @@ class _Code(ast.NodeTransformer):
         return result
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Visit only statements (a tenth of all nodes); docstrings and imports are statements."""
+        """Visit only statements, a tenth of all nodes; docstrings and imports are statements."""
         for name in STATEMENTS:
             if isinstance(inner := getattr(node, name, None), list):
                 visited = map(self.visit, inner)
@@ -131,5 +131,5 @@ def _read(module: str) -> _Code:
     spec = find_module(module)
     if spec is None:
         raise ModuleNotFoundError(f"no module {module}, so no fingerprint of it")
-    # A folder without __init__.py has no file of its own.
+    # A folder without __init__.py is a module without a file, so its code is empty.
     return _Code(ast.parse(Path(spec.origin).read_bytes() if spec.origin else ""))

@@ -60,7 +60,7 @@ class RunSpec:
 
     @cached_property
     def trials(self) -> list[dict[str, Any]]:
-        """Values of the tuned parameters in each trial of trials.csv; the defaults are last."""
+        """Values of the tuned parameters in each trial; defaults outside the grid come last."""
         trials, default = self.method.trials(), self.method.default_trial()
         return trials if default is None or default in trials else [*trials, default]
 
@@ -71,7 +71,7 @@ class RunSpec:
 
     @cached_property
     def preparations(self) -> dict[str, MethodParams]:
-        """Parameters of every call of `prepare` that this run may need, by folder name."""
+        """Dict from folder name to parameters, for every call of `prepare` that a run may need."""
         return self.prepared(self.choices)
 
     def prepared(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
@@ -98,7 +98,7 @@ class Cell:
         self.sweeps = tuple(sweep for sweep, _ in sweeps)
         runs = [*_runs(specs, benchmark), *(run for _, own in sweeps for run in own)]
         self.runs = {run.name: run for run in runs}
-        # Dict from name to parameters of runs whose weights the user gives; these are evaluated.
+        # Dict from run name to parameters, for unlearned weights that the user gives.
         self.given: dict[str, GivenParams] = benchmark.given
         sizes = benchmark.support_size
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
@@ -117,7 +117,7 @@ class Cell:
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Dict from name to method, for methods to tune in this cell; empty after round 1."""
+        """Dict from name to method, for all methods tuned in this cell; only round 1 is tuned."""
         if self.forget.earlier:
             return {}
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
@@ -154,7 +154,7 @@ class Benchmark:
 
     @property
     def reference(self) -> str:
-        """Name of the run that others are compared with: Retrain; without it, the base model."""
+        """Name of the run to compare with: Retrain or, without Retrain, the base model."""
         return layout.RETRAIN if self.config.has_retrain else layout.ORIGINAL
 
     @property
@@ -196,7 +196,7 @@ def build_grid(config: Config) -> dict[str, Benchmark]:
 
 
 def _specs(forget: ForgetSpec, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
-    """Return the methods with their parameters in this cell."""
+    """Return a dict from name to method, with the parameters that hold in this cell."""
     overrides = cell_methods(benchmark, forget)
     return {
         name: resolve(name, {**raw, **overrides.get(name, {})}, ("methods", name))
@@ -228,7 +228,7 @@ def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
 
 
 def _teacher(specs: Mapping[str, MethodSpec]) -> RunSpec:
-    """Return the LTD run whose teacher tuning uses: the config's `ltd`, or LTD with defaults."""
+    """Return the LTD run whose teacher tuning uses: one of the config, else LTD with defaults."""
     own = {spec.name: spec for spec in specs.values() if spec.uses == TEACHER}
     first = next(iter(own.values()), MethodSpec(TEACHER, TEACHER, {}, {}))
     return RunSpec(TEACHER, own.get(TEACHER, first))
@@ -239,7 +239,7 @@ def _tuned_by(spec: MethodSpec) -> str | None:
 
 
 def _sweep(name: str, spec: MethodSpec, config: SweepConfig) -> tuple[Sweep, list[RunSpec]]:
-    """Return a sweep and its new runs; the run with the parameters of `methods` exists already."""
+    """Return a sweep and its runs, except the method's own run, which exists without the sweep."""
     key, own = next(iter(config.vary)), spec.values()
     is_tuned = any(varied in spec.grid for varied in (key, *config.along))
     runs = []

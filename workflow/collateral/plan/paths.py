@@ -1,7 +1,7 @@
-"""Paths of all files, as patterns with Snakemake's wildcards in braces; folder of the Snakefile.
+"""Path patterns of all files, with Snakemake's wildcards in braces; and the Snakefile's folder.
 
 Every name of results/layout.py is also a name here, with its path below the benchmark's folder:
-`paths.METRICS` is results/{benchmark}/metrics.csv. Names that are written out below come first.
+`paths.METRICS` is results/{benchmark}/metrics.csv. Names that are assigned below have precedence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BENCHMARK = f"{RESULTS}/{{benchmark}}"
 
 
 def __getattr__(name: str) -> str:
-    """Return the path of a file or folder of results/layout.py by its name there."""
+    """Return the path pattern of a file or folder that is called `name` in results/layout.py."""
     return f"{BENCHMARK}/{getattr(layout, name)}"
 
 
@@ -68,13 +68,13 @@ def shadow_files(folder: str) -> dict[str, str]:
 
 
 def run_constraint(grid: Mapping[str, Benchmark], rule: str) -> str:
-    """Return the constraint of the wildcard `benchmark` in the rule of this name."""
-    # With a lookahead to the run's name, because benchmark and run decide which rule makes a file.
+    """Return the regular expression that the wildcard `benchmark` must match in a rule."""
+    # A lookahead checks the run's name, because benchmark and run decide which rule makes a file.
     return "|".join(f"{re.escape(name)}{_lookahead(one, rule)}" for name, one in grid.items())
 
 
 def _lookahead(benchmark: Benchmark, rule: str) -> str:
-    """Return a lookahead for the runs of a rule; that of `unlearn` excludes other rules' runs."""
+    """Return a lookahead for the runs of a rule; for `unlearn`, it excludes other rules' runs."""
     tracked = {run for cell in benchmark.cells.values() for run in cell.tracked}
     runs = {"track": tracked, "given": {*benchmark.config.given}}
     if rule in runs:
@@ -103,12 +103,12 @@ def theory_files() -> dict[str, str | list[str]]:
 
 
 def record(folder: str) -> str:
-    """Return the path of a job's record: parameters, seeds, inputs, versions."""
+    """Return the path of a job's record, which lists parameters, seeds, inputs and versions."""
     return f"{folder}/{layout.RECORD}"
 
 
 def cost(folder: str) -> str:
-    """Return the path of a job's cost file, which is written last."""
+    """Return the path of a job's cost file, which the job writes last."""
     return f"{folder}/{layout.COST}"
 
 
@@ -123,7 +123,7 @@ def log(stage: str, *wildcards: str) -> str:
 
 
 def checkpoints(folder: str) -> str:
-    """Return the folder of a job's checkpoints; it is not `folder`, which Snakemake may clear."""
+    """Return the folder of a job's checkpoints, outside of `folder`, which Snakemake may clear."""
     return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)
 
 
@@ -152,6 +152,6 @@ def default_config() -> str:
 
 
 def set_install_variables(home: Path) -> None:
-    """Set what conda environments install: Collateral from the checkout `home`, or its release."""
+    """Set variables with which conda installs Collateral, from the checkout `home` or a release."""
     os.environ[VERSION_VARIABLE] = collateral.__version__
     os.environ[CHECKOUT_VARIABLE] = "" if home == SHIPPED else str(home)

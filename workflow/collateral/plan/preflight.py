@@ -74,7 +74,7 @@ def _plugged_errors(module: str, function: str, *, will_run: bool) -> list[str]:
 
 
 def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
-    """Call a function; return the text of its error in a list, which is empty without an error."""
+    """Call a function; return a list with the text of its error, empty if it raises no error."""
     try:
         function(argument)
     except (ModuleNotFoundError, ValueError) as error:
@@ -83,7 +83,7 @@ def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
 
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
-    """Yield the user's weight files that jobs will read, and that are missing or do not fit."""
+    """Yield an error for each weight file of the user that is missing or does not fit the model."""
     jobs = list_jobs(benchmark)
     files = [*dict.fromkeys(job.own_file for job in jobs if job.own_file and job.will_run)]
     missing = [one for one in files if not one.file.expanduser().is_file()]
@@ -95,9 +95,10 @@ def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
 
 
 def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
-    """Yield the user's weight files that do not fit the model, if torch is installed.
+    """Yield an error for each weight file of the user that does not fit the model.
 
-    Names and shapes are compared by a process of its own: the Snakefile does not import torch.
+    Another process compares names and shapes, because the Snakefile does not import torch. Nothing
+    is compared if torch is not installed.
     """
     if not files or find_spec("torch") is None:
         return
@@ -120,7 +121,7 @@ def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
-    """Yield the problems of the user's images; missing images are no problem once they are read."""
+    """Yield a problem with the data set; deleted images are no problem after a job read them."""
     job, options = DataJob(benchmark), data_options(benchmark)
     folder: Path | None = getattr(options, "path", None)
     is_there = folder is not None and folder.expanduser().exists()
@@ -132,7 +133,7 @@ def _data_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
-    """Return a problem of the user's files, or of options that depend on the image size."""
+    """Return a problem with the user's files or the length of `data.mean`; None if all is valid."""
     try:
         channels = find_workload(benchmark).size.shape[-1]
     except SizeUnknownError as error:
@@ -146,7 +147,7 @@ def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
 
 
 def _group_errors(benchmark: Benchmark) -> Iterator[str]:
-    """Yield columns of `groups` that the data set does not have, or that have too many values."""
+    """Yield an error for each column in `groups` that does not exist or has too many values."""
     if not benchmark.config.groups:
         return
     try:
@@ -163,7 +164,7 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _file_errors(job: SplitJob) -> Iterator[str]:
-    """Yield the user's list of examples to forget if it is missing, and no forget set is made."""
+    """Yield an error if the user's list of examples to forget is missing and still needed."""
     path = job.cell.forget.params.get("path")
     if path is not None and not job.user_files and not Path(job.split).exists():
         text = f"{str(path)!r}: there is no such file{looked_for(Path(path).expanduser())}"
@@ -171,7 +172,7 @@ def _file_errors(job: SplitJob) -> Iterator[str]:
 
 
 def _size_errors(job: SplitJob) -> Iterator[str]:
-    """Yield the parameters that require more examples than a cell, or a shadow model, retains."""
+    """Yield an error for each parameter that requires more retained examples than there are."""
     benchmark, cell, workload = job.benchmark, job.cell, find_workload(job.benchmark)
     try:
         retained = workload.sizes(cell).retain
@@ -192,7 +193,7 @@ def _size_errors(job: SplitJob) -> Iterator[str]:
 
 
 def _forget_errors(job: SplitJob) -> Iterator[str]:
-    """Yield classes or values of a forget set that do not exist in the data set."""
+    """Yield an error if a forget set names a class or value that the data set does not have."""
     kind: Any = FORGET.load(job.cell.forget.kind)
     if Path(job.path(paths.SPLIT)).exists():
         return
@@ -206,7 +207,7 @@ def _forget_errors(job: SplitJob) -> Iterator[str]:
 
 
 def _forget_key(job: SplitJob, key: str = "") -> str:
-    """Return the config key of a forget set: under `cells`, or `classes` and `fractions`."""
+    """Return the config key that defines a forget set: under `cells`, `classes` or `fractions`."""
     place = job.cell.forget.place
     keys = (*place, *filter(None, [key])) if place else (OF_CLASSES[key],)
     return format_key(("benchmarks", job.benchmark.name, *keys))

@@ -18,7 +18,7 @@ TEMPLATES = Path(collateral.__file__).parent / "report"
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 # Pattern of the first line of a method's docstring: label, full name, citation and purpose.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
-# For each stage: the file of every finding that it imports, numbers.py or views.py.
+# Dict from stage to the file that it imports from every finding: numbers.py or views.py.
 PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
 PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
@@ -42,7 +42,7 @@ def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
 
 
 def about_method(name: str) -> About:
-    """Return a method's full name (else purpose) and citation, from the docstring of its Params."""
+    """Return a method's full name, or its purpose, and its citation, from its Params' docstring."""
     params = params_class(name)
     line = str(params.__doc__).partition("\n")[0].rstrip(".")
     if not (parts := SUMMARY.fullmatch(line)):

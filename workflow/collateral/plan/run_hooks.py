@@ -1,4 +1,4 @@
-"""Code around a Snakemake run: its lock, its server of jobs, its last lines, and two patches.
+"""Code around a Snakemake run: a lock, a server that starts jobs, last lines, and two patches.
 
 Snakemake's own lock names files and no process, so it outlives a run that was killed. The kernel
 releases its lock on a file as soon as the process ends: that tells whether a run is alive.
@@ -26,7 +26,7 @@ LOCKS = "locks/*.lock"  # lock files of Snakemake 9.27
 OWN_LOCK = "collateral.lock"
 REMEDY = "if no snakemake works in this folder, `snakemake --unlock`"
 SERVER = (sys.executable, "-m", "collateral.warm.server")
-# Thread limits as Snakemake sets them for one thread; libraries read them during import.
+# Environment variables that limit libraries to one thread; libraries read them during import.
 ONE_THREAD = dict.fromkeys(
     (
         *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
@@ -43,7 +43,7 @@ _servers: list[subprocess.Popen[str]] = []
 
 
 def hold_lock(folder: Path = FOLDER) -> None:
-    """Lock the folder until this process ends; several runs may do so at the same time."""
+    """Hold a shared lock on the folder until this process ends; several runs can hold it."""
     try:
         folder.mkdir(exist_ok=True)
         file = (folder / OWN_LOCK).open("a+", encoding="utf-8")
@@ -75,7 +75,7 @@ def unlock(folder: Path = FOLDER) -> str:
 
 
 def keep_warm() -> None:
-    """Start a server from which the jobs of this process are forked; it ends with this process."""
+    """Start a server that forks the jobs of this process; the server ends with this process."""
     if os.environ.get(ADDRESS) == OFF:
         return
     folder = tempfile.mkdtemp(prefix="collateral-")
@@ -85,7 +85,7 @@ def keep_warm() -> None:
 
 
 def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Popen[str] | None:
-    """Start a server in a private folder; return None if the system forbids it."""
+    """Start a server in a private folder; return None if the server cannot start."""
     server = subprocess.Popen(
         [*command, folder],
         stdin=subprocess.PIPE,
@@ -98,9 +98,9 @@ def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Pop
 
 
 def last_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return the last lines of a run: findings, pages, and sanity checks that failed (red gates).
+    """Return the lines that a run prints last: findings, pages, failed sanity checks (red gates).
 
-    A damaged file is named by its error: the run itself was good.
+    A damaged file gives a line with its error, because the run itself was successful.
     """
     lines, red = [], []
     for name in benchmarks:
@@ -138,11 +138,11 @@ def share_gpus(workflow: Any) -> int:
 
 
 class SlurmPluginError(Exception):
-    """The SLURM plug-in has a version that these patches do not support."""
+    """Raised if `patch_slurm_plugin` does not support the version of the SLURM plug-in."""
 
 
 def lift_limit(scheduler: Any) -> None:
-    """Remove Snakemake's limit on jobs per second if it is no stricter than the default.
+    """Remove Snakemake's limit on jobs per second if the limit is 100 (the default) or more.
 
     While jobs wait, each pass of the scheduler starts a timer for another pass one timespan later,
     and each job that ends adds a pass: after 1,000 jobs, about 1,000 passes per second. CPU seconds
@@ -156,7 +156,7 @@ def lift_limit(scheduler: Any) -> None:
 
 # Without this patch, Snakemake would notice the end of a job up to 180 s late.
 def patch_slurm_plugin(plugin: Any, wait: int, memory: int) -> None:
-    """Make the plug-in check jobs every `wait` seconds, and take `memory` seconds as MinJobAge.
+    """Make the SLURM plug-in check jobs every `wait` seconds, with `memory` seconds as MinJobAge.
 
     The plug-in itself waits 10 s longer after each check at which no job had ended. It also asks
     the controller for MinJobAge before each check and, without an answer, turns to sacct.

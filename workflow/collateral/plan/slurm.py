@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from collateral.contract.messages import unknown_name
 
-# Minimum number of seconds for which squeue must list a finished job; Snakemake may be slow.
+# Minimum number of seconds for which squeue must list a finished job, so that Snakemake sees it.
 LEAST_MEMORY = 180
 IN_FLIGHT = 100  # maximum number of submitted jobs, as in profiles/slurm
 # Resources that send a job to another cluster, whose partitions cannot be checked here.
@@ -62,7 +62,10 @@ def _pairs(texts: Iterable[str]) -> dict[str, str]:
 
 
 def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str | None:
-    """Return why `command` may miss the end of a job, and the remedy; None without a problem."""
+    """Return why Snakemake, if it asks `command`, may not notice the end of a job; add a remedy.
+
+    The result is None if there is no such problem.
+    """
     has_accounts = not settings["AccountingStorageType"].endswith(("none", "(null)"))
     age, needed = memory_seconds(settings), max(LEAST_MEMORY, 3 * wait)
     if (command == "squeue" and age >= needed) or (command == "sacct" and has_accounts):
@@ -76,12 +79,12 @@ def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str 
 
 
 def memory_seconds(settings: Mapping[str, str]) -> int:
-    """Return how many seconds squeue lists a finished job; MinJobAge 0 means forever."""
+    """Return for how many seconds squeue lists a finished job; if MinJobAge is 0, forever."""
     return int(settings["MinJobAge"].split()[0]) or sys.maxsize
 
 
 def preemption_problem(partitions: Iterable[str]) -> str | None:
-    """Return a warning about partitions that cancel preempted jobs; None if there are none."""
+    """Return a warning that these partitions cancel preempted jobs; None if the list is empty."""
     names = ", ".join(partitions)
     if not names:
         return None
@@ -92,7 +95,7 @@ def preemption_problem(partitions: Iterable[str]) -> str | None:
 
 
 def list_partitions(resources: Mapping[str, object]) -> list[str]:
-    """Return the partition names in a job's resources; empty if they are not plain names."""
+    """Return the partitions that a job's resources name; empty if they cannot be checked."""
     if _is_elsewhere(resources):
         return []
     named = str(resources.get("slurm_partition") or "").strip("'\"")

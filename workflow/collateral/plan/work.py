@@ -15,9 +15,9 @@ from collateral.plugins.find import DATA, FORGET
 
 SPREAD = 4  # number of standard deviations that `least_retained` subtracts from the mean
 LABEL_BYTES, FLOAT_BYTES = 8, 4  # bytes of an int64 label, and of a float32 number
-# Bytes per example in outputs.npz: float16 logits, confidence and prediction.
+# Bytes in outputs.npz: of a float16 logit, and of an example's confidence and prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
-# Bytes per example for more than 256 classes: ten logits, their classes, one sum of the others.
+# Bytes per example with more than 256 classes: ten logits, their classes, a sum of other logits.
 MANY_CLASSES, SHORT_BYTES = 256, 10 * (2 + 2) + 2
 TRACKED_BYTES = 4 + 2  # bytes per example and epoch in epochs.npz: confidence and prediction
 BLOCK = 4096  # bytes on disk that even the smallest file takes
@@ -71,7 +71,7 @@ class Workload:
         return self._sizes[cell.name]
 
     def least_retained(self, cell: Cell) -> int:
-        """Return a lower bound of the number of retained examples of a shadow model."""
+        """Return a lower bound on the number of retained examples in a shadow model's training."""
         retained, share = self.sizes(cell).retain, self.benchmark.pool.share
         return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
 
@@ -85,7 +85,7 @@ class Workload:
             raise SizeUnknownError(str(error)) from None
 
     def fit(self, examples: int) -> Work:
-        """Return the amount of computation of training from scratch, and of evaluation by epoch."""
+        """Return the computation of training from scratch, and of finding the best epoch."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
             return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs
@@ -100,11 +100,11 @@ class Workload:
         return inference_work(self.size.num_examples)
 
     def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        """Return the amount of computation of `prepare`, summed over these sets of parameters."""
+        """Return the computation of `prepare`, summed over the parameter sets in `choices`."""
         return self.sum_work("prepare_work", choices, self.sizes(cell))
 
     def unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        """Return the amount of computation of `unlearn`, summed over these sets of parameters."""
+        """Return the computation of `unlearn`, summed over the parameter sets in `choices`."""
         return self.sum_work("unlearn_work", choices, self.sizes(cell))
 
     def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
@@ -119,7 +119,7 @@ class Workload:
         return total
 
     def num_tracked(self, cell: Cell, run: RunSpec) -> int:
-        """Return how many models of a tracked run are evaluated: base model, and one per epoch."""
+        """Return how many models a tracked run evaluates: the base model, and one per epoch."""
         sizes = self.sizes(cell)
         return 1 + max(params.count_epochs(sizes) for params in run.choices)
 

@@ -109,7 +109,7 @@ def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str
 
 
 def _missing(name: str, with_packages: bool) -> str:
-    """Return a message if a module of Collateral or a package does not exist, else no text."""
+    """Return a message if the imported module or package does not exist, else an empty text."""
     root = name.split(".")[0]
     if root == PACKAGE:
         return "" if find_module(name) else f"there is no module {name}"

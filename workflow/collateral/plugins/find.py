@@ -54,7 +54,7 @@ class Kind:
 
     @cached_property
     def own(self) -> dict[str, str]:
-        """File or folder of each shipped plug-in, by plug-in name; several may share one file."""
+        """Dict from the name of each shipped plug-in to its file or folder; some share one file."""
         listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})
         names = sorted(name for path in self.shipped for name in _list_names(path, self.pattern))
         return listed or {name: name for name in names}

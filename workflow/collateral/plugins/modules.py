@@ -48,5 +48,5 @@ def find_module(module: str) -> ModuleSpec | None:
 
 @cache
 def _finder(folder: str) -> FileFinder:
-    # PathFinder cannot find a folder without __init__.py in a package that is not imported.
+    # PathFinder is not used: in packages not yet imported, it misses folders without __init__.py.
     return FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))

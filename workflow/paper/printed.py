@@ -26,7 +26,7 @@ class Printed:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the mean; the paper's standard deviations have ddof=0."""
+        """Standard error of the mean: std / sqrt(runs - 1), because the paper's std has ddof=0."""
         return self.std / math.sqrt(self.runs - 1) if self.runs else math.nan
 
 
@@ -77,9 +77,9 @@ def cell_setting(
 ) -> Setting | None:
     """Return the setting of a cell, if one class of a complete data set is affected; else None.
 
-    `forgotten` has, by class, the number of forgotten examples and the size of the class.
+    `forgotten` has, for each affected class, its number of forgotten examples and its size.
     """
-    # With any option besides the name, only a part of the data set is used.
+    # If there is any option besides the name, the data set may not be complete.
     if data.keys() != {"name"} or len(forgotten) != 1:
         return None
     ((name, (count, size)),) = forgotten.items()
@@ -87,6 +87,9 @@ def cell_setting(
 
 
 def in_standard_errors(ours: float, error: float, theirs: Printed) -> float:
-    """Return (our mean - the paper's mean) / standard error of the difference; NaN if undefined."""
+    """Return our mean minus the paper's, divided by the standard error of this difference.
+
+    `error` is the standard error of our mean. The result is NaN if an error is undefined.
+    """
     total = math.hypot(error, theirs.standard_error)
     return (ours - theirs.mean) / total if total > 0 else math.nan

@@ -1,4 +1,7 @@
-"""Retrain's printed means as a reference, in benchmarks with `retrain: {printed: paper}`."""
+"""The paper's numbers as reference, for benchmarks with `retrain: {printed: paper}`.
+
+"Printed" are the numbers in the paper's tables.
+"""
 
 import math
 
@@ -12,7 +15,9 @@ NAME = "paper"  # value of the key `printed` in the config
 
 
 def printed_cell(cell: CellTable) -> dict[tuple[str, str], Printed]:
-    """Return the paper's numbers by run and metric; empty if the config does not name the paper.
+    """Return the paper's numbers in the setting of a cell, by run and metric.
+
+    The dict is empty if the config does not name the paper as the reference.
 
     Times are left out, because they were measured on different machines.
     """
@@ -24,7 +29,7 @@ def printed_cell(cell: CellTable) -> dict[tuple[str, str], Printed]:
 
 
 def printed_number(cell: CellTable, run: str, metric: str) -> float:
-    """Return Retrain's printed mean, or another run's average gap to Retrain's printed means."""
+    """Return the paper's mean for Retrain; for another run, its average gap to these means."""
     theirs = printed_cell(cell)
     if run == RETRAIN:
         return theirs[run, metric].mean if (run, metric) in theirs else math.nan
@@ -32,5 +37,5 @@ def printed_number(cell: CellTable, run: str, metric: str) -> float:
 
 
 def deviation(cell: CellTable, run: str, metric: str) -> float:
-    """Return a run's mean minus Retrain's printed mean; NaN if one of them is undefined."""
+    """Return a run's mean minus the paper's mean for Retrain; NaN if one of them is undefined."""
     return mean(cell.values(run, metric)) - printed_number(cell, RETRAIN, metric)

@@ -1,6 +1,6 @@
 """Numbers for claims on curves (over similarity bins, epochs or support sizes) and on theory.
 
-As in values.py, functions with a `case` can be called in claims.toml.
+As in values.py, tests in claims.toml can call all functions whose first argument is `case`.
 """
 
 import math
@@ -55,24 +55,24 @@ def fall(values: Array) -> float:
 
 
 def falls(case: Case, values: Array) -> Outcome:
-    """Test whether a curve falls; None (undecided) if a value is NaN.
+    """Test whether a curve falls; return None (undecided) if a value is NaN.
 
-    Its rank correlation must be negative, and its last value lower than its first.
+    Its rank correlation must be negative, and its last value must be below its first value.
     """
     is_known = not np.isnan(values).any()
     return bool(rank(values) < 0 and values[-1] < values[0]) if is_known else None
 
 
 def split(values: Sequence[float], count: int) -> list[Sequence[float]]:
-    """Split a curve into `count` parts of equal length."""
+    """Split a curve into `count` parts of about equal length."""
     edges = [round(i * len(values) / count) for i in range(count + 1)]
     return [values[a:b] for a, b in pairwise(edges)]
 
 
 def profile(cell: CellTable, run: str, metric: str, subset: str) -> list[float]:
-    """Return a run's |difference from Retrain| in each bin of similarity, the most similar last.
+    """Return a run's |difference from Retrain| in each bin of similarity to the forget set.
 
-    Bins with fewer than FEWEST examples are left out.
+    The most similar bin is the last. Bins with fewer than FEWEST examples are left out.
     """
     if not cell.has_retrain:
         raise Missing(f"no outputs of {LABELS[RETRAIN]} by example")
@@ -107,7 +107,7 @@ def top_bin(case: Case, runs: Runs, metric: str, subset: str) -> Array:
 def worst_bin(case: Case, run: str) -> float:
     """Return a run's largest |difference from Retrain| in any bin of any of the PANELS.
 
-    It is added to the notes of the case.
+    The difference is added to the notes of the case.
     """
     worst = max(max(profile(case.cell, run, *panel)) for panel in PANELS)
     case.note(f"{run_name(case.cell, run)} at most {shown('delta_acc', worst)} points in a bin")
@@ -117,7 +117,7 @@ def worst_bin(case: Case, run: str) -> float:
 def baselines_local(case: Case, times: float) -> Outcome:
     """Test whether each baseline's difference from Retrain rises with similarity, in all PANELS.
 
-    In the most similar bin, it must also exceed `times` the median over bins.
+    In the most similar bin, the difference must also exceed `times` its median over bins.
     """
     return all_hold([case.attempt(_is_local, run, times) for run in BASELINES])
 
@@ -132,9 +132,9 @@ def _is_local(case: Case, run: str, times: float) -> bool:
 
 
 def top_bin_higher_at_90(case: Case) -> bool:
-    """Test whether the difference from Retrain in the most similar bin grows from 50 % to 90 %.
+    """Test whether methods differ more from Retrain if 90 % of a class are forgotten than 50 %.
 
-    These are forgotten fractions of a class; the difference is the mean over methods.
+    The difference is that in the bin most similar to the forget set, as a mean over methods.
     """
     pairs = {
         run_name(case.cell, run): [_top_bin(cell, run, *PANELS[0]) for cell in case.results]
@@ -153,7 +153,8 @@ def top_bin_higher_at_90(case: Case) -> bool:
 def class_slope(case: Case, name: str, runs: Sequence[str]) -> Outcome:
     """Test whether classes that are more similar to the forgotten class lose more accuracy.
 
-    The first of `runs` that exists is used. Undecided if its slope's interval includes 0.
+    The first of `runs` that exists is used. The test is undecided if the interval of the run's
+    slope includes 0.
     """
     run = next((run for run in runs if run in case.cell.kinds), "")
     slope, low, high = (read(case.cell, run, f"class_slope{end}") for end in ("", "_low", "_high"))
@@ -166,7 +167,7 @@ def class_slope(case: Case, name: str, runs: Sequence[str]) -> Outcome:
 
 
 def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
-    """Return LTD's mean of a metric over seeds, by epoch, support size or bin.
+    """Return a metric of LTD, averaged over seeds, by epoch, support size or bin.
 
     Raise `Missing` if fewer than `fewest` of the means are defined.
     """
@@ -178,7 +179,7 @@ def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
 
 
 def epochs(case: Case, metric: str) -> Array:
-    """Return LTD's mean of a metric after each epoch.
+    """Return a metric of LTD after each epoch, averaged over seeds.
 
     The first, middle and last mean are added to the notes of the case.
     """
@@ -189,9 +190,10 @@ def epochs(case: Case, metric: str) -> Array:
 
 
 def sizes(case: Case, metric: str, part: int, count: int) -> Array:
-    """Return LTD's mean of a metric by support size, in one of `count` equal parts of the sizes.
+    """Return a metric of LTD by support size, averaged over seeds, for one part of the sizes.
 
-    Part 1 has the smallest sizes. The ends of the part are added to the notes of the case.
+    The sizes are split into `count` parts; part 1 has the smallest sizes. The first and the last
+    value of the part are added to the notes of the case.
     """
     values = split([*ltd_curve(case.cell, metric, 2 * count).values()], count)[part - 1]
     title = f"{label(metric)}, part {part} of {count} of the support sizes"
@@ -200,7 +202,11 @@ def sizes(case: Case, metric: str, part: int, count: int) -> Array:
 
 
 def step_hurts_near(case: Case) -> bool:
-    """Test whether a gradient-ascent step costs most accuracy in the third of most similar bins."""
+    """Test whether a step of gradient ascent costs most accuracy near the forget set.
+
+    The largest loss must be in the most similar third of the bins, and losses must rise with
+    similarity.
+    """
     metric, count, cell = "support_drop", "support_bin_count", case.cell
     drops = ltd_curve(cell, metric, 3)
     found = [v for at, v in drops.items() if mean(cell.values("ltd", count, at=at)) >= FEWEST]
@@ -212,9 +218,9 @@ def step_hurts_near(case: Case) -> bool:
 
 
 def falls_early(case: Case, times: float) -> bool:
-    """Test whether the teacher's KL to Retrain falls early, over the first third of support sizes.
+    """Test whether the teacher's KL to Retrain falls mostly in the first third of support sizes.
 
-    The fall must be larger than `times` the range of all values from the end of that third on.
+    This fall must be larger than `times` the range of all values from the end of the third on.
     """
     metric = "support_kl_retrain"
     curve = [*ltd_curve(case.cell, metric, 6).values()]
@@ -239,9 +245,9 @@ def one_class_ua(case: Case) -> Array:
 
 
 def theory(case: Case, panel: str, finding: str) -> float:
-    """Return one finding (a number) of one panel of the theory's experiments.
+    """Return a finding, which is a number that the experiment of one panel on the theory measured.
 
-    It is added to the notes of the case.
+    The number is added to the notes of the case.
     """
     results: Theory = case.results[0]
     found = results.findings.get((panel, finding), math.nan)
@@ -252,9 +258,10 @@ def theory(case: Case, panel: str, finding: str) -> float:
 
 
 def alignment_rank(case: Case, panel: str) -> float:
-    """Return the rank correlation, over bins, of measured discrepancy and |alignment|.
+    """Return the rank correlation of measured discrepancy with |alignment|, over bins of alignment.
 
-    It and the slope of measured on predicted discrepancy are added to the notes of the case.
+    The correlation and the slope of measured on predicted discrepancy are added to the case's
+    notes.
     """
     found = theory(case, panel, RANK)
     theory(case, panel, "slope of measured on predicted")

@@ -41,7 +41,7 @@ FUNCTIONS = {
     if inspect.isfunction(function)
     and next(iter(inspect.signature(function).parameters), "") == "case"
 }
-# Functions of arrays, and lists of runs, that a test may use.
+# Other names that a test may use: functions of arrays, and the list of baselines.
 ARRAYS = {
     **{"abs": np.abs, "min": np.min, "mean": np.mean, "spread": np.ptp, "diff": np.diff},
     **{"later": curves.later, "fall": curves.fall, "baselines": values.BASELINES},
@@ -63,7 +63,10 @@ def read_claims(file: Path = FILE) -> list[Claim]:
 
 
 def holds(case: values.Case, test: str) -> bool | None:
-    """Evaluate a test: a comparison of numbers such as "delta(iu, ua) > 0.1", or one call."""
+    """Evaluate a test of claims.toml; return None if it cannot be decided.
+
+    A test compares numbers, such as "delta(iu, ua) > 0.1", or calls one function.
+    """
     names = ARRAYS | {name: partial(function, case) for name, function in FUNCTIONS.items()}
     node = ast.parse(test, mode="eval").body
     if not isinstance(node, ast.Compare):
@@ -74,7 +77,7 @@ def holds(case: values.Case, test: str) -> bool | None:
 
 
 def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    """Return the value of an expression; a name that `names` does not have stands for itself."""
+    """Return the value of an expression in a test; a name not in `names` is a string."""
     value = partial(_value, names=names)
     match node:
         case ast.Constant() | ast.UnaryOp():  # a number, such as -0.1
@@ -94,7 +97,7 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _compare(op: ast.cmpop, left: Any, right: Any) -> bool | None:
-    """Return False if the comparison fails for any number, None if one is missing, else True."""
+    """Return False if any number fails the comparison, else None if a number is NaN, else True."""
     is_so, is_known = OPERATORS[type(op)](left, right), ~np.isnan(left - right)
     return (
         False if (is_known & ~is_so).any() else (True if is_known.size and is_known.all() else None)
@@ -111,7 +114,10 @@ CLAIMS = read_claims()
 
 
 def evaluate(results: Mapping[str, Results], claims: Sequence[Claim] = CLAIMS) -> list[Answer]:
-    """Return one answer per claim and case; one undecided answer for a claim without cases."""
+    """Return one answer for each claim and each case, the results that the claim is tested on.
+
+    A claim without any case has one undecided answer.
+    """
     return [answer for claim in claims for answer in _answers(claim, results)]
 
 
@@ -126,7 +132,10 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
-    """Test a claim on each cell; it cannot hold if a class of the scope is in no cell."""
+    """Test a claim on each cell separately, and combine the outcomes.
+
+    The claim cannot hold if a class of its scope is forgotten in none of the cells.
+    """
     found = [run_tests(claim, cell) for cell in cells]
     names = [f"{cell.name}: " if len(cells) > 1 else "" for cell in cells]
     texts = [f"{name}{one.text}" for name, one in zip(names, found, strict=True)]
@@ -138,7 +147,7 @@ def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
 
 
 def text_lines(answers: Iterable[Answer]) -> Iterator[str]:
-    """Yield a line for each claim, followed by one line per case with its answer."""
+    """Yield a line for each claim, followed by one line for each of its answers."""
     for _, group in groupby(answers, key=lambda answer: answer.claim.id):
         found = list(group)
         claim = found[0].claim
@@ -149,13 +158,13 @@ def text_lines(answers: Iterable[Answer]) -> Iterator[str]:
 
 
 def count_verdicts(answers: Sequence[Answer]) -> str:
-    """Return the number of answers by verdict, as text."""
+    """Return a text with the number of answers that have each verdict."""
     counts = [(v, sum(a.verdict == v for a in answers)) for v in VERDICTS.values()]
     return ", ".join(f"{count} {verdict}" for verdict, count in counts)
 
 
 def markdown_table(answers: Sequence[Answer]) -> str:
-    """Return a Markdown table of the decided claims, and a line with the ids of the others."""
+    """Return a Markdown table of all decided claims, and a line with the ids of undecided ones."""
     known = [answer for answer in answers if answer.verdict != VERDICTS[None]]
     is_one = len({(answer.benchmark, answer.case) for answer in known}) == 1
     num_benchmarks = len({answer.benchmark for answer in known if answer.case})
@@ -166,7 +175,10 @@ def markdown_table(answers: Sequence[Answer]) -> str:
 
 
 def _place(answer: Answer, num_benchmarks: int) -> str:
-    """Return the case's name for a table row, with the benchmark's name if there are several."""
+    """Return the text of a table row that names the case of an answer.
+
+    The name of the benchmark is added if there are several benchmarks.
+    """
     if not answer.case:
         return ""
     return f"{answer.benchmark}/{answer.case}: " if num_benchmarks > 1 else f"{answer.case}: "
@@ -179,7 +191,7 @@ def _row(answer: Answer, place: str) -> str:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Return a list of numbers with ranges for consecutive ones, such as "1, 3 to 5"."""
+    """Return a text that lists numbers, with ranges for consecutive ones: "1, 3 to 5"."""
     found = []
     for _, group in groupby(enumerate(numbers), key=lambda one: one[1] - one[0]):
         run = [number for _, number in group]
@@ -188,7 +200,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def choose(answers: Sequence[Answer], ids: str | None) -> list[Answer]:
-    """Return the answers to the claims with these ids, such as "1-11,19"; without ids, all."""
+    """Return the answers to the claims whose ids are given as "1-11,19"; all if `ids` is empty."""
     if not ids:
         return list(answers)
     wanted = {number for part in ids.split(",") for number in _range(part)}
@@ -203,7 +215,7 @@ def _range(part: str) -> range:
 
 
 def fill_page(text: str, data: Path) -> str:
-    """Return the text of a page with its claim tables recomputed from docs/data."""
+    """Return the text of a page of docs, with its tables of claims recomputed from `data`."""
 
     def table(match: re.Match[str]) -> str:
         answers = choose(evaluate(read_all(data / match[2])), match[3])

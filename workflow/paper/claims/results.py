@@ -1,4 +1,6 @@
-"""Claims and the results they are about: read from folders, and grouped into cases by scope.
+"""The paper's claims, and the results that they are tested on.
+
+Results are read from folders. The scope of a claim selects its cases; each case has one answer.
 
 A claim of the paper on the class couch is tested on couch, if the benchmark has it, and otherwise
 on every cell in which the same fraction of one class is forgotten.
@@ -30,11 +32,11 @@ VERDICTS: dict[bool | None, Verdict] = {
 
 
 class Missing(Exception):
-    """Raised if results lack something that a test needs; the message names it."""
+    """Raised if the results lack something that a test needs; the message says what is missing."""
 
 
 class Found(NamedTuple):
-    """The outcome of a test (None if it cannot be decided), and its numbers as text."""
+    """The outcome of a claim's tests (None if undecided), and the numbers that they read."""
 
     holds: bool | None
     text: str
@@ -42,36 +44,36 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper: a row of claims.toml."""
+    """A claim of the paper: an entry of claims.toml."""
 
     id: int
     sentence: str
     source: str  # tables and figures of the paper that make the claim
-    cells: str  # key of SCOPES that selects the cells of the claim
+    cells: str  # key of SCOPES, which selects the cells that the claim is tested on
     tests: tuple[str, ...]  # expressions that must hold; evaluate.py evaluates them
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a claim in one case."""
+    """Whether a claim holds in one case: on one cell, on several cells, or in the theory."""
 
     claim: Claim
-    benchmark: str  # name of the benchmark; empty if no results have such a case
+    benchmark: str  # name of the benchmark; empty if the claim has no case
     case: str  # name of the case
     verdict: Verdict
     text: str
 
 
 def all_hold(verdicts: Sequence[bool | None]) -> bool | None:
-    """Combine outcomes: False if one is False, else None (undecided) if one is None, else True."""
+    """Return False if any outcome is False, else None (undecided) if any is None, else True."""
     return False if False in verdicts else (None if None in verdicts else True)
 
 
 @dataclass(frozen=True)
 class Theory:
-    """Numbers of the experiments on the theory, and whether its identities hold."""
+    """Numbers from the experiments on the theory, and whether the theory's identities hold."""
 
-    # Value of each finding, by name of its panel and name of the finding.
+    # Value of each finding (a measured number), by names of its panel and of the finding.
     findings: dict[tuple[str, str], float]
     checks: dict[str, bool]  # whether each identity holds, by its name
 
@@ -81,7 +83,10 @@ Cases = Mapping[str, tuple[CellTable | Theory, ...]]  # results of each case, by
 
 
 def read_all(folder: Path) -> dict[str, Results]:
-    """Return results by name of the benchmark: the folder itself, or each of its subfolders."""
+    """Return the results of each benchmark, by the benchmark's name.
+
+    `folder` is the folder of one benchmark, or each of its subfolders is.
+    """
     folders = [folder] if _has_results(folder) else sorted(filter(_has_results, folder.glob("*/")))
     if not folders:
         raise ValueError(f"{folder}: no results: there is no {layout.METRICS} in it; run first")
@@ -103,7 +108,10 @@ def _read(folder: Path) -> Results:
 
 
 def _long_tables(folder: Path) -> Iterator[Path]:
-    """Yield paths of long tables; verify those with a provenance record (docs/data has none)."""
+    """Yield the paths of the long tables in a folder.
+
+    A table with a provenance record is verified; tables in docs/data have no such record.
+    """
     for path in (folder / layout.METRICS, folder / layout.COSTS):
         if path.is_file():
             yield verify(path, folder) if layout.record_path(path).is_file() else path
@@ -134,7 +142,7 @@ def share(cell: CellTable) -> tuple[str, float] | None:
 
 
 def cells_at(results: Results, fraction: float) -> Iterator[tuple[str, CellTable]]:
-    """Yield class name and cell for all cells with this fraction of one class forgotten."""
+    """Yield the cells in which this fraction of one class is forgotten, with the class's name."""
     for cell in results.cells if isinstance(results, BenchmarkTable) else ():
         found = share(cell)
         if found and abs(found[1] - fraction) < TOLERANCE:
@@ -150,16 +158,16 @@ def is_svhn(results: Results) -> bool:
 class Scope:
     """Cells on which a claim is tested; in each of them, a fraction of one class is forgotten."""
 
-    missing: str  # text of the answer if no results have such cells
+    missing: str  # text of the answer if there are no such cells
     fractions: tuple[float, ...] = (0.5,)  # fractions of a class that may be forgotten in a cell
-    of_svhn: bool | None = False  # whether only SVHN (True) or only others (False); None for any
+    of_svhn: bool | None = False  # only SVHN (True), only other data sets (False), or any (None)
     classes: tuple[str, ...] = ()  # forgotten classes; if empty, any class
-    is_one_case: bool = False  # whether all cells together are one case
+    is_one_case: bool = False  # whether all cells together are one case; else each is a case
     is_each: bool = False  # whether tests run on each cell of a case separately
     prefers_couch: bool = False  # whether only cells of the class couch count, if there are any
 
     def cases(self, results: Results) -> Cases:
-        """Return the results that a claim with this scope is tested on, by name of the case."""
+        """Return the cases of a claim with this scope: by name, the cells that it is tested on."""
         found = [one for fraction in self.fractions for one in cells_at(results, fraction)]
         if self.of_svhn not in (None, is_svhn(results)):
             return {}
@@ -177,7 +185,7 @@ class PairScope(Scope):
     """Pairs of cells: half of a class forgotten, and 90 % of the same class."""
 
     def cases(self, results: Results) -> Cases:
-        """Return a case for each class with a cell of half and a cell of 90 % forgotten.
+        """Return one case for each class that has both cells: half and 90 % of it forgotten.
 
         SVHN has no such case.
         """

@@ -1,6 +1,6 @@
 """Runs that claims compare: LTD's supports, teachers and thresholds, Neighbor's k, AdamW.
 
-All functions with a `case` return runs by their printed names.
+All functions whose first argument is `case` return runs by their printed names.
 """
 
 import math
@@ -11,13 +11,16 @@ from collateral.results.table import CellTable
 from paper.claims.results import Missing
 from paper.claims.values import Case, run_name
 
-# Parameter values of the run `ltd`, for results without plan.json.
+# Default parameters of the run `ltd`, needed for results that have no plan.json.
 DEFAULTS = {"support": "closest", "teacher": "resnet8", "threshold": 0.99}
 SMALL = 8  # depth of the deepest ResNet that counts as a small teacher
 
 
 def sweep_runs(cell: CellTable, method: str, key: str) -> dict[Any, str]:
-    """Return a method's runs by the value of one varied parameter, including its default run."""
+    """Return a method's runs in which only the parameter `key` is varied, by its value.
+
+    The method's default run is included.
+    """
     for sweep in cell.plan.sweeps:
         if sweep.own == method and sweep.key == key:
             return {value: run for run, value in sweep.values.items() if run in cell.kinds}
@@ -37,7 +40,7 @@ def _typed(text: str) -> Any:
 
 
 def ltd_with(case: Case, key: str, *values: Any) -> dict[str, str]:
-    """Return LTD's runs with the given values of a parameter."""
+    """Return the name of LTD's run for each of these values of a parameter."""
     found = sweep_runs(case.cell, "ltd", key)
     if missing := [str(value) for value in values if value not in found]:
         raise Missing(f"no LTD with {key} {', '.join(missing)}")
@@ -47,7 +50,10 @@ def ltd_with(case: Case, key: str, *values: Any) -> dict[str, str]:
 def sweep(
     case: Case, method: str, key: str, fewest: int = 2, start: float = -math.inf
 ) -> dict[str, str]:
-    """Return the runs of a sweep with values from `start` on; it must have `fewest` values."""
+    """Return a sweep's runs whose parameter value is at least `start`.
+
+    Raise `Missing` if there are too few numeric values; `fewest` is the minimum.
+    """
     found = sweep_runs(case.cell, method, key)
     numbers = sorted(value for value in found if isinstance(value, int | float))
     chosen = [value for value in numbers if value >= start]
@@ -57,7 +63,7 @@ def sweep(
 
 
 def neighbors(case: Case) -> dict[str, str]:
-    """Return Neighbor's runs by k; only its default run if k is not varied."""
+    """Return Neighbor's runs with each k; only its default run if k is not varied."""
     found = sweep(case, "neighbor", "k", 0)
     if not found and "neighbor" not in case.cell.kinds:
         raise Missing("no Neighbor")
@@ -65,13 +71,13 @@ def neighbors(case: Case) -> dict[str, str]:
 
 
 def pick(case: Case, runs: dict[str, str], position: int) -> dict[str, str]:
-    """Return only the run at this position, by name; position 0 is the first, -1 the last."""
+    """Return only the run at this position with its name; 0 is the first, -1 the last."""
     name = list(runs)[position]
     return {name: runs[name]}
 
 
 def teachers(case: Case) -> dict[str, str]:
-    """Return LTD's runs by convolutional teacher: small CNN first, then ResNets by depth."""
+    """Return LTD's runs by name of the convolutional teacher: small CNN, then ResNets by depth."""
     runs = sweep_runs(case.cell, "ltd", "teacher")
     found = sorted((name for name in runs if _depth(name)), key=_depth)
     if "small_cnn" not in found or len(found) < 2:
@@ -80,7 +86,7 @@ def teachers(case: Case) -> dict[str, str]:
 
 
 def small_teachers(case: Case) -> dict[str, str]:
-    """Return LTD's runs with small teachers, if there is a run with a larger one."""
+    """Return LTD's runs with small teachers; raise `Missing` if no run has a larger teacher."""
     runs = teachers(case)
     small = {name: run for name, run in runs.items() if _depth(name) <= SMALL}
     if small == runs:
@@ -89,13 +95,16 @@ def small_teachers(case: Case) -> dict[str, str]:
 
 
 def _depth(teacher: str) -> float:
-    """Return the depth of a ResNet; 1 for the small CNN, 0 for others."""
+    """Return the depth of a teacher that is a ResNet; 1 for the small CNN, 0 for other teachers."""
     depth = teacher.removeprefix("resnet")
     return float(depth) if depth.isdecimal() else float(teacher == "small_cnn")
 
 
 def with_adamw(case: Case, runs: Sequence[str]) -> dict[str, str]:
-    """Return each method's run with AdamW by printed name; an empty string if there is no run."""
+    """Return the name of each method's run with AdamW, by the printed name of the run.
+
+    It is an empty string if there is no such run.
+    """
     found = {}
     for run in runs:
         starts = (f"{run}@optimizer=adamw", f"{run}_adamw")

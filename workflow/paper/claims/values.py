@@ -1,7 +1,7 @@
 """Numbers of runs that claims are tested on, and tests that use the noise floor.
 
-Functions with a `case` can be called in claims.toml; evaluate.py adds the case as first argument.
-They return numbers as arrays (NaN if a number is missing), or the outcome of a test.
+Tests in claims.toml can call all functions whose first argument is `case`; evaluate.py passes it.
+These return numbers as arrays (NaN if a number is missing), or the outcome of a test.
 """
 
 import math
@@ -30,7 +30,7 @@ Outcome = bool | None  # None if the results cannot decide
 
 
 class Case:
-    """The results that a claim is tested on, with notes of all numbers that its tests read."""
+    """The results that a claim is tested on. Its notes are the numbers that the tests read."""
 
     def __init__(self, *results: Any) -> None:
         """Store the results: one cell, several cells, or one `Theory` (its experiments)."""
@@ -44,7 +44,7 @@ class Case:
         return cell
 
     def note(self, label: str, *texts: str) -> None:
-        """Add texts to the notes with this label; do not repeat a text."""
+        """Add texts to the notes under this label; a text that is already there is not repeated."""
         known = self._notes.setdefault(label, [])
         known += [text for text in texts if text not in known]
 
@@ -57,7 +57,10 @@ class Case:
         )
 
     def attempt(self, test: Callable[..., Outcome], *arguments: Any) -> Outcome:
-        """Run a test; if results are missing, add a note that names them, and return None."""
+        """Run a test and return its outcome.
+
+        If results are missing, return None and add a note that names what is missing.
+        """
         try:
             return test(self, *arguments)
         except Missing as missing:
@@ -81,9 +84,10 @@ def shown(metric: str, value: float, *, sign: bool = False) -> str:
 
 
 def read(cell: CellTable, run: str, metric: str, subset: str = "", at: At = None) -> float:
-    """Return a run's mean of a metric over seeds, else its single number for all seeds, else NaN.
+    """Return a run's mean of a metric over seeds, or its one number for all seeds.
 
-    If both are missing and the cell has no Retrain, the number is derived from those in the paper.
+    If both are missing, return NaN; but if the cell has no Retrain, derive the number from the
+    paper's numbers for Retrain.
     """
     found = mean(cell.values(run, metric, subset, at))
     found = cell.number(run, metric, subset, at) if math.isnan(found) else found
@@ -104,7 +108,10 @@ def distance(cell: CellTable, run: str, metric: str) -> float:
 def note_numbers(
     case: Case, title: str, metric: str, found: Mapping[str, float], *, sign: bool = False
 ) -> Array:
-    """Add numbers, and names of missing ones, to the case's notes; return the numbers."""
+    """Add the numbers in `found` to the notes of the case, and return them as an array.
+
+    The names of missing numbers are also added to the notes.
+    """
     known = {name: value for name, value in found.items() if not math.isnan(value)}
     if known:
         case.note(title, *(f"{name} {shown(metric, v, sign=sign)}" for name, v in known.items()))
@@ -114,13 +121,16 @@ def note_numbers(
 
 
 def number(case: Case, runs: Runs, metric: str) -> Array:
-    """Return each run's mean of a metric; add it to the case's notes."""
+    """Return the mean of a metric over seeds for each run, and add the means to the notes."""
     found = {name: read(case.cell, run, metric) for name, run in by_name(case.cell, runs).items()}
     return note_numbers(case, label(metric), metric, found)
 
 
 def delta(case: Case, runs: Runs, metric: str) -> Array:
-    """Return each run's mean of a metric minus Retrain's mean; add it to the case's notes."""
+    """Return each run's mean of a metric minus Retrain's mean.
+
+    The differences are added to the notes of the case.
+    """
     if math.isnan(read(case.cell, RETRAIN, metric)):
         raise Missing(f"no {label(metric)} of {LABELS[RETRAIN]}")
     named = by_name(case.cell, runs)
@@ -129,14 +139,17 @@ def delta(case: Case, runs: Runs, metric: str) -> Array:
 
 
 def by_name(cell: CellTable, runs: Runs) -> Mapping[str, str]:
-    """Return runs by their printed names."""
+    """Return a dict from the printed name of each run to the run."""
     if isinstance(runs, Mapping):
         return runs
     return {run_name(cell, run): run for run in ([runs] if isinstance(runs, str) else runs)}
 
 
 def by_cell(case: Case, run: str, metric: str) -> Array:
-    """Return a run's mean of a metric in each cell of the case; add it to the case's notes."""
+    """Return a run's mean of a metric in each cell of the case.
+
+    The means are added to the notes of the case.
+    """
     if len(case.results) < 2:
         raise Missing("one class")
     found = {cell.name: read(cell, run, metric) for cell in case.results}
@@ -150,20 +163,26 @@ def noise_floor(cell: CellTable, metric: str) -> float:
 
 
 def floor(case: Case, metric: str) -> float:
-    """Return the noise floor of a metric; add it to the case's notes if it is not 0."""
+    """Return the noise floor of a metric; if it is not 0, add it to the notes of the case."""
     if size := noise_floor(case.cell, metric):
         case.note("floor", f"{label(metric)} {shown(metric, size)}")
     return size
 
 
 def is_lower(one: float, other: float, size: float) -> Outcome:
-    """Tell whether `one` < `other`; None if the difference is NaN or within the floor `size`."""
+    """Tell whether `one` is less than `other`.
+
+    None means undecided: their difference is NaN, or at most the noise floor `size`.
+    """
     is_open = math.isnan(one - other) or (size and abs(one - other) <= size)
     return None if is_open else one < other
 
 
 def nearer(case: Case, run: Runs, others: Runs, metric: str) -> Outcome:
-    """Test whether a run is nearer to Retrain than all others; for a gap, whether it is smaller."""
+    """Test whether a run's metric is nearer to Retrain's than that of every run in `others`.
+
+    If the metric is itself a gap to Retrain, test whether the run's gap is smaller than theirs.
+    """
     measure = number if metric in GAPS else delta
     (own,), rest = (np.abs(measure(case, runs, metric)) for runs in (run, others))
     size = floor(case, metric)
@@ -171,21 +190,21 @@ def nearer(case: Case, run: Runs, others: Runs, metric: str) -> Outcome:
 
 
 def lowest(case: Case, run: str, metric: str, rank: int = 1, **ranks: int) -> Outcome:
-    """Test whether a run has this rank among all methods; rank 1 has the lowest number.
+    """Test whether a run has this rank by a metric among all methods; 1 is the lowest value.
 
-    `ranks` has, by name of a class, the rank to test instead if that class is forgotten.
+    If the forgotten class is a key of `ranks`, the rank given there is tested instead.
     """
     found = share(case.cell)
     return _has_rank(case, run, metric, ranks.get(found[0], rank) if found else rank, read)
 
 
 def nearest(case: Case, run: str, metric: str) -> Outcome:
-    """Test whether a run is nearer to Retrain than all other methods."""
+    """Test whether a run is nearer to Retrain by a metric than all other methods."""
     return _has_rank(case, run, metric, 1, distance)
 
 
 def not_nearest(case: Case, run: str, metric: str) -> Outcome:
-    """Test whether another method is nearer to Retrain."""
+    """Test whether some other method is nearer to Retrain by a metric than the run."""
     found = nearest(case, run, metric)
     return None if found is None else not found
 
@@ -215,7 +234,10 @@ def _has_rank(case: Case, run: str, metric: str, rank: int, measure: Measure) ->
 
 
 def possible_ranks(found: Mapping[str, float], run: str, size: float) -> tuple[int, int]:
-    """Return the best and the worst rank of a run, given the noise floor; rank 1 is the lowest."""
+    """Return the best and the worst rank that a run may have; rank 1 is the lowest value.
+
+    The rank is uncertain if other runs differ from it by at most the noise floor `size`.
+    """
     lower = [is_lower(value, found[run], size) for other, value in found.items() if other != run]
     return 1 + lower.count(True), 1 + lower.count(True) + lower.count(None)
 
@@ -226,7 +248,7 @@ def better_on_average(case: Case, run: str) -> Outcome:
     ranks = [f"{a} to {b}" if a < b else f"{a}" for a, b in (average, affected)]
     name = run_name(case.cell, run)
     case.note(f"{name} is number {ranks[0]} by the average and {ranks[1]} on the affected class")
-    # The noise floor allows a range of ranks for each gap; undecided if the two ranges overlap.
+    # Noise allows a range of ranks by each gap. The test is undecided if the two ranges overlap.
     is_open = average[0] < affected[1] and average[1] >= affected[0]
     return None if is_open else average[1] < affected[0]
 

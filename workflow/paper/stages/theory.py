@@ -32,12 +32,12 @@ def theory(
     checks = run_checks(seed, runs)
     write_table(out / layout.THEORY_CHECKS, checks)
     print(checks.to_string(index=False))
-    # Figures are drawn from the CSV file, so that they can be drawn again from it alone.
+    # Figures are drawn from the CSV file, so that this file is enough to draw them again.
     plots = list(make_plots(pd.read_csv(out / layout.THEORY_POINTS), runs))
     for plot in plots:
         save(draw(plot, width), out / layout.FIGURES / plot.name)
     write_json(out / layout.FIGURES / layout.CAPTIONS, {one.name: one.caption for one in plots})
-    # An old page must not be signed, because the stage `index` writes a new one later.
+    # Delete an old page before signing the folder: the stage `index` writes a new page later.
     (out / layout.REPORT).unlink(missing_ok=True)
     sign_folder(out)
 
@@ -48,7 +48,7 @@ def generator(seed: int, purpose: str) -> np.random.Generator:
 
 
 def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run all experiments; return their points and their findings as long tables."""
+    """Run all experiments; return two long tables, of their points and of their findings."""
     points, findings = [], []
     for name, experiment in PANELS.items():
         panel = experiment(generator(seed, name), runs)
@@ -60,7 +60,7 @@ def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def run_checks(seed: int, draws: int) -> pd.DataFrame:
-    """Run all checks; return one row per identity, rate and limit."""
+    """Run all checks; return a table with one row per identity, convergence rate and limit."""
     rng = generator(seed, "checks")
     checks = [*identity_checks(rng, draws), *limit_checks(rng, draws)]
     rows = [{**check._asdict(), "holds": check.holds} for check in checks]

@@ -1,7 +1,7 @@
-"""Checks of Propositions 1 to 4: the errors of identities and limits, for checks.csv.
+"""Checks of Propositions 1 to 4: do their identities and limits hold numerically?
 
-Both sides of an identity are compared; a rate of convergence is the slope in a log-log plot; limits
-of means are tested by Student's t.
+The two sides of an identity are compared. A rate of convergence is measured as the slope in a
+log-log plot. The limit of a mean is tested by Student's t.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from paper.theory import models
 from paper.theory.identities import PROPOSITIONS, Size, error
 from paper.theory.interpolation import Array, Points, draw_points, join, sigma
 
-# Sizes of the random data: `short`, `long`, `forget` and `steps` of the class `identities.Size`.
+# Each row: `short`, `long`, `forget` and `steps` of the class `Size` in identities.py.
 # The first row has n = 15 and d = 20, as in the paper's experiment on Proposition 2.
 DATA_SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
 DEFAULT_TOLERANCE = 1e-9
@@ -28,13 +28,13 @@ TOLERANCES = {
 }
 # Numbers of training points for which the convergence rate of Proposition 1 is measured.
 NUM_POINTS = np.array([200, 2_000, 20_000])
-LAMBDA = 0.1  # weight decay of the trajectories whose mean logits are tested
+LAMBDA = 0.1  # weight decay in the checks of the limits of mean logits
 # Weight decays for which the convergence rate of Proposition 3 is measured.
 LAMBDAS = 10.0 ** -np.arange(2, 11)
 
 
 class Check(NamedTuple):
-    """One row of checks.csv; `measure` names the unit of `error`."""
+    """The result of one check, a row of checks.csv; `measure` says what `error` measures."""
 
     proposition: str
     identity: str
@@ -63,7 +63,7 @@ def identity_checks(rng: np.random.Generator, draws: int) -> list[Check]:
 
 
 def limit_checks(rng: np.random.Generator, draws: int) -> list[Check]:
-    """Check two rates of convergence, and two limits of mean logits."""
+    """Check two rates of convergence (P1, P3), and the limits of two mean logits (P2, P3)."""
     order = slope(NUM_POINTS, remainders(rng, draws))
     errors = limit_errors(draw_points(rng, draws, 15, 20, 4), LAMBDAS)
     rate = slope(LAMBDAS, np.abs(errors).max((1, 2)))
@@ -82,7 +82,7 @@ def limit_checks(rng: np.random.Generator, draws: int) -> list[Check]:
 
 
 class End(NamedTuple):
-    """Logits of queries: at the end of each run's trajectory, their limit, and Retrain's."""
+    """Logits of the queries: after the last step of each run, in the limit, and of Retrain."""
 
     logits: Array
     limit: Array
@@ -116,7 +116,7 @@ def limit_errors(data: Points, lambdas: Array) -> Array:
 
 
 def random_labels_end(rng: np.random.Generator, runs: int) -> End:
-    """Run random labels (Proposition 2) on one data set under assumption A.1.
+    """Run random labels (Proposition 2) on one data set, with step sizes as assumed in A.1.
 
     The mean of the logits over runs should approach 0.
     """
@@ -126,7 +126,7 @@ def random_labels_end(rng: np.random.Generator, runs: int) -> End:
 
 
 def retain_finetuning_end(rng: np.random.Generator, runs: int) -> End:
-    """Run retain fine-tuning (Proposition 3) on one data set under assumption A.1.
+    """Run retain fine-tuning (Proposition 3) on one data set, with step sizes as assumed in A.1.
 
     The mean of the logits over runs should approach the logits of theta^(lam).
     """
@@ -138,7 +138,10 @@ def retain_finetuning_end(rng: np.random.Generator, runs: int) -> End:
 
 
 def _end(data: Points, X: Array, labels: Array, x_q: Array, limit: Array) -> End:
-    """Run gradient descent on X from theta_full; return query logits of end, limit and Retrain."""
+    """Run gradient descent on X from theta_full, and return logits of the queries x_q.
+
+    They are the logits of the last theta, of `limit` and of theta_retrain.
+    """
     steps, runs = labels.shape[:2]
     eta = models.step_sizes(steps, a=30, b=100)
     theta = models.descend(np.repeat(data.theta_full, runs, axis=0), X, labels, eta, LAMBDA)
@@ -152,6 +155,6 @@ def largest_t(logits: Array, mean: Array) -> float:
 
 
 def critical_t(logits: Array) -> float:
-    """Return the critical value of `largest_t` at a level of 0.001 (Bonferroni)."""
+    """Return the critical value of `largest_t` at a level of 0.001, by Bonferroni over queries."""
     runs, queries = logits.shape
     return float(stats.t.ppf(1 - 0.001 / (2 * queries), runs - 1))

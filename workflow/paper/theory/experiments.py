@@ -1,7 +1,8 @@
-"""Experiments behind the theory's figures: the points and the findings (numbers) of each panel.
+"""Experiments on the theory: each computes the points and the findings of one panel of a figure.
 
 An experiment takes a random generator and the number of runs. It returns the points of its panel
-as a table, and its findings by name. Settings are the paper's if it states them.
+as a table, and its findings, which are numbers with names. Settings are the paper's if it states
+them.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from paper.theory.interpolation import (
 
 
 class Estimate(NamedTuple):
-    """A mean over runs with its 95 % Student interval, or a number without one."""
+    """A mean over runs with its 95 % Student interval, or a number without an interval (NaN)."""
 
     value: float
     low: float
@@ -32,13 +33,13 @@ class Estimate(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Data of one panel of a figure: its points, and its findings (numbers) by name."""
+    """Data of one panel of a figure: the points to draw, and the findings (numbers) by name."""
 
     points: pd.DataFrame
     findings: dict[str, Estimate]
 
 
-# Number of training points, dimension, learning rate and number of unlearning steps.
+# Each row: number of training points, dimension, learning rate, number of unlearning steps.
 ASCENT = (5_000, 10, 0.05, 450)
 LABELS = (15, 20, 0.01, 500)
 SIGMA2 = 0.1
@@ -88,9 +89,9 @@ def _ascent_shift(rng: np.random.Generator, X: Array, eta: float, T: int) -> Arr
 
 
 def _scalings(x_f: Array) -> dict[str, float]:
-    """Return, for three step sizes, by which factor (log10) the residual of x_f grows in T steps.
+    """Return log10 of the factor by which the residual of x_f grows in T steps, by step size.
 
-    Also return the largest run's fraction of the sum of c |x_f|^2 over runs.
+    Also return how much of the sum of c |x_f|^2 over runs comes from the largest run.
     """
     n, d, lr, T = ASCENT
     findings = {}
@@ -137,7 +138,7 @@ def random_labels(rng: np.random.Generator, runs: int) -> Panel:
 
 
 def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
-    """Measure the logit errors of Proposition 3's fine-tuning against Retrain, at lam = 1e-8."""
+    """Measure how far the logits of Proposition 3 are from Retrain's, at lam = 1e-8."""
     n, d, m, lam = 15, 20, 3, 1e-8
     data = draw_points(rng, runs, n, d, m)
     theta = models.minimise(data.X, sigma(data.z_limit), lam)
@@ -199,8 +200,8 @@ def _support(rng: np.random.Generator, data: Points) -> Panel:
     alpha = models.forget_coordinates(data.X_F, data.X_R, x_q)
     limit = models.bound(alpha, models.support_residual(data.X_F, x_s), data.theta_retrain)
     cos = np.abs(models.cosine(data.X_F, x_s))[..., 0]
-    # The unit is the bound for a support point that is orthogonal to x_f (r_s = x_f).
-    # In this unit, the bound is sqrt(1 - cos^2) in every run.
+    # `unit` is the bound of a support point orthogonal to x_f, for which r_s = x_f.
+    # Divided by `unit`, the bound is sqrt(1 - cos^2) in every run.
     unit = limit[..., 0] / np.sqrt(1 - cos**2)
     ranks = stats.rankdata(cos, axis=0), stats.rankdata(delta, axis=0)
     centred = [r - r.mean(0) for r in ranks]
@@ -227,7 +228,10 @@ def interval(per_run: Array) -> tuple[Array, Array, Array]:
 
 
 def make_panel(points: pd.DataFrame, findings: dict[str, Any]) -> Panel:
-    """Return a panel; a finding with one value per run becomes its mean and interval over runs."""
+    """Return the panel with these points and findings.
+
+    A finding that has one value per run is replaced by the mean over runs and its interval.
+    """
     return Panel(points, {name: _estimate(found) for name, found in findings.items()})
 
 
@@ -238,12 +242,12 @@ def _estimate(found: Array | float) -> Estimate:
 
 
 def slopes(x: Array, y: Array) -> Array:
-    """Return each run's least-squares slope through the origin of y on x."""
+    """Return, for each run, the least-squares slope of y on x through the origin."""
     return np.vecdot(x, y) / square_norm(x)
 
 
 def make_points(series: str, x: Array, y: Array, predicted: Array) -> pd.DataFrame:
-    """Return the points of a series, without intervals."""
+    """Return the table of the points of one series; the ends of their intervals are NaN."""
     x, y, predicted = (np.ravel(values) for values in (x, y, predicted))
     columns = {"series": series, "x": x, "y": y, "low": np.nan, "high": np.nan}
     return pd.DataFrame({**columns, "predicted": predicted})
@@ -258,7 +262,10 @@ def parabola(scale: float) -> pd.DataFrame:
 def binned(
     series: str, alignment: Array, measured: Array, predicted: Array, width: float
 ) -> pd.DataFrame:
-    """Average values in bins of alignment, then over runs; drop bins that are empty in any run."""
+    """Average values within each bin of alignment, and then over runs.
+
+    Bins that are empty in any run are left out.
+    """
     runs, bins = len(alignment), round(2 / width)
     edges = np.linspace(-1, 1, bins + 1)
     index = np.digitize(alignment, edges[1:-1]) + bins * np.arange(runs)[:, None]
@@ -275,7 +282,7 @@ def binned(
 
 
 def correlate_bins(points: pd.DataFrame) -> float:
-    """Return the rank correlation, over bins, of |alignment| and the measured discrepancy."""
+    """Return the rank correlation of |alignment| with the measured discrepancy, over bins."""
     measured = points[points["series"] == "measured"]
     return float(stats.spearmanr(measured["x"].abs(), measured["y"]).statistic)
 

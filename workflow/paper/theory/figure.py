@@ -1,4 +1,4 @@
-"""The plots of the theory, made from the points in theory.csv."""
+"""The plots of the experiments on the theory, made from the points in theory.csv."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -35,7 +35,7 @@ CAPTIONS = {
 
 
 def make_plots(points: pd.DataFrame, runs: int) -> Iterator[Plot]:
-    """Yield the plots of the theory, from the points of theory.csv."""
+    """Yield the plots of the experiments on the theory, from the points in theory.csv."""
     of: dict[str, Points] = {
         panel: dict(iter(own.groupby("series"))) for panel, own in points.groupby("panel")
     }
@@ -59,7 +59,7 @@ def make_plots(points: pd.DataFrame, runs: int) -> Iterator[Plot]:
 
 
 def draw_alignment(of: Points, title: str, unit: str) -> Panel:
-    """Draw the discrepancy against the alignment of a query with the deleted point."""
+    """Draw a query's discrepancy from Retrain against its alignment with the deleted point."""
     measured, theory = of["measured"], of["theory"]
     curve = theory[theory["x"].abs() <= 1.06 * measured["x"].abs().max()]
     top = 1.05 * float(np.nanmax([*curve["y"], *measured["high"]]))
@@ -86,7 +86,7 @@ def draw_residual(of: Points) -> Panel:
 
 
 def draw_rate(of: Points) -> Panel:
-    """Draw the distance of the logits from their limit, as lambda falls."""
+    """Draw the distance of the logits from their limit (lambda = 0) against lambda."""
     series = [
         *(make_curve("prediction", of[one], "predicted") for one in ("forget", "retained")),
         make_marks("forget points", GREEN, of["forget"]),
@@ -97,7 +97,7 @@ def draw_rate(of: Points) -> Panel:
 
 
 def draw_support(of: Points, title: str) -> Panel:
-    """Draw the deviation and its bound against the cosine of the support point."""
+    """Draw deviation and bound against |cos| between support point and deleted point."""
     points = of["support point"]
     bins = pd.cut(points["x"], np.linspace(0, 1, 11))
     cos = np.sin(np.linspace(0, np.pi / 2, 200))
@@ -111,12 +111,12 @@ def draw_support(of: Points, title: str) -> Panel:
 
 
 def make_curve(label: str, data: pd.DataFrame, y: str = "y") -> Series:
-    """Return a theoretical curve."""
+    """Return a dark line that shows what the theory predicts."""
     return Series(label, Look(DARK), [*data["x"]], [*data[y]])
 
 
 def make_marks(label: str, look: Look, data: pd.DataFrame, **how: Any) -> Series:
-    """Return a series of marks."""
+    """Return a series that is drawn as one mark per point."""
     return Series(label, look, [*data["x"]], [*data["y"]], mark="point", **how)
 
 

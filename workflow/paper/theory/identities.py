@@ -1,4 +1,4 @@
-"""Both sides of every identity of Propositions 1 to 4: computed, and predicted.
+"""The two sides of every identity of Propositions 1 to 4: one is measured, one is predicted.
 
 docs/paper.md states the propositions. An inequality u <= b is written as the identity
 max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.
@@ -28,9 +28,10 @@ QUERIES = 20
 
 
 class Size(NamedTuple):
-    """Sizes of the random data of a check of one of the propositions.
+    """Sizes of the random data on which the identities of a proposition are checked.
 
-    Proposition 1 has n = long points in d = short dimensions; 2 to 4 have n = short and d = long.
+    In Proposition 1, n = long points have d = short dimensions; in the others, n = short and
+    d = long.
     """
 
     runs: int
@@ -41,7 +42,7 @@ class Size(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """Both sides of an identity, and the scale of the relative error (default: max |right|)."""
+    """Both sides of an identity, and what its error is divided by (default: max |right|)."""
 
     left: Array
     right: Array
@@ -49,23 +50,23 @@ class Sides(NamedTuple):
 
 
 def error(sides: Sides) -> float:
-    """Return the largest relative error: max |left - right| on the last axis, divided by scale."""
+    """Return the largest max |left - right| / scale, where max is over the last axis."""
     difference = np.abs(sides.left - sides.right).max(-1)
     scale = np.abs(sides.right).max(-1) if sides.scale is None else sides.scale
     return float(np.max(difference / scale))
 
 
 def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of Proposition 1: of single trajectories, of means over the noise."""
+    """Return both sides of each identity of Proposition 1, for trajectories and expected losses."""
     X = rng.standard_normal((size.runs, size.long, size.short))
     y = models.draw_responses(rng, X, SIGMA2)
     eta, T = 10 ** rng.uniform(-4, -2), size.steps
     x_f, x_q = X[:, 0], X[:, 1:]
     theta = models.ascend(models.least_squares(X, y), x_f, y[:, 0], eta, T)
-    r = np.matvec(X, theta) - y  # (T + 1, runs, n), residuals after each step
+    r = np.matvec(X, theta) - y  # residuals after each step, (T + 1, runs, n)
     anywhere = rng.standard_normal((size.runs, QUERIES, size.short))
     y_any = rng.standard_normal((size.runs, QUERIES))
-    # (T + 1, runs, QUERIES), residuals at random queries.
+    # residuals of random queries after each step, (T + 1, runs, QUERIES)
     r_any = np.matvec(anywhere, theta) - y_any
     e_f, e_q = r[0, :, 0], r[0, :, 1:]
     r_retrain = np.matvec(x_q, models.least_squares(x_q, y[:, 1:])) - y[:, 1:]
@@ -87,7 +88,7 @@ def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
 
 
 def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
-    # Residuals are linear in the noise xi, so E[r^2] is SIGMA2 times the sum over unit vectors xi.
+    # Residuals r are linear in the noise xi: E[r^2] is SIGMA2 times the sum of r^2 over unit xi.
     # Residuals do not depend on theta_true, which is 0 here.
     n = X.shape[-2]
     xi = np.eye(n)[:, None, :]  # all unit vectors as noise, (n, 1, n)
@@ -107,7 +108,7 @@ def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
         "P1.4 covariance of the residuals": Sides(
             SIGMA2 * np.einsum("kri,krj->rij", e, e), SIGMA2 * (np.eye(n) - H)
         ),
-        # The scale is the largest loss, because a difference of losses has their rounding error.
+        # The errors are relative to the largest loss, which determines the rounding error.
         "P1.5 ascent term A_n": Sides(ascent - full, A_n, ascent.max(-1)),
         "P1.5 retraining term B_n": Sides(full - retrain, B_n, full.max(-1)),
         "P1.6 excess loss is a square": Sides(
@@ -210,7 +211,7 @@ def _largest_logit(x_q: Array, theta: Array) -> Array:
 
 
 def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of Proposition 3 in the limit lam -> 0+."""
+    """Return both sides of each identity of Proposition 3, in the limit lam -> 0+."""
     data = draw_points(rng, size.runs, size.short, size.long, size.forget)
     theta_retrain = draw_interpolant(rng, data.theta_retrain, data.X_R)
     theta = models.minimise(data.X, sigma(data.z_limit), TINY)
@@ -230,7 +231,10 @@ def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
 
 
 def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of Proposition 4; each retained point is once the support point."""
+    """Return both sides of each identity of Proposition 4.
+
+    Each retained point is the support point in turn.
+    """
     data = draw_points(rng, size.runs, size.short, size.long, 1)
     X_F, X_R, theta_retrain = data.X_F, data.X_R, data.theta_retrain
     x_s = X_R.swapaxes(0, 1)[:, :, None]  # (s, runs, 1, d)
@@ -280,7 +284,7 @@ def _many_support_points(rng: np.random.Generator, size: Size) -> dict[str, Side
     delta = np.abs(np.matvec(x_q, theta - data.theta_retrain))
     predicted = models.deviation(alpha, R_S, data.theta_retrain)
     limit = models.bound(alpha, R_S, data.theta_retrain)
-    logit = _largest_logit(x_q, data.theta_retrain)  # scale of the error; Delta itself may be 0
+    logit = _largest_logit(x_q, data.theta_retrain)  # errors are relative to it; Delta may be 0
     return {
         "P4.2 many deleted, many support points": Sides(delta, predicted, logit),
         "P4.3 many deleted, many support points": _at_most(delta, limit, logit),
@@ -288,7 +292,7 @@ def _many_support_points(rng: np.random.Generator, size: Size) -> dict[str, Side
 
 
 def _linear_logits(data: Points, x_s: Array, x_q: Array) -> Sides:
-    # Delta is linear in theta_true, so the sum over all unit vectors as theta_true is E Delta^2.
+    # Delta is linear in theta_true, so E Delta^2 is the sum of Delta^2 over unit theta_true.
     theta_true = np.eye(x_q.shape[-1])[:, None]  # (unit, 1, d)
     z, z_R = np.matvec(data.X, theta_true), np.matvec(data.X_R, theta_true)
     theta_s = models.helper(x_s, min_norm(data.X, z))

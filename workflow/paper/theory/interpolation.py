@@ -1,8 +1,8 @@
-"""Linear algebra, reference models and random data of interpolating regression.
+"""Linear algebra, reference models and random data for regression that fits all points exactly.
 
-All arrays have leading axes for runs; vectors are the last axis, matrices the last two. For P2 to
-P4, d >= n and X has rank n, so that theta_full solves X theta = z and theta_retrain solves
-X_R theta = z_R; soft targets are y = sigma(z).
+The first axes of all arrays are runs; vectors are along the last axis, matrices along the last two.
+In Propositions 2 to 4, d >= n and X has rank n, so that theta_full solves X theta = z and
+theta_retrain solves X_R theta = z_R. Soft targets are y = sigma(z).
 Shapes: X (..., n, d), z (..., n), queries x_q (..., q, d).
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-Array = NDArray[Any]  # float64; type checkers lose this type in `solve` and in powers
+Array = NDArray[Any]  # always float64, but type checkers do not know it after `solve` or a power
 
 sigma = expit
 
@@ -29,14 +29,14 @@ def square_norm(x: Array) -> Array:
 
 
 def join(a: Array, b: Array) -> Array:
-    """Concatenate vectors, (..., m) and (..., n), whose leading axes broadcast."""
+    """Concatenate vectors along the last axis, (..., m) and (..., n); other axes are broadcast."""
     leading = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     parts = [np.broadcast_to(part, (*leading, part.shape[-1])) for part in (a, b)]
     return np.concatenate(parts, axis=-1)
 
 
 def at_step(values: Array, like: Array) -> Array:
-    """Add axes to an array of one value per step, so that it broadcasts with a trajectory."""
+    """Add axes to an array with one value per step, so that it broadcasts with `like`."""
     return np.expand_dims(values, tuple(range(1, like.ndim)))
 
 
@@ -46,7 +46,7 @@ def min_norm(X: Array, z: Array) -> Array:
 
 
 def coordinates(X_A: Array, x_q: Array) -> Array:
-    """Return alpha_{q,A} = (X_A X_A')^-1 X_A x_q, the coordinates of each query in rows of X_A."""
+    """Return alpha_{q,A} = (X_A X_A')^-1 X_A x_q: each query's coefficients on the rows of X_A."""
     return np.linalg.solve(X_A @ X_A.mT, X_A @ x_q.mT).mT  # (..., q, |A|)
 
 
@@ -81,24 +81,24 @@ class Points:
 
     @property
     def theta_full(self) -> Array:
-        """The min-norm interpolant of all logits."""
+        """The shortest theta that fits the logits of all points exactly."""
         return min_norm(self.X, self.z)
 
     @property
     def theta_retrain(self) -> Array:
-        """The min-norm interpolant of the retained logits."""
+        """The shortest theta that fits the logits of the retained points exactly."""
         return min_norm(self.X_R, self.z_R)
 
 
 def draw_points(rng: np.random.Generator, runs: int, n: int, d: int, m: int) -> Points:
-    """Draw n standard normal rows and logits; the first m are the forgotten points."""
+    """Draw n points with standard normal features and logits; the first m are forgotten."""
     X = rng.standard_normal((runs, n, d))
     z = rng.standard_normal((runs, n))
     return Points(X[:, :m], X[:, m:], z[:, :m], z[:, m:])
 
 
 def draw_neighbours(rng: np.random.Generator, runs: int, n: int, d: int) -> tuple[Array, Array]:
-    """Draw one forgotten point, and retained points whose |cos| to it is between 0 and about 1."""
+    """Draw one forgotten point, and n - 1 retained points at many different angles to it."""
     x_f = rng.standard_normal((runs, 1, d))
     share = rng.uniform(0, 0.95, (runs, n - 1, 1))
     X_R = share * x_f + np.sqrt(1 - share**2) * rng.standard_normal((runs, n - 1, d))

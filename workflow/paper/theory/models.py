@@ -75,7 +75,10 @@ def least_squares(X: Array, y: Array) -> Array:
 
 
 def ascend(theta_full: Array, x_f: Array, y_f: Array, eta: float, T: int) -> Array:
-    """Return theta_0 = theta_full, ..., theta_T of gradient ascent, on a new first axis."""
+    """Run T steps of gradient ascent on (x_f, y_f); return theta_0 = theta_full, ..., theta_T.
+
+    The steps are along a new first axis.
+    """
     theta = [theta_full]
     for _ in range(T):
         r_f = np.vecdot(x_f, theta[-1]) - y_f
@@ -84,7 +87,7 @@ def ascend(theta_full: Array, x_f: Array, y_f: Array, eta: float, T: int) -> Arr
 
 
 def amplification(x_f: Array, eta: float, T: int) -> Array:
-    """Return (1 + 2 eta |x_f|^2)^T, the factor by which the residual of x_f grows."""
+    """Return (1 + 2 eta |x_f|^2)^T, the factor by which the residual of x_f grows in T steps."""
     return (1 + 2 * eta * square_norm(x_f)) ** T
 
 
@@ -94,7 +97,10 @@ def gain(x_f: Array, eta: float, T: int) -> Array:
 
 
 def alpha(x_q: Array, x_f: Array, eta: float, T: int) -> Array:
-    """Return alpha_T: T steps add alpha_T times the residual of x_f to the residual of x_q."""
+    """Return alpha_T, which tells how ascent on x_f changes the residual of each query x_q.
+
+    T steps add alpha_T times the initial residual of x_f to it.
+    """
     return np.matvec(x_q, x_f) * gain(x_f, eta, T)[..., None]  # (..., q)
 
 
@@ -104,7 +110,7 @@ def c(x_f: Array, eta: float, T: int) -> Array:
 
 
 def leverages(X: Array, x_f: Array, x_q: Array) -> tuple[Array, Array]:
-    """Return h_qf and h_ff, entries of the hat matrix H = X (X'X)^-1 X'."""
+    """Return the entries h_qf and h_ff of the hat matrix H = X (X'X)^-1 X'."""
     column = solve(X.mT @ X, x_f)
     return np.matvec(x_q, column), np.vecdot(x_f, column)
 
@@ -115,19 +121,19 @@ def case_deletion(e_q: Array, e_f: Array, h_qf: Array, h_ff: Array) -> Array:
 
 
 def ascent_term(alpha_T: Array, h_qf: Array, h_ff: Array, sigma2: float) -> Array:
-    """Return A_n, the expected loss at x_q of theta_T minus that of theta_full."""
+    """Return A_n: theta_T's expected loss at x_q minus theta_full's."""
     return sigma2 * (alpha_T**2 * (1 - h_ff[..., None]) - 2 * alpha_T * h_qf)
 
 
 def retrain_term(h_qf: Array, h_ff: Array, sigma2: float) -> Array:
-    """Return B_n, the expected loss at x_q of theta_full minus that of theta_retrain."""
+    """Return B_n: theta_full's expected loss at x_q minus theta_retrain's."""
     return sigma2 * h_qf**2 / (1 - h_ff[..., None])
 
 
 def excess_loss(alpha_T: Array, h_qf: Array, h_ff: Array, sigma2: float) -> Array:
-    """Return A_n + B_n, the expected loss at x_q of theta_T minus that of theta_retrain.
+    """Return A_n + B_n: theta_T's expected loss at x_q minus theta_retrain's.
 
-    It is a square, so that it is never negative; the paper does not state this.
+    This difference is a square, so it is never negative; the paper does not state this.
     """
     kept = 1 - h_ff[..., None]
     return sigma2 * kept * (alpha_T - h_qf / kept) ** 2
@@ -170,9 +176,9 @@ def perturbation(alpha_q: Array, z_A: Array, Gamma: Array) -> Array:
 def minimise(X_A: Array, y_A: Array, lam: float) -> Array:
     """Return the theta that minimises the logistic loss on A plus weight decay lam/2 |theta|^2.
 
-    It is found by Newton's method, and lies in span(X_A'). With theta = X_A'u the gradient is zero
-    where lam u + sigma(Gu) - y = 0. Unlike the primal problem, this stays well conditioned as
-    lam -> 0.
+    It lies in span(X_A'). With theta = X_A'u the gradient is zero where lam u + sigma(Gu) - y = 0.
+    Newton's method solves this equation, which, unlike the primal problem, stays well conditioned
+    as lam -> 0.
     """
     G = X_A @ X_A.mT
     u = np.zeros_like(y_A)
@@ -181,16 +187,16 @@ def minimise(X_A: Array, y_A: Array, lam: float) -> Array:
         jacobian = lam * np.eye(G.shape[-1]) + (p * (1 - p))[..., None] * G
         step = solve(jacobian, lam * u + p - y_A)
         u = u - step
-        # Convergence is quadratic: after a relative step of 1e-9 only rounding error is left.
+        # Convergence is quadratic, so only rounding error is left after a relative step of 1e-9.
         if np.all(np.abs(step).max(-1) <= 1e-9 * np.abs(u).max(-1)):
             return np.vecmat(u, X_A)
     raise ValueError(f"Newton's method did not converge in 100 steps at lam={lam:g}")
 
 
 def rate(X_A: Array, z_A: Array) -> Array:
-    """Return the derivative by lam of Proposition 3's logits X_A theta^(lam), at lam = 0.
+    """Return the derivative of Proposition 3's logits X_A theta^(lam) with respect to lam, at 0.
 
-    There the logits are z_A. The derivative is not in the paper; it follows from
+    At lam = 0 the logits are z_A. The derivative is not in the paper; it follows from
     lam G^-1 w + sigma(w) = sigma(z_A), where w are the logits at lam and G = X_A X_A'.
     """
     p = sigma(z_A)
@@ -213,7 +219,7 @@ def step_sizes(T: int, a: float, b: float) -> Array:
 
 
 def helper(X_S: Array, theta_full: Array) -> Array:
-    """Return theta_S, the min-norm interpolant of theta_full's logits on the support."""
+    """Return theta_S, the shortest theta that has theta_full's logits on the support."""
     return min_norm(X_S, np.matvec(X_S, theta_full))
 
 
@@ -223,26 +229,32 @@ def transferred_logits(X_F: Array, theta_S: Array, z_R: Array) -> Array:
 
 
 def unlearn(X_F: Array, X_R: Array, theta_S: Array, z_R: Array) -> Array:
-    """Return theta_unlearn, the min-norm interpolant of the transferred logits."""
+    """Return theta_unlearn, the shortest theta that has the transferred logits on F and R."""
     X = np.concatenate([X_F, X_R], axis=-2)
     return min_norm(X, transferred_logits(X_F, theta_S, z_R))
 
 
 def forget_coordinates(X_F: Array, X_R: Array, x_q: Array) -> Array:
-    """Return alpha_{q,F}: those coordinates of each query x_q that belong to the forget points.
+    """Return alpha_{q,F}: the coefficients of each query x_q on the forgotten points.
 
-    The coordinates of x_q are its coefficients on forget and retained points, [X_F; X_R].
+    They are the first of its coefficients on all points, the rows of [X_F; X_R].
     """
     return coordinates(np.concatenate([X_F, X_R], axis=-2), x_q)[..., : X_F.shape[-2]]
 
 
 def support_residual(X_F: Array, X_S: Array) -> Array:
-    """Return R_S = X_F - X_F P_S, one row r_s per deleted point."""
+    """Return R_S = X_F - X_F P_S, the part of each deleted point that is orthogonal to the support.
+
+    P_S projects on span(X_S'). R_S has one row r_s per deleted point.
+    """
     return X_F - project(X_S, X_F)
 
 
 def deviation(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
-    """Return Proposition 4's Delta of every query: the absolute difference from Retrain's logit."""
+    """Return Proposition 4's Delta for every query, computed as |alpha_{q,F}' R_S theta_retrain|.
+
+    Delta is the absolute difference between the logits of theta_unlearn and theta_retrain.
+    """
     return np.abs(np.matvec(alpha_F, np.matvec(R_S, theta_retrain)))
 
 
@@ -254,7 +266,7 @@ def bound(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
 
 
 def mean_square_deviation(alpha_F: Array, X_F: Array, X_R: Array, X_S: Array) -> Array:
-    """Return E Delta^2 over logits z = X theta_true with theta_true ~ N(0, I); not in the paper.
+    """Return E Delta^2 for logits z = X theta_true with theta_true ~ N(0, I); not in the paper.
 
     Then theta_retrain = P_R theta_true, so E Delta^2 = |alpha_{q,F}' X_F (P_R - P_S)|^2. With one
     x_f and one x_s it is alpha_{q,F}^2 (|P_R x_f|^2 - |x_f|^2 cos^2(x_f, x_s)), falling with |cos|.

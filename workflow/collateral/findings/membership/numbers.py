@@ -12,7 +12,10 @@ from collateral.metrics.membership import Draw, Examples, attack_scores, draw, n
 
 
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
-    """Yield the score of each attack in the config; scores are NaN if the run diverged."""
+    """Yield a run's score in each attack of the config; the scores are NaN if the run diverged.
+
+    For a tracked run, also yield its MIA score after every epoch.
+    """
     seed = cell.split.attack_seed(result.seed)
     drawn = draw(cell.split.retain, len(cell.labels.test), seed)
     train, test = (

@@ -16,7 +16,10 @@ from collateral.results.layout import ORIGINAL
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of every run, if the control `original` (the base model) is a run."""
+    """Yield the relative MMD of every run, and its interval over seeds.
+
+    Nothing is yielded if the control `original` (the base model) is not in the benchmark.
+    """
     if ORIGINAL not in cell.runs:
         return
     yield Row(cell.reference, "nearer_examples", float(len(_compared_examples(cell))))
@@ -32,9 +35,9 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
-    """Yield the bandwidth of each seed, and every run's relative MMD by seed.
+    """Yield the kernel's bandwidth in each seed, and every run's relative MMD by seed.
 
-    Rows of Retrain have the relative MMD of Retrain of the next seed.
+    In the rows of Retrain, the relative MMD is that of Retrain of the next seed.
     """
     first, *others = cell.retrained()
     for retrained, following in pairwise([first, *others, first]):
@@ -52,7 +55,7 @@ def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
 
 
 def _read_probabilities(cell: CellResults, result: Result) -> Floats:
-    """Return class probabilities on the compared examples (rows); NaN if the run diverged."""
+    """Return class probabilities, one row per compared example; all NaN if the run diverged."""
     rows = _compared_examples(cell)
     if result.is_diverged:
         return np.full((len(rows), len(cell.labels.class_names)), np.nan)

@@ -1,4 +1,7 @@
-"""Table and sentence: which methods' outputs on the forget set are nearer to Retrain's."""
+"""Table and sentence on the outputs for the forget set.
+
+They tell which methods' outputs are nearer to Retrain's than to the base model's.
+"""
 
 import math
 from collections.abc import Iterator
@@ -38,7 +41,7 @@ SENTENCE = "Outputs on the forget set: {sides} (95 % intervals over {n} seeds)."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table, if the numbers were computed."""
+    """Yield the table of relative MMDs, if they were computed."""
     count = cell.number(cell.reference, "nearer_examples")
     if math.isnan(count):
         return
@@ -56,7 +59,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence: which methods are nearer to Retrain, and which to the base model."""
+    """Return a sentence that names the methods nearer to Retrain and those nearer to the base."""
     count = cell.number(cell.reference, "nearer_examples")
     if math.isnan(count):
         return ""

@@ -1,4 +1,4 @@
-"""The numbers of all probes of every run by seed, without sweeps."""
+"""The numbers that the probes of every run give, by seed; runs of sweeps are left out."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from collateral.results.outputs import MANY_CLASSES, compress_logits, expand_log
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of the probes in the config; no rows without probes."""
+    """Yield the numbers of all probes in the config; nothing if the config has no probes."""
     by_run: dict[str, list[Result]] = {}
     for result in cell.all_results():
         if not result.is_sweep:
@@ -32,7 +32,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class ProbedRun:
-    """The values of one run in the probes, and those of Retrain."""
+    """The values that the probes measured on one run, and on Retrain."""
 
     cell: CellResults
     probes: Sequence[Any]  # `Probe` of each seed
@@ -45,20 +45,23 @@ class ProbedRun:
         return self.results[0].run
 
     def values(self, name: str, results: Sequence[Result] | None = None) -> Floats:
-        """Return the run's values in a probe, one row per seed; NaN in a seed that diverged."""
+        """Return the run's values in a probe, a row per seed; a diverged seed has a row of NaN."""
         pairs = list(zip(self.probes, results or self.results, strict=True))
         rows = [getattr(probe, name)[probe.row(one.run)].astype(np.float64) for probe, one in pairs]
         return np.where([[one.is_diverged] for _, one in pairs], np.nan, np.stack(rows))
 
     def pair(self, name: str) -> tuple[Floats, Floats]:
-        """Return a run's values in a probe, and Retrain's; Retrain is paired with its next seed."""
+        """Return a run's values in a probe, and Retrain's values of the same seeds.
+
+        If the run is Retrain itself, its values of the next seed are paired with its own.
+        """
         own, reference = self.values(name), self.values(name, self.retrained)
         return shift_seeds(own) if self.run == self.cell.reference else own, reference
 
     def rows(
         self, metric: str, values: Floats, subset: str = "", at: Iterable[At] = (None,)
     ) -> Iterator[Row]:
-        """Yield one row per seed and index (`at`) of a metric of the run."""
+        """Yield the rows of one metric of the run, one per seed and index (`at`)."""
         by_seed = np.reshape(values, (len(self.cell.seeds), -1))
         for seed, row in zip(self.cell.seeds, by_seed, strict=True):
             for index, value in zip(at, row, strict=True):
@@ -66,11 +69,14 @@ class ProbedRun:
 
 
 def relearning(probed: ProbedRun) -> Iterator[Row]:
-    """Yield a run's accuracy after each relearning step, and its difference from Retrain's."""
+    """Yield a run's accuracy after each step of relearning, and its difference from Retrain's.
+
+    Also yield the first step at which the run is at least as accurate as Retrain.
+    """
     curves = probed.values("relearn_accuracy")
     yield from probed.rows("relearn_accuracy", curves, at=range(curves.shape[1]))
     own, reference = probed.pair("relearn_accuracy")
-    # Step 0 is left out: before fine-tuning, the accuracy is UA on one half of the forget set.
+    # The mean leaves out step 0, the accuracy before any fine-tuning.
     yield from probed.rows("relearn_gap", (own[:, 1:] - reference[:, 1:]).mean(axis=1))
     even = [first_even_step(difference) for difference in own - reference]
     yield from probed.rows("relearn_even", np.array(even))
@@ -104,7 +110,7 @@ def linear(probed: ProbedRun) -> Iterator[Row]:
 
 
 def cka(probed: ProbedRun) -> Iterator[Row]:
-    """Yield CKA of a run's features with Retrain's and the base model's, by group of examples.
+    """Yield the CKA of a run's features with Retrain's and with the base's, by group of examples.
 
     Retrain's own features are compared with those of Retrain of the next seed.
     """
@@ -119,7 +125,10 @@ def cka(probed: ProbedRun) -> Iterator[Row]:
 
 
 def _compare_retrains(probed: ProbedRun) -> Floats:
-    """Return CKA of Retrain with Retrain of the next seed, by seed and group of examples."""
+    """Return the CKA of Retrain's features with those of Retrain of the next seed.
+
+    The array has one row per seed and one column per group of examples.
+    """
     probes, results = probed.probes, probed.results
     found = np.full((len(probes), len(PARTS)), np.nan)
     for place, probe in enumerate(probes):
@@ -133,7 +142,7 @@ def _compare_retrains(probed: ProbedRun) -> Floats:
 def resurfacing(probed: ProbedRun) -> Iterator[Row]:
     """Yield a run's accuracies after each step of fine-tuning on retained examples.
 
-    The gap is the rise of the accuracy on the forget set, minus Retrain's rise.
+    Also yield by how much its accuracy on the forget set rises in all steps, minus Retrain's rise.
     """
     steps = [int(step) for step in probed.probes[0].resurface_steps]
     for metric in RESURFACE_CURVES:
@@ -142,7 +151,7 @@ def resurfacing(probed: ProbedRun) -> Iterator[Row]:
     yield from probed.rows("resurface_gap", own - reference)
 
 
-# Columns `set` and `at` of the long table, by group of examples on which CKA is computed.
+# For each group of examples on which CKA is computed: its columns `set` and `at` in the long table.
 CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "forget": ("forget", None),
     "near": ("retain", NEAR),
@@ -150,7 +159,7 @@ CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "test": ("test", None),
 }
 RESURFACE_CURVES = ("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy")
-# Function that yields the rows of a probe, by the name of the probe in the config.
+# For each probe, by its name in the config: the function that yields its rows.
 PROBES = {
     "relearn": relearning,
     "residual": residual,
@@ -162,7 +171,11 @@ PROBES = {
 
 
 def first_even_step(difference: Floats) -> float:
-    """Return the first step whose difference is not negative; if none, number of steps plus 1."""
+    """Return the first step at which a run's accuracy is not below Retrain's.
+
+    `difference` is the run's accuracy minus Retrain's, by step from step 0 on. If it is negative
+    at every step, the number of the last step plus 1 is returned.
+    """
     if np.isnan(difference).any():
         return math.nan
     steps = np.flatnonzero(difference >= 0)
@@ -172,6 +185,9 @@ def first_even_step(difference: Floats) -> float:
 def compress_like_outputs(
     logits: NDArray[np.floating], label: NDArray[np.int64]
 ) -> NDArray[np.floating]:
-    """Return logits as outputs.npz stores them; with many classes, small logits are inexact."""
+    """Return logits with the same loss of precision as those in the file outputs.npz.
+
+    If there are many classes, that file stores small logits only approximately.
+    """
     is_many = logits.shape[1] > MANY_CLASSES
     return expand_logits(compress_logits(logits.astype(np.float16), label)) if is_many else logits

@@ -26,7 +26,7 @@ from collateral.plots.plot import Axis, Level, Panel, Plot, fit_rates
 from collateral.plots.style import RETRAIN
 from collateral.results.table import CellTable
 
-# Title, metrics and explanation of each table, by name of the table.
+# For each table, by its name: title, metrics and explanation.
 TABLES = {
     "probe": (
         "Probes of finished models",
@@ -62,7 +62,7 @@ CKA_NOTE = (
     "again gives. Near and far are by the features of the first seed's base."
 )
 GAP_OF_NEXT_SEED = "In Retrain's row, the gap is that of Retrain of the next seed: pure chance."
-# Subject of the sentence on each gap, by metric.
+# For each metric that is a gap to Retrain: the subject of the sentence about it.
 GAPS = {
     "relearn_gap": "Accuracy on half of the forget set after fine-tuning on the other half",
     "residual_gap": "Accuracy on the forget set under noise",
@@ -78,7 +78,7 @@ CURVE_CAPTION = (
     "the same minus Retrain's of that seed. {reading} Step 0: before fine-tuning. Dashed: Retrain. "
     "Bands: 95 % intervals over seeds."
 )
-# Name, title and caption's texts of the plot of each curve, by name of the curve's metric.
+# For each metric that is plotted as a curve: the plot's name and title, and texts for its caption.
 CURVES = {
     "relearn_accuracy": (
         *("relearn", "relearning", "half of the forget set", "the other half"),
@@ -93,7 +93,7 @@ CURVES = {
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the tables of the probes that the config has, with one column per metric."""
+    """Yield the tables of all probes in the config; most tables have one column per metric."""
     for name, (title, metrics, reading) in TABLES.items():
         if columns := _find_columns(cell, metrics):
             caption = fill_caption(CAPTION, cell, table=title)
@@ -122,14 +122,17 @@ def _cka_table(cell: CellTable) -> Table:
 
 
 def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the noise floor of a mean gap: 95 % of retrainings are below it; NaN with one seed."""
+    """Return the noise floor of a mean gap; it is NaN if there is only one seed.
+
+    In 95 % of cases, the mean gap between two retrainings is below the noise floor.
+    """
     own = cell.values(cell.reference, metric, subset, at)
     own = own[~np.isnan(own)]
     return t_quantile(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
 
 
 def _find_columns(cell: CellTable, metrics: Sequence[str]) -> list[Column]:
-    """Return one column per available metric; for a curve, the column shows its last step."""
+    """Return one column per available metric; the column of a curve shows the curve's last step."""
     columns = []
     for name in (name for name in metrics if name in cell.metrics(cell.reference)):
         metric, at = METRICS[name], cell.indices(cell.reference, name)[-1] or None
@@ -140,14 +143,14 @@ def _find_columns(cell: CellTable, metrics: Sequence[str]) -> list[Column]:
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences that compare methods with Retrain in each probe; empty without probes."""
+    """Return sentences that compare methods with Retrain in each probe of the config, if any."""
     gaps = [_describe_largest_gap(cell, metric) for metric in GAPS]
     text = join_sentences(*gaps, name_extremes(cell, "zrf"))
     return join_sentences(text, ONE_SEED if text and len(cell.seeds) == 1 else "")
 
 
 def _describe_largest_gap(cell: CellTable, name: str) -> str:
-    """Return a sentence on the method with the largest gap; empty without this probe."""
+    """Return a sentence on the method with the largest gap to Retrain; empty if no gap is known."""
     metric, subject = find_metric(name), GAPS[name]
     found = {run: mean(cell.values(run, name)) for run in cell.runs("method")}
     gaps = {run: value for run, value in found.items() if not np.isnan(value)}
@@ -163,14 +166,14 @@ def _describe_largest_gap(cell: CellTable, name: str) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the curves of relearning and of resurfacing, if the config has these probes."""
+    """Yield the plots of the probes `relearn` and `resurface`, if the config has them."""
     for metric in CURVES:
         if cell.indices(cell.reference, metric):
             yield _plot_curves(cell, metric)
 
 
 def _plot_curves(cell: CellTable, metric: str) -> Plot:
-    """Return the plot of a metric by fine-tuning step, and of its difference from Retrain's."""
+    """Return a plot over fine-tuning steps of a metric and of its difference from Retrain's."""
     name, subject, learnt, measured, reading = CURVES[metric]
     caption = CURVE_CAPTION.format(learnt=learnt, measured=measured, reading=reading)
     retrained = find_curve(cell, cell.reference, metric)
@@ -193,13 +196,13 @@ def _plot_curves(cell: CellTable, metric: str) -> Plot:
 
 
 def find_curve(cell: CellTable, run: str, metric: str) -> list[Floats]:
-    """Return a run's accuracies in percent after each step, one value per seed."""
+    """Return a run's accuracies in percent: for each step, an array with one value per seed."""
     factor, steps = find_metric(metric).factor, cell.indices(cell.reference, metric)
     return [factor * cell.values(run, metric, at=step) for step in steps]
 
 
 def _panel(cell: CellTable, metric: str, curves: Mapping[str, Sequence[Floats]]) -> Panel:
-    """Return a panel with one line per run over the steps."""
+    """Return a panel with one line per run over the steps of fine-tuning."""
     looks = {**find_looks(cell), cell.reference: RETRAIN}
     steps = [int(step) for step in cell.indices(cell.reference, metric)]
     series = [

@@ -5,7 +5,7 @@ from collateral.contract.metrics import Metric
 TITLE = "What do methods report about themselves?"
 PLACE = "runs"
 ORDER = 30
-# Reported metrics that sweeps show; methods may report further metrics.
+# Reported numbers that the tables of sweeps show; methods may report other numbers as well.
 METRICS = {
     "teacher_ua": Metric(
         "Teacher UA",

@@ -1,4 +1,4 @@
-"""Numbers that methods report with `run.report`."""
+"""Numbers that methods report about themselves by a call of `run.report`."""
 
 from collections.abc import Iterator
 
@@ -10,9 +10,12 @@ from collateral.results.layout import ORIGINAL
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the reported numbers of every run; raise if one has the name of another metric."""
+    """Yield the numbers that every run reports.
+
+    Raise ValueError if a reported number has the name of a metric that a finding computes.
+    """
     for result in cell.all_results():
-        if result.run == ORIGINAL:  # The run `original` has the record of the base model.
+        if result.run == ORIGINAL:  # the record of `original` is the base model's
             continue
         reported: dict[str, float] = result.record["extra"]
         if clash := sorted(name for name in reported if is_known(name) and name not in METRICS):

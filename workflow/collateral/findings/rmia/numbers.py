@@ -1,4 +1,4 @@
-"""RMIA of every run by seed: AUC with two intervals, and the TPR at an FPR of 1 %."""
+"""RMIA of every run: AUC and TPR at an FPR of 1 % by seed, and two intervals of the mean AUC."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,10 @@ Pair = tuple[Floats, Floats]  # pair of arrays: scores of the forget set, scores
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield AUC and TPR of every run by seed, and the intervals of the mean AUC."""
+    """Yield AUC and TPR of every run by seed, and two intervals of the mean AUC.
+
+    One interval is over seeds, the other over examples.
+    """
     non_members = np.flatnonzero(np.isin(cell.labels.test, cell.split.affected))
     yield Row(cell.reference, "rmia_non_members", float(len(non_members)))
     sound = [result for result in cell.retrained() if not result.is_diverged]
@@ -57,7 +60,10 @@ def _read_confidences(cell: CellResults, result: Result, non_members: Ints) -> P
 def _score(
     cell: CellResults, result: Result, non_members: Ints, out: Mapping[int, Pair]
 ) -> Pair | None:
-    """Return RMIA scores; None if the run diverged, or if no other seed has a Retrain."""
+    """Return the RMIA scores of the forget set and of the non-members.
+
+    Return None if the run diverged, or if no other seed has a Retrain that did not diverge.
+    """
     others = [pair for seed, pair in out.items() if seed != result.seed]
     if result.is_diverged or not others:
         return None

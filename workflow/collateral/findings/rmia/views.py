@@ -26,7 +26,7 @@ CONVENTIONS = "An AUC of 0.5 means no trace of the forgotten examples; compare i
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table, if RMIA was computed."""
+    """Yield the table of RMIA, if RMIA was computed."""
     count = cell.number(cell.reference, "rmia_non_members")
     if math.isnan(count):
         return
@@ -44,7 +44,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _show_interval(row: TableRow) -> Field:
-    """Return the table entry of the interval over examples; the AUC is in the column before it."""
+    """Return the table entry of the AUC's interval over examples; the AUC has its own column."""
     ends = BY_EXAMPLES.interval(row)
     if any(map(math.isnan, ends)):
         return Field(EMPTY)

@@ -1,6 +1,6 @@
-"""Numbers over the rounds of a sequence of requests, from the outputs and costs of every round.
+"""Numbers of all rounds of a sequence of deletion requests, from each round's outputs and costs.
 
-In all functions but `_accuracies` and `_one_example`, the cell is that of the last round.
+The argument `cell` is the cell of the last round, except in `_accuracies` and `_one_example`.
 """
 
 import math
@@ -17,12 +17,12 @@ from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.statistics import average_gap, expected_deviation, t_quantile
 from collateral.results.layout import ORIGINAL
 
-# Subsets on which accuracy is compared with Retrain to compute the distance.
+# The distance from Retrain is the mean of the differences in accuracy on these subsets.
 TERMS = ("requests", "retain", "test")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of all rounds if this cell is the last round; otherwise nothing."""
+    """Yield the numbers of all rounds if the cell is the last round of a sequence; else nothing."""
     if not cell.rounds:
         return
     for seed in cell.seeds:
@@ -35,24 +35,24 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _requests(cell: CellResults) -> list[Ints]:
-    """Return the indices of the train examples of each request."""
+    """Return, for each request, the indices of the training examples that it deletes."""
     return [one.split.forget for one in cell.by_round]
 
 
 def _results(cell: CellResults, run: str, seed: int) -> list[Result]:
-    """Return the results of a run, one per round."""
+    """Return the results of a run in one seed, one per round."""
     return [one.result(run, seed) for one in cell.by_round]
 
 
 def _near_first(cell: CellResults, seed: int) -> Ints:
-    """Return the retained examples near the first forget set that no later request deletes."""
+    """Return the examples near the first request that are still retained after the last request."""
     first = cell.by_round[0]
     near = first.split.retain[first.near["retain"][first.row(seed)]]
     return np.intersect1d(near, cell.split.retain)
 
 
 def _rates(cell: CellResults, run: str, seed: int, sets: Sequence[Ints]) -> Floats:
-    """Return a run's accuracy by round on the given sets of train examples, (rounds, sets)."""
+    """Return a run's accuracy in each round on each set of training examples, (rounds, sets)."""
     labels = cell.labels.train
 
     def rate(one: Result, s: Ints) -> float:
@@ -62,7 +62,9 @@ def _rates(cell: CellResults, run: str, seed: int, sets: Sequence[Ints]) -> Floa
 
 
 def seed_rows(cell: CellResults, run: str, seed: int) -> Iterator[Row]:
-    """Yield a run's accuracy on requests, reversal, near loss and erosion by round, for a seed.
+    """Yield, for one seed, a run's accuracy on each request, and how the run differs from Retrain.
+
+    The differences by round are the metrics `reversal`, `first_near_loss` and `erosion`.
 
     Retrain itself is compared with Retrain of the next seed.
     """
@@ -87,9 +89,9 @@ def seed_rows(cell: CellResults, run: str, seed: int) -> Iterator[Row]:
 
 
 def distance_rows(cell: CellResults) -> Iterator[Row]:
-    """Yield by round each run's distance from Retrain and the noise floor of this distance.
+    """Yield each run's distance from Retrain in every round, and the noise floor of distances.
 
-    Also yield the first round in which the distance exceeds the noise floor.
+    Also yield the first round in which a run's distance exceeds the noise floor.
     """
     left = dict[str, int]()
     for r, one in enumerate(cell.by_round, start=1):
@@ -106,7 +108,7 @@ def distance_rows(cell: CellResults) -> Iterator[Row]:
 
 
 def failure_rows(cell: CellResults) -> Iterator[Row]:
-    """Yield the first round in which a run has no usable model in one of the seeds."""
+    """Yield, for each run, the first round in which it diverged or was skipped in a seed."""
     for run in cell.runs:
         by_round = zip(*(_results(cell, run, seed) for seed in cell.seeds), strict=True)
         failed = [r for r, found in enumerate(by_round, 1) if any(x.is_diverged for x in found)]
@@ -114,10 +116,10 @@ def failure_rows(cell: CellResults) -> Iterator[Row]:
 
 
 def request_rows(cell: CellResults) -> Iterator[Row]:
-    """Yield the size of each request, and by round how much accuracy Retrain loses on requests.
+    """Yield the size of each request, and in every round Retrain's loss of accuracy on requests.
 
-    The loss is the base model's accuracy minus Retrain's, on all requests so far. The noise
-    floor of the loss is yielded, too.
+    The loss is the base model's accuracy minus Retrain's, on all requests so far. Also yield the
+    noise floor of this loss.
     """
     for q, request in enumerate(_requests(cell)):
         yield Row(cell.reference, "request_examples", float(len(request)), set=name_request(q))
@@ -131,9 +133,9 @@ def request_rows(cell: CellResults) -> Iterator[Row]:
 
 
 def cost_rows(cell: CellResults) -> Iterator[Row]:
-    """Yield each run's seconds of all rounds so far, and their ratio to Retrain's.
+    """Yield each run's total seconds in all rounds so far, and their ratio to Retrain's total.
 
-    Also yield the first round in which the run's sum exceeds the seconds of one Retrain.
+    Also yield the first round in which the run's total exceeds the seconds of one Retrain.
     """
     retrained, devices = _seconds(cell, cell.reference)
     for run in (cell.reference, *cell.runs):
@@ -143,7 +145,7 @@ def cost_rows(cell: CellResults) -> Iterator[Row]:
             yield Row(run, "rounds_rte", value, cell.seeds[s], at=r + 1)
         if run == cell.reference:
             continue
-        # If a round ran on another device than Retrain, times are undefined from that round on.
+        # If run and Retrain used different devices in a round, times are undefined from there on.
         is_other = [run != ORIGINAL and own_devices[r] != one for r, one in enumerate(devices)]
         total = np.where(is_other, np.nan, seconds.mean(axis=0)).cumsum()
         shares = total / retrained.mean(axis=0).cumsum()
@@ -155,12 +157,15 @@ def cost_rows(cell: CellResults) -> Iterator[Row]:
 
 
 def _seconds(cell: CellResults, run: str) -> tuple[Floats, list[set[tuple[Any, ...]]]]:
-    """Return a run's seconds by seed and round (0 for the base model), and devices by round."""
+    """Return a run's seconds (seeds, rounds), and the devices that it used in each round.
+
+    The base model takes 0 seconds.
+    """
     shape = len(cell.seeds), len(cell.by_round)
     if run == ORIGINAL:
         return np.zeros(shape), [set()] * len(cell.by_round)
     results = [_results(cell, run, seed) for seed in cell.seeds]
-    # Seconds are None if the round was skipped, the GPU was shared, or the user gave no time.
+    # Seconds are None if the run was skipped, the GPU was shared, or the user gave no time.
     seconds = [
         [None if one.status == SKIPPED else one.cost()["total_seconds"] for one in by_round]
         for by_round in results
@@ -171,12 +176,12 @@ def _seconds(cell: CellResults, run: str) -> tuple[Floats, list[set[tuple[Any, .
 
 
 def name_request(place: int) -> str:
-    """Return the value of column `set` for a request, such as "request-1"."""
+    """Return the name of a request in the column `set` of the long table, such as "request-1"."""
     return f"request-{place + 1}"
 
 
 def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
-    """Return a run's accuracies on all requests so far, retained and test examples, by seed."""
+    """Return a run's accuracies by seed on each subset: all requests so far, retained and test."""
     split, labels = cell.split, cell.labels
     requests = np.concatenate([split.earlier, split.forget])
     found: dict[str, list[float]] = {name: [] for name in TERMS}
@@ -193,15 +198,18 @@ def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
 
 
 def _one_example(cell: CellResults) -> float:
-    """Return the distance from Retrain of a model that differs in one prediction on each subset."""
+    """Return the distance between two models that differ by one correct prediction per subset."""
     split, num_test = cell.split, len(cell.labels.test)
     counts = [len(split.earlier) + len(split.forget), len(split.retain), num_test]
     return float(np.mean([1 / count for count in counts]))
 
 
 def _noise_floor(retrained: dict[str, Floats], terms: Sequence[str] = TERMS) -> float:
-    """Return the noise floor: 95 % of distances between two groups of Retrains are below it."""
+    """Return the noise floor of the distance from Retrain.
+
+    In 95 % of cases, the distance between two groups of Retrains is below the noise floor.
+    """
     expected = np.mean([expected_deviation(retrained[name]) for name in terms])
     count = len(retrained[terms[0]])
-    # sqrt(pi / 2) is standard deviation / mean absolute deviation of a normal distribution.
+    # In a normal distribution, standard deviation / mean absolute deviation is sqrt(pi / 2).
     return t_quantile(count) * math.sqrt(math.pi / 2) * float(expected)

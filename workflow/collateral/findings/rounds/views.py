@@ -1,4 +1,4 @@
-"""Tables, plot and sentences over the rounds of a sequence of requests."""
+"""Tables, plot and sentences on all rounds of a sequence of deletion requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from collateral.results.table import CellTable
 # Metrics with one value per seed that compare a run with Retrain.
 BY_SEED = ("reversal", "first_near_loss", "erosion")
 MEASURES = (*BY_SEED, "rounds_gap")
-# Metrics with one value for all seeds; both are needed to tell in which round to retrain.
+# Metrics with one value for all seeds; `find_instead` needs both.
 BY_RUN = ("rounds_gap", "rounds_share")
 FIRST = "request-1"
 # Titles of the panels that show Retrain beside the other runs, by metric.
@@ -75,7 +75,7 @@ NOT_YET, UNKNOWN = "not yet", "unknown"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table of the last round and one of all rounds, if the cell is the last round."""
+    """Yield tables of the last round and of all rounds, if the cell is the last of a sequence."""
     if not (count := count_rounds(cell)):
         return
     caption = fill_caption(CAPTION, cell, count=str(count))
@@ -115,7 +115,10 @@ def _show_instead(row: TableRow) -> Field:
 
 
 def _show_verdict(row: TableRow) -> Field:
-    """Return the table entry of the verdict; a dash for a control, or if a sanity check is red."""
+    """Return the table entry of a method's verdict.
+
+    It is a dash if the run is a control, or if a sanity check failed (is red).
+    """
     words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
     if not words or red_gates(row.cell):
         return Field(EMPTY)
@@ -123,9 +126,10 @@ def _show_verdict(row: TableRow) -> Field:
 
 
 def find_instead(cell: CellTable, run: str) -> str:
-    """Return the first round in which to retrain and the reason; or "not yet", or "unknown".
+    """Return the first round in which one should retrain instead, with the reason, as text.
 
-    If a number of an earlier round is undefined, the text says "at the latest".
+    Without such a round, the text is "not yet", or "unknown" if a number is undefined. If a number
+    of an earlier round is undefined, "at the latest" is added to the round.
     """
     rounds = {reason: cell.number(run, metric) for metric, reason in REASONS.items()}
     first = min((r for r in rounds.values() if not math.isnan(r)), default=math.inf)
@@ -142,7 +146,7 @@ def find_instead(cell: CellTable, run: str) -> str:
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences on rising accuracy on earlier requests, and on when to retrain instead."""
+    """Return sentences on methods that know earlier requests again, and on when to retrain."""
     if not (count := count_rounds(cell)):
         return ""
     known = filter(None, (_find_reversal(cell, run, count) for run in cell.runs("method")))
@@ -154,7 +158,10 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_nothing(cell: CellTable, count: int) -> str:
-    """Return a sentence if Retrain is as accurate as the base model on the requests; else empty."""
+    """Return a sentence that there was nothing to forget; else an empty text.
+
+    There was nothing if Retrain is as accurate on the requests as the base model, up to noise.
+    """
     names = ("requests_lost", "requests_floor")
     lost, floor = (cell.number(cell.reference, name, at=count) for name in names)
     if not abs(lost) <= floor:
@@ -164,7 +171,10 @@ def _describe_nothing(cell: CellTable, count: int) -> str:
 
 
 def _find_reversal(cell: CellTable, run: str, count: int) -> str:
-    """Return a text with a method's largest reversal; empty if no interval is above zero."""
+    """Return a text with a method's largest reversal whose interval is above zero; else empty.
+
+    The reversal is the rise of the accuracy on earlier requests, compared with Retrain.
+    """
     metric, tests = find_metric("reversal"), (count - 1) * len(cell.runs("method"))
     by_round = {r: cell.values(run, "reversal", at=r) for r in range(2, count + 1)}
     found = [(mean(v), _half_width(cell, v, r, tests), r) for r, v in by_round.items()]
@@ -179,7 +189,7 @@ def _find_reversal(cell: CellTable, run: str, count: int) -> str:
 def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int) -> float:
     """Return half the width of the 95 % interval of a reversal.
 
-    It is at least that of seeds that are equal but for one example in one seed.
+    The minimum is the half width if seeds differ only by one example in one seed.
     """
     sizes = [cell.number(cell.reference, "request_examples", f"request-{q}") for q in range(1, r)]
     n = int(np.count_nonzero(~np.isnan(values)))
@@ -188,7 +198,7 @@ def _half_width(cell: CellTable, values: NDArray[np.float64], r: int, tests: int
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot over rounds."""
+    """Yield the plot over rounds, if the cell is the last round of a sequence."""
     if not count_rounds(cell):
         return
     first, gap = _panel(cell, "request_accuracy", FIRST), _panel(cell, "rounds_gap")
@@ -222,7 +232,7 @@ def _panel(cell: CellTable, metric: str, subset: str = "") -> Panel:
 
 
 def _noise_floor(cell: CellTable) -> Iterator[Series]:
-    """Yield the line of the noise floor of distances, if the floor is defined in every round."""
+    """Yield the line of the distance's noise floor, if the floor is defined in every round."""
     rounds, factor = list(range(1, count_rounds(cell) + 1)), find_metric("rounds_floor").factor
     floor = [factor * cell.number(cell.reference, "rounds_floor", at=r) for r in rounds]
     if not math.isnan(sum(floor)):

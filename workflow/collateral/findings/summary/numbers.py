@@ -15,7 +15,10 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:
-    """Yield each method's wins and ranks by each average gap, if there are several cells."""
+    """Yield each method's number of wins and its ranks, by each kind of average gap.
+
+    Nothing is yielded if the benchmark has only one cell.
+    """
     if len(table.cells) < 2:
         return
     methods = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
@@ -30,21 +33,22 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
 
 
 def _collect_gaps(cells: Sequence[CellTable], methods: Sequence[str], gap: str) -> Floats:
-    """Return gaps (cells, methods); NaN where a method is not ranked."""
-    # Gaps are rounded, so that gaps that differ only by floating-point errors are equal.
+    """Return the average gaps as an array (cells, methods); NaN where a method is not ranked."""
+    # Rounding makes gaps equal that differ only by floating-point errors.
     return np.array([[_ranked_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
 
 
 def _ranked_gap(cell: CellTable, run: str, gap: str) -> float:
-    """Return a run's gap; NaN if a seed failed, because such a run is not ranked."""
+    """Return a run's average gap; NaN if a seed failed, because the run is then not ranked."""
     is_ranked = run in cell.labels and not cell.failure_summary(run)
     return cell.number(run, gap) if is_ranked else math.nan
 
 
 def rank_methods(gaps: Floats, floors: Floats) -> Iterator[dict[str, float]]:
-    """Yield each method's wins and ranks, from gaps (cells, methods) and noise floors (cells,).
+    """Yield each method's number of wins and its mean ranks over cells.
 
-    Equal gaps share the mean of their ranks.
+    `gaps` has the shape (cells, methods), `floors` the noise floor of each cell. Methods with
+    equal gaps all get the mean of their ranks.
     """
     above = np.array([row - (np.nanmin(row) if not np.isnan(row).all() else 0) for row in gaps])
     ranks = np.array([rankdata(row, nan_policy="omit") for row in gaps])
@@ -62,7 +66,10 @@ def rank_methods(gaps: Floats, floors: Floats) -> Iterator[dict[str, float]]:
 
 
 def compare_ranks(gaps: Floats) -> dict[str, float]:
-    """Return the rank tests over the cells in which all methods are ranked."""
+    """Return Friedman's p-value and Nemenyi's critical difference of the methods' ranks.
+
+    Only cells in which all methods are ranked are used.
+    """
     complete = gaps[~np.isnan(gaps).any(axis=1)]
     return {
         "complete_cells": float(len(complete)),

@@ -1,4 +1,4 @@
-"""All cells of a benchmark: how often each method is nearest to Retrain, and its mean rank."""
+"""Table over all cells: how often each method is nearest to Retrain, and its mean rank."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ NO_NOISE = "With one seed there is no noise floor: which of these are ties canno
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
-    """Yield the tables of wins and ranks by each average gap, if there are several cells."""
+    """Yield the table of wins and ranks by each kind of average gap, if there are several cells."""
     standings = {gap: _find_methods(table, gap) for gap in TERMS}
     if any(standings.values()):
         yield Table(
@@ -53,7 +53,11 @@ def _build_grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
 
 
 def _find_columns(table: BenchmarkTable, gap: str, methods: list[str]) -> list[str]:
-    """Return the metrics to show: ranks only if they can differ significantly, no column twice."""
+    """Return the metrics that the table shows.
+
+    Ranks are shown only if they can differ significantly, and the rank over complete cells only
+    if it is not the same as the mean rank.
+    """
     ranks = {run: [table.number(run, name, at=gap) for name in RANK_COLUMNS] for run in methods}
     if not _can_differ(table, gap, methods):
         left_out = set(RANK_COLUMNS)
@@ -63,7 +67,10 @@ def _find_columns(table: BenchmarkTable, gap: str, methods: list[str]) -> list[s
 
 
 def _can_differ(table: BenchmarkTable, gap: str, methods: list[str]) -> bool:
-    """Tell whether the critical difference is at most the largest possible difference of ranks."""
+    """Tell whether two methods' mean ranks can differ significantly.
+
+    They can if the largest possible difference of ranks reaches the critical difference.
+    """
     least = table.number(table.plan.reference, "critical_difference", at=gap)
     return least <= len(methods) - 1
 

@@ -1,4 +1,4 @@
-"""Predictions of LTD's teachers on the forget set by support size, compared by KL divergence.
+"""Metrics of LTD's teachers by support size: their predictions for the forget set are compared.
 
 A teacher's histogram is the mean of its class probabilities over the forget set. As in the
 student's training targets, only each example's few largest probabilities are kept, renormalised.
@@ -26,7 +26,10 @@ from collateral.results.outputs import SupportSizes
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield metrics of teachers by support size, of gradient ascent by bin, and between seeds."""
+    """Yield the metrics of LTD's teachers by support size, and how `k: auto` chose the size.
+
+    Also yield KL divergences between the teachers of different seeds.
+    """
     label = cell.labels.train[cell.split.forget]
     for run in cell.support_sized:
         by_seed = [cell.support_sizes(seed) for seed in cell.seeds]
@@ -39,13 +42,16 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _forget_probability(cell: CellResults, result: Result) -> NDArray[np.float64]:
-    """Return a run's class probabilities on the forget set; NaN if it diverged."""
+    """Return a run's class probabilities on the forget set; all NaN if the run diverged."""
     logits = result.train.logits[cell.split.forget].astype(np.float64)
     return np.full_like(logits, np.nan) if result.is_diverged else softmax(logits, axis=1)
 
 
 def size_rows(run: str, seed: int, sizes: SupportSizes, label: NDArray[np.int64]) -> Iterator[Row]:
-    """Yield the metrics of the teacher of each support size; `label`: labels of the forget set."""
+    """Yield the metrics of one seed's teachers, one teacher per support size.
+
+    `label` has the labels of the forget set.
+    """
     soft, top = sizes.soft_labels, int(sizes.top)
     kl = [histogram_kl(new, old, len(label)) for old, new in pairwise(_histograms(sizes))]
     columns = {
@@ -61,7 +67,10 @@ def size_rows(run: str, seed: int, sizes: SupportSizes, label: NDArray[np.int64]
 
 
 def bin_rows(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
-    """Yield the accuracy lost by gradient ascent in each bin, and the size that `k: auto` chose."""
+    """Yield the accuracy that gradient ascent costs in each bin of similarity.
+
+    Also yield the learning rate, and the support size that `k: auto` chose.
+    """
     columns = {
         "drop": sizes.step_drop,
         "bin_low": sizes.step_edges[:-1],
@@ -83,7 +92,10 @@ def _column_rows(
 
 
 def retrain_rows(run: str, seed: int, sizes: SupportSizes, retrained: Floats) -> Iterator[Row]:
-    """Yield KL(teacher, Retrain) by size; `retrained`: Retrain's forget-set probabilities."""
+    """Yield the KL divergence of each support size's teacher from Retrain, on the forget set.
+
+    `retrained` has Retrain's class probabilities on the forget set.
+    """
     reference = histogram(retrained, int(sizes.top))
     kl = [histogram_kl(own, reference, len(retrained)) for own in _histograms(sizes)]
     yield from _column_rows(run, seed, sizes.sizes, {"kl_retrain": kl})
@@ -92,7 +104,7 @@ def retrain_rows(run: str, seed: int, sizes: SupportSizes, retrained: Floats) ->
 def seed_rows(
     run: str, by_seed: Sequence[SupportSizes], retrained: Sequence[Floats]
 ) -> Iterator[Row]:
-    """Yield the mean KL divergence between seeds: of the teachers of each size, and of Retrain.
+    """Yield the mean KL divergence between two seeds' teachers of one size, and two Retrains.
 
     The mean is over all ordered pairs of seeds; with one seed it is undefined.
     """
@@ -105,5 +117,5 @@ def seed_rows(
 
 
 def _histograms(sizes: SupportSizes) -> NDArray[np.float64]:
-    """Return the histogram of predicted classes of every teacher, (sizes, classes)."""
+    """Return every teacher's mean class probabilities on the forget set, (sizes, classes)."""
     return np.array([histogram(soft, int(sizes.top)) for soft in sizes.soft_labels])

@@ -1,4 +1,4 @@
-"""Tables, plots and sentences on LTD's teachers by support size, without Retrain and with it."""
+"""Tables, plots and sentences on LTD's teachers by support size, partly compared with Retrain."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ SIZE_METRICS = (
     *("support_accuracy", "support_teacher_ua", "support_top_mass"),
     *("support_kl_previous", "support_kl_seeds"),
 )
-# Columns of the table of `k: auto`: key in the CSV file, heading, and metric if there is one.
+# Columns of the table on `k: auto`. For each key in the CSV file: heading, and metric or "".
 AUTO_COLUMNS = {
     "rate": ("Rate", "support_step_rate"),
     "top_drop": ("Top bin loses", "support_drop"),
@@ -51,11 +51,11 @@ AUTO = (
     "points of accuracy, sizes of bins in examples."
 )
 AFTER_THE_FACT = "{method}'s teachers compared with Retrain, after the fact: {title}. {spread}"
-# Minimum accuracy lost in the most similar bin for `k: auto` to accept a learning rate.
+# `k: auto` accepts a learning rate if the most similar bin loses at least this much accuracy.
 MIN_DROP = 0.05
 
 LIGHT = "#bfbfbf"  # colour of the bars behind the points of a plot
-TINT = 0.1  # opacity of the band that marks the bins that `k: auto` includes in one seed
+TINT = 0.1  # opacity of the band over the bins that `k: auto` takes in one seed
 FREE = "support size, without Retrain"
 RETRAINED = "support size after the fact: uses Retrain"
 MARKS = (
@@ -82,14 +82,14 @@ CAPTIONS = {
 
 @dataclass(frozen=True)
 class Supports:
-    """Metrics of a cell's LTD teachers by support size, and of how `k: auto` chooses the size."""
+    """Metrics of LTD's teachers in a cell: by support size, and on the choice of `k: auto`."""
 
     cell: CellTable
     run: str
     sizes: tuple[int, ...]
 
     def values(self, name: str) -> Floats:
-        """Return a metric by support size and seed, or by bin of similarity and seed."""
+        """Return a metric as an array (support sizes, seeds), or (bins of similarity, seeds)."""
         places = self.cell.indices(self.run, f"support_{name}")
         return np.array([self.cell.values(self.run, f"support_{name}", at=at) for at in places])
 
@@ -99,7 +99,7 @@ class Supports:
 
 
 def find_supports(cell: CellTable) -> Supports | None:
-    """Return the support sizes of a cell's LTD run; None if none were compared."""
+    """Return the support sizes that were compared in a cell; None if none were compared."""
     for run in sorted(cell.labels):
         if sizes := cell.indices(run, "support_teacher_ua"):
             return Supports(cell, run, tuple(int(size) for size in sizes))
@@ -114,7 +114,10 @@ def format_range(values: Iterable[float], metric: str) -> str:
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield three tables if sizes were compared: by size, of `k: auto`, and against Retrain."""
+    """Yield three tables if support sizes were compared.
+
+    They show the teachers by size, how `k: auto` chose the size, and the teachers beside Retrain.
+    """
     supports = find_supports(cell)
     if supports is None:
         return
@@ -138,7 +141,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _show_difference(row: TableRow) -> Field:
-    """Return the table entry of the teacher's accuracy on the forget set minus Retrain's."""
+    """Return a table entry: the teacher's accuracy on the forget set minus Retrain's."""
     teacher, reference = Column("support_teacher_ua"), row.cell.reference
     values = teacher.values(row) - row.cell.values(reference, "ua")
     text = DIFFERENCE.text(mean(values), std(values), sign=True)
@@ -147,7 +150,10 @@ def _show_difference(row: TableRow) -> Field:
 
 
 def find_steps(supports: Supports) -> pd.DataFrame:
-    """Return each seed's step of gradient ascent, and what `k: auto` takes; one row per seed."""
+    """Return a table with one row per seed on how `k: auto` chose the support size.
+
+    It has the accuracy lost by the step of gradient ascent, and the bins that were then taken.
+    """
     drops, lows, counts = (supports.values(name).T for name in ("drop", "bin_low", "bin_count"))
     seeds, auto, worst = range(len(drops)), supports.by_seed("auto"), np.nanargmax(drops, axis=1)
     # `k: auto` takes whole bins, from the most similar bin down, until they have k examples.
@@ -167,7 +173,10 @@ def find_steps(supports: Supports) -> pd.DataFrame:
 
 
 def _show_step(supports: Supports, step: Mapping[str, Any]) -> list[Field]:
-    """Return the table entries of one seed's step; the source of a loss names its bin."""
+    """Return one seed's entries in the table on `k: auto`.
+
+    The source link of a loss of accuracy names the bin that has the loss.
+    """
     bins = supports.cell.indices(supports.run, "support_drop")
     places = {"top_drop": bins[-1], "least_similarity": bins[-step["num_bins"]]}
     places |= dict.fromkeys(("largest_drop", "largest_drop_count"), bins[step["worst"]])
@@ -256,7 +265,10 @@ def _retrain_panels(supports: Supports) -> list[Panel]:
 
 
 def _drop_panels(supports: Supports) -> list[Panel]:
-    """Return the panels of lost accuracy and of the number of examples by bin."""
+    """Return two panels over bins of similarity to the forget set.
+
+    They show the accuracy lost by one step of gradient ascent, and the number of examples.
+    """
     cell, run, label = supports.cell, supports.run, supports.cell.labels[supports.run]
     low, high = supports.values("bin_low"), supports.values("bin_high")  # (bins, seeds)
     drop = find_metric("support_drop").factor * supports.values("drop")
@@ -284,7 +296,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
         number_format="+.1f",
         unit=" points",
     )
-    # Minimum length of the axis, chosen so that one example in one seed is a visible bar.
+    # The axis starts low enough that one example in one seed is a visible bar.
     least = 0.5 / len(cell.seeds)
     lower = count_examples(centres, counts.tolist(), ends, least, "Examples")
     return [upper, replace(lower, bands=taken)]
@@ -293,7 +305,10 @@ def _drop_panels(supports: Supports) -> list[Panel]:
 def _size_panel(
     supports: Supports, name: str, title: str, unit: str = "", noise: Sequence[float] = ()
 ) -> Panel:
-    """Return the panel of a teacher metric by support size; lines mark LTD's and auto's k."""
+    """Return the panel of a teacher's metric by support size.
+
+    Vertical lines mark the k of LTD's runs and the k that `k: auto` chooses.
+    """
     cell, run, sizes = supports.cell, supports.run, supports.sizes
     own, auto = supports.by_seed("size"), supports.by_seed("auto")
     levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]

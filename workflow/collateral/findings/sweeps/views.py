@@ -37,7 +37,7 @@ NOISE_TABLE_CAPTION = (
     "root mean square over {n} seeds. By seed: standard deviation of the method's own runs over "
     "seeds, in which all randomness differs. r: correlation of student and teacher within a seed."
 )
-# Columns of the table of teachers: key in the CSV file, heading, and metric if there is one.
+# Columns of the table of teachers. For each key in the CSV file: heading, and metric or "".
 NOISE_COLUMNS = {
     "teachers": ("Teachers", ""),
     "teacher_ua": ("Teacher UA", "teacher_ua"),
@@ -49,7 +49,7 @@ NOISE_COLUMNS = {
     "teacher_epochs": ("Teacher's epochs", "teacher_epochs"),
 }
 PLAIN = {"teachers": Metric("", "", "", digits=0), "r": Metric("", "", "", digits=2)}
-# Metrics of each kind of plot. Metrics that methods report are left out if none of them changes.
+# Metrics of each kind of plot. If no reported metric changes, all reported ones are left out.
 KINDS = {
     "standard": TERMS["avg_gap"],
     "affected": TERMS["avg_gap_affected"],
@@ -74,14 +74,14 @@ NOISE_CAPTION = (
     "per teacher and seed. On the dotted line a student has its teacher's UA. Dashed: Retrain; "
     "grey: the range of 95 % of the means of other retrainings."
 )
-DECADE = 10.0  # the axis is logarithmic if largest value / smallest value is at least this
+DECADE = 10.0  # the x-axis is logarithmic if its largest / smallest value is at least this
 
 
 def find_teachers(cell: CellTable) -> list[tuple[Sweep, dict[str, Floats]]]:
-    """Return each sweep with two or more complete teachers that differ only in their seed.
+    """Return each sweep over teacher seeds, with the metrics of its teachers and students.
 
-    The metrics of the teachers and of their students have the shape (teachers, seeds). The run of
-    the method itself counts as one more teacher seed.
+    A sweep needs two teachers that are complete in every seed. Metrics have the shape (teachers,
+    seeds). The method's default run counts as one more teacher.
     """
     found = []
     for sweep in (sweep for sweep in cell.plan.sweeps if sweep.key == TEACHER_SEED):
@@ -115,7 +115,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def words(cell: CellTable) -> str:
-    """Name the value of each sweep that is nearest to Retrain by the average gap."""
+    """Return a sentence that names, for each sweep, the parameter value nearest to Retrain.
+
+    The nearest value is that with the smallest average gap.
+    """
     parts = []
     for sweep in cell.plan.sweeps:
         gaps = {label: cell.number(run, "avg_gap") for run, label in sweep.rows.items()}
@@ -127,7 +130,7 @@ def words(cell: CellTable) -> str:
 
 
 def make_noise_table(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Floats]]]) -> Table:
-    """Return a table of the standard deviations of teachers' and students' UA, a row per method."""
+    """Return a table with the spread of teachers' UA and of students' UA, one row per method."""
     records = [_make_noise_record(cell, sweep, values) for sweep, values in found]
     lines = [
         Line(sweep.method, [_show_noise(key, record[key], sweep) for key in NOISE_COLUMNS])
@@ -157,7 +160,10 @@ def _make_noise_record(
 
 
 def _show_noise(key: str, value: float, sweep: Sweep) -> Field:
-    """Return a table entry; its sources are all teachers' runs, or the method's own run."""
+    """Return an entry of the table of teachers.
+
+    Its source links name the runs of all teachers, or only the method's default run.
+    """
     metric = NOISE_COLUMNS[key][1]
     if not metric:
         return Field(PLAIN[key].text(value), value)
@@ -167,9 +173,9 @@ def _show_noise(key: str, value: float, sweep: Sweep) -> Field:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield plots of every sweep of a numeric parameter, and one of teachers of different seeds."""
+    """Yield plots of each sweep of a numeric parameter, and one plot of sweeps of teacher seeds."""
     for sweep in cell.plan.sweeps:
-        # Teacher seeds are not drawn on an axis, because a seed is not a quantity.
+        # A sweep of teacher seeds is not drawn over an axis, because a seed is not a quantity.
         if sweep.key != TEACHER_SEED:
             swept = cell.with_labels(sweep.rows)
             for kind, metrics in _metrics(swept, sweep).items():
@@ -234,13 +240,13 @@ def _noise_series(cell: CellTable, sweep: Sweep, values: Mapping[str, Floats]) -
 
 
 def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
-    """Return the runs of a sweep with at least one successful seed, sorted by the varied value."""
+    """Return a sweep's runs with at least one successful seed, sorted by the parameter's value."""
     known = [run for run in sweep.numbers if run in cell.kinds and not cell.has_failed(run)]
     return sorted(known, key=lambda run: sweep.numbers[run])
 
 
 def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
-    """Return the metrics of each kind of plot; empty if fewer than two values are numbers."""
+    """Return the metrics of each kind of plot; none if fewer than two swept values are numbers."""
     if len(sweep.numbers) < 2:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
@@ -255,6 +261,6 @@ def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
 
 
 def _known(cell: CellTable, sweep: Sweep, metric: str) -> Floats:
-    """Return a metric's values (runs, seeds), without runs that have an undefined value."""
+    """Return a metric's values (runs, seeds) in all runs in which every seed has a value."""
     values = [cell.values(run, metric) for run in sweep.numbers]
     return np.array([of_run for of_run in values if not np.isnan(of_run).any()])

@@ -22,7 +22,7 @@ _BY_EPOCH = {
 _LATEST = "of the latest model within `at` percent of Retrain's seconds"
 METRICS = {
     **epoch_metrics(_BY_EPOCH),
-    # `is_cost`: these metrics depend on measured seconds, which differ if a run is repeated.
+    # `is_cost` marks metrics that depend on measured seconds, which differ if a run is repeated.
     "budget_gap": Metric(
         "Avg. Gap in time", f"average gap {_LATEST}", "points", "low", is_cost=True
     ),

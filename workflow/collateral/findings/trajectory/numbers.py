@@ -1,4 +1,4 @@
-"""Distance from Retrain after every epoch of the tracked runs, and within each budget of time."""
+"""Distances from Retrain of tracked runs: after every epoch, and within each budget of time."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,10 @@ RATES = tuple(dict.fromkeys(name for terms in TERMS.values() for name in terms))
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield every tracked run's distances from Retrain by epoch, and its gap within each budget."""
+    """Yield every tracked run's distances from Retrain after each epoch.
+
+    Also yield the average gap of its latest model within each budget of time.
+    """
     retrained = {name: cell.values(cell.reference, name) for name in RATES}
     for run in cell.tracked:
         history = read_history(cell, run)
@@ -29,7 +32,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for epoch, by_metric in enumerate(distances):
             for name, value in by_metric.items():
                 yield Row(run, f"{TRACKED}{name}", value, at=epoch)
-        # If Retrain ran on another device, seconds are not comparable and budgets are undefined.
+        # If run and Retrain used different devices, seconds cannot be compared: budgets are NaN.
         is_known = not np.isnan(cell.number(run, "rte_share"))
         cost = float(cell.values(cell.reference, "rte").mean())
         for share in SHARES:
@@ -40,9 +43,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def read_history(cell: CellResults, run: str) -> dict[str, Floats]:
-    """Return seconds, accuracies, MIA and damage of a run, each (epochs + 1, seeds).
+    """Return a run's seconds, accuracies, MIA and damage by epoch, arrays (epochs + 1, seeds).
 
-    They are read from the rows of earlier findings. A seed that ended repeats its last values.
+    They are read from the rows of earlier findings. If a seed has fewer epochs, its last values
+    are repeated.
     """
     count = 0
     while not np.isnan(cell.values(run, EPOCH_SECONDS, at=count)).all():
@@ -66,12 +70,12 @@ def read_history(cell: CellResults, run: str) -> dict[str, Floats]:
 
 
 def latest_epoch(by_epoch: Floats, seconds: float) -> int:
-    """Return the last epoch that ends within these seconds on average over seeds; 0 if none."""
+    """Return the last epoch that ends, on average over seeds, within `seconds`; 0 if none does."""
     return int(np.count_nonzero(by_epoch[1:].mean(axis=1) <= seconds))
 
 
 def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return a dict from name to value of a run's distances from Retrain at one epoch.
+    """Return a run's distances from Retrain after one epoch, by name of the distance.
 
     They are the average gaps, the forgetting error and the damage. A metric that is undefined in
     any seed is left out of the gaps and of the forgetting error.

@@ -44,7 +44,7 @@ PACED = "*: not ranked: its schedule depends on the number of epochs, so no epoc
 GAP = f"{TRACKED}avg_gap"
 POINTS = FACTORS["points"]
 
-# Columns of a path, each with its metric.
+# Columns of a path that are distances from Retrain, each with the name of its metric.
 DISTANCES = {"gap": "avg_gap", "error": "forgetting_error", "damage": "damage"}
 PLOT_CAPTION = (
     "The path of each method from the base model (ring) towards Retrain (cross), one dot per "
@@ -61,13 +61,16 @@ DAMAGE = "Damage: near − far loss (points)"
 # Minimum range of an axis in percentage points, so that noise does not fill the plot.
 MIN_RANGE = 5.0
 ROOM = 0.12  # fraction of the data range that is left empty at each end of an axis
-# A run is far if its final gap is above 2 x the base model's gap and 3 x the other runs' median.
+# A run is far if its final gap is above 2 x the base's gap and 3 x the other runs' median gap.
 FAR_FROM_BASE, FAR_FROM_MEDIAN = 2, 3
 AREA, LAST_AREA = 6.0, 30.0  # area of an epoch's dot, and of the last epoch's dot
 
 
 def read_path(cell: CellTable, run: str) -> pd.DataFrame:
-    """Return seconds and distances from Retrain of a tracked run, a row per epoch (0: the base)."""
+    """Return the path of a tracked run: its seconds and distances from Retrain.
+
+    The table has one row per epoch; row 0 is the base model.
+    """
     epochs = cell.indices(run, GAP)
     seconds = [mean(cell.values(run, EPOCH_SECONDS, at=epoch)) for epoch in epochs]
     parts = {
@@ -84,11 +87,11 @@ def read_paths(cell: CellTable) -> dict[str, pd.DataFrame]:
 
 
 def find_budgets(cell: CellTable, paths: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return each tracked run's latest model within each budget, and the base model's numbers.
+    """Return records of each tracked run's latest model within each budget, and of the base model.
 
-    `best` marks the ranked methods with the smallest gap within a budget. None is best if the base
-    model, or a method within a smaller budget, has a smaller gap: with a larger budget one may
-    still stop early, or not start.
+    `best` marks the ranked methods with the smallest gap within a budget. No method is best if the
+    base model, or a method within a smaller budget, has a smaller gap: with a larger budget one
+    may still stop early, or not start.
     """
     records = [_make_record(cell, run, paths[run], share) for run in paths for share in SHARES]
     idle = least = float(next(iter(paths.values()))["gap"][0])
@@ -106,9 +109,9 @@ def find_budgets(cell: CellTable, paths: Mapping[str, pd.DataFrame]) -> list[dic
 
 
 def _make_record(cell: CellTable, run: str, path: pd.DataFrame, share: int) -> dict[str, Any]:
-    """Return the latest model of a run within a budget; NaN if there is none.
+    """Return the record of a run's latest model within a budget; NaN if there is no model.
 
-    The model of a run whose schedule depends on the number of epochs counts after the last epoch.
+    If a run's schedule depends on the number of epochs, only its final model counts.
     """
     is_paced, epoch = run in cell.plan.paced, cell.number(run, "budget_epoch", at=share)
     has_model = epoch >= (len(path) - 1 if is_paced else 1)  # false if the epoch is NaN
@@ -128,7 +131,7 @@ def _make_record(cell: CellTable, run: str, path: pd.DataFrame, share: int) -> d
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of gaps within budgets, if runs are tracked."""
+    """Yield the table of average gaps within each budget of time, if runs are tracked."""
     paths = read_paths(cell)
     if not paths:
         return
@@ -155,14 +158,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _make_line(row: TableRow, budgets: Sequence[Mapping[str, Any]], path: pd.DataFrame) -> Line:
-    """Return the row of a tracked run: its gap within each budget, and at the end."""
+    """Return the table row of a tracked run: its average gap within each budget, and at its end."""
     label = f"{row.label}*" if row.run in row.cell.plan.paced else row.label
     fields = [*map(_show_gap, budgets), _show_end(row.cell, row.run, path)]
     return Line(label, fields, row.note, row.is_aside)
 
 
 def _show_gap(record: Mapping[str, Any]) -> Field:
-    """Return the gap of the latest model within a budget, and its epoch in parentheses."""
+    """Return the table entry of a latest model: its average gap, and its epoch in parentheses."""
     if math.isnan(record["epoch"]):
         return Field(EMPTY)
     gap, metrics = record["avg_gap"], ("budget_gap", "budget_epoch")
@@ -172,7 +175,10 @@ def _show_gap(record: Mapping[str, Any]) -> Field:
 
 
 def _show_end(cell: CellTable, run: str, path: pd.DataFrame) -> Field:
-    """Return the final gap of a run, and its cost in percent of Retrain's if devices are equal."""
+    """Return the table entry of a run's final average gap.
+
+    If run and Retrain used the same device, the run's cost in percent of Retrain's is added.
+    """
     end, devices = path.iloc[-1], list_devices(cell)
     text = find_metric("avg_gap").text(end["gap"])
     if devices.get(run) == devices.get(cell.reference):
@@ -182,7 +188,10 @@ def _show_end(cell: CellTable, run: str, path: pd.DataFrame) -> Field:
 
 
 def _idle_line(run: str, gap: float) -> Line:
-    """Return the row of the base model, which costs no time: the first epoch of any run."""
+    """Return the table row "Do nothing": the average gap of the base model, which costs no time.
+
+    The base model is epoch 0 of every tracked run, so the gap is that of `run` at epoch 0.
+    """
     text, free = find_metric("avg_gap").text(gap), find_metric("rte_share").text(0.0)
     field = Field(text, gap, source=number_source(run, GAP, at=0))
     end = replace(field, value=f"{text} at {free} %")
@@ -190,7 +199,10 @@ def _idle_line(run: str, gap: float) -> Line:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence naming the leader within each budget; empty without tracked runs."""
+    """Return a sentence that names the method nearest to Retrain within each budget.
+
+    It is empty if no run is tracked.
+    """
     paths = read_paths(cell)
     if not paths:
         return ""
@@ -222,7 +234,10 @@ class Paths:
 
     @cached_property
     def far_runs(self) -> list[str]:
-        """Runs that are plotted at the edge: they end far from Retrain, or failed in a seed."""
+        """Runs that end far from Retrain, or failed in a seed; they may leave the plot at its edge.
+
+        If this holds for all runs, the list is empty.
+        """
         found = [run for run in self.by_run if self.cell.failure_summary(run) or self._is_far(run)]
         return found if len(found) < len(self.by_run) else []
 
@@ -234,7 +249,7 @@ class Paths:
         return not ends[run] <= max(FAR_FROM_MEDIAN * usual, FAR_FROM_BASE * first)
 
     def limits(self, part: str, *least: float) -> Limits:
-        """Return axis limits that include the base model and all runs except the `far_runs`."""
+        """Return limits of the axis `part` that include the base model and all but `far_runs`."""
         parts = {run: path[part] for run, path in self.by_run.items()}
         shown = [values[:1] if run in self.far_runs else values for run, values in parts.items()]
         together = np.concatenate([*shown, least])
@@ -286,7 +301,10 @@ def _mark(label: str, marker: str, x: float, y: float, area: float, **more: Any)
 
 
 def _cost_panel(paths: Paths) -> Panel:
-    """Return the panel of average gap against seconds; lines mark fractions of Retrain's time."""
+    """Return the panel of average gap against seconds.
+
+    Vertical lines mark fractions of Retrain's time.
+    """
     cell, cost = paths.cell, mean(paths.cell.values(paths.cell.reference, "rte"))
     moved = {run: path for run, path in paths.by_run.items() if len(path) > 1}
     seconds = np.concatenate([path["seconds"][1:] for path in moved.values()])
@@ -314,7 +332,10 @@ def _cost_panel(paths: Paths) -> Panel:
 
 
 def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Series]:
-    """Yield a run's line, and one dot per epoch; the last dot is large and has the run's name."""
+    """Yield a run's path as a line, and as one dot per epoch.
+
+    The last dot is large and has the run's name.
+    """
     cell, path, look = paths.cell, paths.by_run[run], find_looks(paths.cell)[run]
     across, up = path[x][first:].tolist(), path[y][first:].tolist()
     label, is_near, count = cell.labels[run], run not in paths.far_runs, len(across)
@@ -355,7 +376,7 @@ def _details(path: pd.DataFrame, first: int) -> Mapping[str, Sequence[str]]:
 
 
 def _describe_paths(paths: Paths) -> str:
-    """Return sentences on how to read the plot, and on runs that end outside it."""
+    """Return sentences on how to read the plot, and on runs that end outside the plot."""
     labels = paths.cell.labels
     dashed = [labels[run] for run in paths.by_run if run in paths.cell.plan.paced]
     ends = {labels[run]: paths.by_run[run]["gap"].iloc[-1] for run in paths.far_runs}

@@ -9,7 +9,10 @@ from collateral.metrics.statistics import shift_seeds, tug_of_war
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield ToW and ToW-MIA of every run; Retrain is compared with Retrain of the next seed."""
+    """Yield ToW and ToW-MIA of every run by seed.
+
+    Retrain itself is compared with Retrain of the next seed.
+    """
     for name, terms in TERMS.items():
         retrained = [cell.values(cell.reference, term) for term in terms]
         for run in (cell.reference, *cell.runs):

@@ -1,4 +1,7 @@
-"""Regret of every tuned method's choice, and of the choice of each selection rule."""
+"""Regret of tuning: for every tuned method, and for each selection rule.
+
+Regret is the gap to Retrain of the chosen trial minus that of the trial nearest to Retrain.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +17,15 @@ from collateral.results.layout import is_sweep
 TrialRow = Mapping[str, str]  # one row of trials.csv
 COMPARED = TERMS["avg_gap"]
 TEACHER_UA = "teacher_ua"
-# Columns of trials.csv that selection rules use, besides the teacher's UA.
+# Columns of trials.csv that selection rules use; they also use the teacher's UA.
 RULE_FIELDS = ("ua", "ra", "ra_affected", "num_affected")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the gaps of three trials (chosen, default, nearest to Retrain), and regret by rule."""
+    """Yield, for each tuned method, the regret of its choice and of each selection rule's choice.
+
+    Also yield the gaps to Retrain of the chosen trial, the default trial and the nearest trial.
+    """
     retrained = {name: float(cell.values(cell.reference, name)[0]) for name in COMPARED}
     teacher_ua = find_teacher_ua(cell)
     for method in cell.tuned:
@@ -32,7 +38,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def find_teacher_ua(cell: CellResults) -> float:
-    """Return the UA of LTD's teacher in the first seed, else of another run's teacher, else NaN."""
+    """Return the UA of LTD's teacher in the first seed.
+
+    If LTD reports none, it is the UA of another run's teacher; NaN if no run has a teacher.
+    """
     runs = [result for result in cell.results() if result.seed == cell.seeds[0]]
     reported = {result.run: result.record.get("extra", {}) for result in runs}
     known = {
@@ -44,9 +53,10 @@ def find_teacher_ua(cell: CellResults) -> float:
 
 
 def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
-    """Return the gaps to Retrain of three trials (chosen, default, nearest), and the regret.
+    """Return the regret of the chosen trial, and the gaps to Retrain of three trials.
 
-    `retrained` has Retrain's metrics by name.
+    These are the chosen trial, the default trial and the trial nearest to Retrain. `retrained` has
+    Retrain's metrics by name.
     """
     gaps = [trial_gap(trial, retrained) for trial in trials]
     candidates = [i for i, trial in enumerate(trials) if _is_candidate(trial)]
@@ -68,8 +78,8 @@ def regret_by_rule(
 ) -> dict[str, dict[str, float]]:
     """Return regret, index of the chosen trial and number of admissible trials, by selection rule.
 
-    `teacher_ua` is used for trials without one of their own. Regret and trial are NaN for a rule
-    that cannot choose.
+    `teacher_ua` is used for trials that have no teacher's UA of their own. If a rule cannot choose
+    a trial, its regret and index are NaN.
     """
     gaps = {
         i: trial_gap(trial, retrained) for i, trial in enumerate(trials) if _is_candidate(trial)
@@ -93,8 +103,8 @@ def _is_candidate(trial: TrialRow) -> bool:
 
 
 def _read_trial(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
-    """Return the columns of a trial that selection rules use, as floats."""
-    # Trials of an older cache have no `num_affected`.
+    """Return, as floats, those columns of a trial that selection rules use."""
+    # Trials that an older version cached have no column `num_affected`.
     fields = {name: float(trial.get(name) or math.nan) for name in RULE_FIELDS}
     return {**fields, TEACHER_UA: float(trial[TEACHER_UA] or teacher_ua)}
 

@@ -42,7 +42,10 @@ MEANS_CAPTION = (
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield tables of a cell's chosen trials and of all rules' regret, if a method is tuned."""
+    """Yield two tables if a method of the cell is tuned.
+
+    They show the chosen trial of each method, and the regret of each selection rule.
+    """
     if rows := _find_rows(cell, "trial_chosen"):
         yield _make_table(build_grid("Method", COLUMNS, [rows]), [cell])
     if rows := _find_rows(cell, "rule_regret"):
@@ -50,7 +53,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
-    """Yield tables over all cells: selected trials, and mean regret of the selection rules."""
+    """Yield tables over all cells: the chosen trials, and each selection rule's mean regret."""
     if rows := [row for cell in table.cells for row in _find_rows(cell, "trial_chosen")]:
         lines = [Line(row.cell.name, [Field(row.label), *_fields_across(row)]) for row in rows]
         headings = ["Method", *build_grid("", COLUMNS, []).headings]
@@ -62,13 +65,13 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
 
 
 def _find_rows(cell: CellTable, metric: str) -> list[TableRow]:
-    """Return the rows of the tuned methods that have this metric."""
+    """Return one table row per tuned method that has this metric."""
     found = [run for run in cell.labels if {"trial_chosen", metric} <= {*cell.metrics(run)}]
     return [TableRow(cell, run, cell.labels[run]) for run in found]
 
 
 def _show_trial(column: Column, row: TableRow) -> Field:
-    """Return the parameters of a trial as text, such as "lr 0.001"."""
+    """Return the table entry with a trial's parameters, such as "lr 0.001"."""
     values = row.cell.plan.trials[row.run][int(column.value(row))]
     text = ", ".join(f"{key} {value}" for key, value in values.items())
     return Field(text, source=column.source(row))
@@ -81,7 +84,7 @@ COLUMNS = [
 
 
 def _fields_across(row: TableRow) -> list[Field]:
-    """Return a row's entries in the table over cells; their source links name the row's cell."""
+    """Return the entries of one row of the table over cells; their source links name the cell."""
     fields = [column.field(row) for column in COLUMNS]
     return [
         replace(field, source=field.source and replace(field.source, cell=row.cell.name))
@@ -115,7 +118,7 @@ def _make_rules_table(grid: Grid, cells: Sequence[CellTable]) -> Table:
 
 
 def _mean_lines(cells: Sequence[CellTable]) -> list[Line]:
-    """Return one row per rule with its mean regret over cells and methods."""
+    """Return one table row per selection rule, with its mean regret over cells and methods."""
     rows = [row for cell in cells for row in _find_rows(cell, "rule_regret")]
     regrets = {
         str(column.at): np.array([column.value(row) for row in rows]) for column in RULE_COLUMNS

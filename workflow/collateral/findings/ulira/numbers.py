@@ -1,4 +1,4 @@
-"""LiRA and U-LiRA by part of the training set: AUC and TPR before and after unlearning."""
+"""AUC and TPR of LiRA (before unlearning) and U-LiRA (after it), by part of the training set."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from collateral.metrics.likelihood_attacks import (
 )
 from collateral.metrics.statistics import tpr_at_one_percent
 
-Part = tuple[str, At]  # name of a subset; "near", "far", index of a bin, or None for all
+Part = tuple[str, At]  # subset; its part: "near", "far", index of a bin, or None for all
 
 
 class Attack(NamedTuple):
@@ -31,11 +31,14 @@ class Attack(NamedTuple):
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield AUCs before and after unlearning, and their change; no rows without shadow models."""
+    """Yield the attack's AUC before and after unlearning, and its change, by part of the data.
+
+    Nothing is yielded if no method was applied to shadow models.
+    """
     if not cell.exposed:
         return
     parts = dict(_split_training_set(cell))
-    first = cell.exposure(cell.exposed[0])  # all methods have the same shadow models
+    first = cell.exposure(cell.exposed[0])  # all methods start from the same shadow models
     before = attack(cell, first.before, first.is_in, parts)
     yield Row(cell.reference, "shadow_sure", min_learned_share(first.before, first.is_in))
     for part, found in before.items():
@@ -58,9 +61,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def _split_training_set(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
-    """Yield a mask per part: forget set, all retained, near, far, and each bin of similarity.
+    """Yield each part of the training set with a mask of its examples.
 
-    Similarities are averaged over seeds.
+    The parts are the forget set, all retained examples, near ones, far ones, and each bin of
+    similarity to the forget set. Similarities are averaged over seeds.
     """
     yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
     is_near = near_in_the_mean(cell, "retain")
@@ -77,7 +81,7 @@ def _split_training_set(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
 def attack(
     cell: CellResults, margins: Singles, is_in: Mask, parts: Mapping[Part, Mask]
 ) -> dict[Part, Attack]:
-    """Attack every shadow model that did not diverge, separately for each part of the data."""
+    """Attack all shadow models that did not diverge; return the result on each part of the data."""
     found: dict[Part, Attack] = {}
     sound = np.flatnonzero(np.isfinite(margins).all(axis=1))
     for name, rows in (("forget", cell.split.forget), ("retain", cell.split.retain)):
@@ -93,13 +97,13 @@ def attack(
 
 
 def pooled_tpr(ratios: Floats, is_in: Mask) -> float:
-    """Return the TPR at an FPR of 1 %, over all pairs of a model and an example."""
+    """Return the TPR at an FPR of 1 %, where each pair of a model and an example is one sample."""
     known = ~np.isnan(ratios)
     return tpr_at_one_percent(ratios[is_in & known], ratios[~is_in & known])
 
 
 def _tpr_row(run: str, metric: str, part: Part, found: Attack) -> Iterator[Row]:
-    """Yield the TPR on a part of the training set; none on a bin, which has too few examples."""
+    """Yield the TPR on a part of the training set; no TPR on a bin, which has too few examples."""
     if not isinstance(part[1], int):
         yield Row(run, metric, found.tpr, set=part[0], at=part[1])
 
@@ -116,15 +120,15 @@ def _mean_rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[
 def compare_rows(
     metric: str, part: Part, by_run: Mapping[str, Floats], null: float
 ) -> Iterator[Row]:
-    """Yield the mean of each run's values over shadow models, and a confidence interval.
+    """Yield the mean over shadow models of each run's values, and its confidence interval.
 
-    The values are AUCs or changes of AUC. The test compares their mean with `null`, the value that
-    means no effect. Intervals of several runs are adjusted by Holm, except in a bin.
+    The values are AUCs or changes of AUC; `null` is the value that means no effect. The intervals
+    are adjusted by Holm's method for the number of runs, except in a bin.
     """
     differences = {run: values - null for run, values in by_run.items()}
     is_bin = isinstance(part[1], int)
     alone = {run: compare({run: values})[run] for run, values in differences.items() if is_bin}
-    limit = 1 - null  # largest possible difference, because an AUC is at most 1
+    limit = 1 - null  # largest possible difference from `null`, because an AUC is at most 1
     for run, found in (alone or compare(differences)).items():
         known = differences[run][~np.isnan(differences[run])]
         mean = known.mean() if len(known) else math.nan

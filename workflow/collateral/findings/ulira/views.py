@@ -51,11 +51,11 @@ READING = (
     "dashed: before unlearning. Bars: intervals over {models} shadow models, right by Holm. "
     f"{COVERAGE}"
 )
-MIN_REACH = 0.05  # minimum limit of the axis of AUC changes, so that noise does not fill the plot
+MIN_REACH = 0.05  # smallest end of the axis of AUC changes, so that noise does not fill it
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table, if there are shadow models."""
+    """Yield the table of U-LiRA, if there are shadow models."""
     rows = [run_row(cell, run) for run in find_exposed(cell)]
     if not rows:
         return
@@ -79,7 +79,7 @@ def find_exposed(cell: CellTable) -> list[str]:
 
 
 def find_attacked(cell: CellTable) -> list[str]:
-    """Return the methods with an AUC on forgotten examples, near them or far from them."""
+    """Return the methods whose AUC is defined on forgotten, near or far examples."""
     return [
         run
         for run in find_exposed(cell)
@@ -89,13 +89,19 @@ def find_attacked(cell: CellTable) -> list[str]:
 
 
 def count_models(cell: CellTable) -> str:
-    """Return how many shadow models did not diverge, as text; the maximum over methods."""
+    """Return as text how many shadow models did not diverge.
+
+    If the number differs between methods, it is the largest one.
+    """
     most = max(cell.number(run, "exposure_models") for run in find_exposed(cell))
     return find_metric("exposure_models").text(most)
 
 
 def _make_columns(cell: CellTable) -> Iterator[Column]:
-    """Yield the AUC columns of forgotten, near and far examples, each with its change or TPR."""
+    """Yield the table's columns: an AUC for forgotten, near and far examples.
+
+    Near and far examples also have the change of the AUC by unlearning, forgotten ones the TPR.
+    """
     for (name, at), part in PARTS.items():
         count = cell.number(cell.reference, "exposure_count", name, at)
         size = find_metric("exposure_count").text(count)
@@ -113,7 +119,7 @@ def _has_rate(cell: CellTable) -> bool:
 
 
 def _make_records(row: TableRow, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield one record per metric, subset and part of the subset, including bins."""
+    """Yield the records of one row for the CSV file: one per metric and part of the data."""
     for metric in metrics:
         for name in ("forget", "retain"):
             for at in row.cell.indices(row.run, metric, name):
@@ -125,7 +131,7 @@ def _make_records(row: TableRow, metrics: Sequence[str]) -> Iterator[dict[str, A
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences on the exposure of near retained examples and of forgotten ones."""
+    """Return sentences on how exposed near retained examples and forgotten examples are."""
     near = ("more exposed after", "less exposed after", "no clear change after")
     forgotten = ("a trace is left by", "below guessing after", "no trace is found after")
     return join_sentences(
@@ -137,9 +143,9 @@ def words(cell: CellTable) -> str:
 def _describe_exposure(
     cell: CellTable, subject: str, column: Column, texts: tuple[str, str, str], null: float = 0.0
 ) -> str:
-    """Return a sentence that lists methods by the place of their intervals: above, below, on null.
+    """Return a sentence that lists the methods whose interval is above, below or around `null`.
 
-    Methods without an interval are left out; the sentence is empty if no method has one.
+    Methods without an interval are left out. If no method has an interval, the text is empty.
     """
     methods: dict[str, list[str]] = {text: [] for text in texts}
     for row in [run_row(cell, run) for run in find_attacked(cell)]:
@@ -155,7 +161,7 @@ def _describe_exposure(
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot, if there are shadow models."""
+    """Yield the plot of U-LiRA, if there are shadow models."""
     runs = find_attacked(cell)
     if not runs or not cell.indices(cell.reference, "bin_low", "retain"):
         return
@@ -171,7 +177,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _change_panel(cell: CellTable, runs: list[str], edges: AnyFloats) -> Panel:
-    """Return a panel with the change of AUC by bin of similarity, one line per method."""
+    """Return a panel with the change of AUC by similarity to the forget set, a line per method."""
     centres = ((edges[1:] + edges[:-1]) / 2).tolist()
     series = []
     for run in runs:
@@ -196,7 +202,7 @@ def _change_panel(cell: CellTable, runs: list[str], edges: AnyFloats) -> Panel:
 def _ends(
     cell: CellTable, run: str, metric: str, subset: str, indices: Iterable[At]
 ) -> list[list[float]]:
-    """Return a metric's values and both ends of their intervals, at these indices."""
+    """Return three lists: a metric's values at these indices, and both ends of their intervals."""
     names = [f"{metric}{end}" for end in ("", "_low", "_high")]
     return [[cell.number(run, name, subset, at) for at in indices] for name in names]
 

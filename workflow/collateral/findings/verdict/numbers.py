@@ -1,4 +1,4 @@
-"""The numbers behind the verdicts of a cell, and the verdicts."""
+"""The verdicts on the methods of a cell, and the numbers that they follow from."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from collateral.results.layout import ORIGINAL, RETRAIN
 
 Floats = NDArray[np.float64]
 PERCENT = 100.0
-# Examples on which losses of accuracy are tested: near or far from the forget set, and subset.
+# Examples on which losses are tested: near the forget set or far from it, and their subset.
 PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))
-MOST = {"damage": 2.0}  # largest possible difference of a measure, where it is not 1, by measure
+MOST = {"damage": 2.0}  # largest possible difference between two models; 1 for other measures
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the margins, the differences of every run from Retrain, and the verdicts on methods."""
+    """Yield the margins, every run's differences from Retrain, and the verdict on each method."""
     *_, (against, level) = looks = find_looks(cell)
     for at, margin in zip(MEASURES, against.samples([]).margins, strict=True):
         yield Row(RETRAIN, "margin", float(margin), at=at)
@@ -48,19 +48,19 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     methods = [run for run, kind in kinds.items() if kind == "method"]
     if methods:
         yield from verdict_rows(looks, methods)
-    # p-values of controls are adjusted separately, so that tests of methods do not become stricter.
+    # Each control is tested by itself, so that its tests do not make those of methods stricter.
     for run in kinds:
         if run not in methods:
             yield from against.comparison_rows(run, run_tests(against.samples([run]), level), 0)
 
 
 def _is_judged(result: Result) -> bool:
-    """Tell whether a run is tested: it belongs to no sweep, and it was not skipped."""
+    """Tell whether a run is tested: it is if it belongs to no sweep and was not skipped."""
     return not result.is_sweep and result.record["status"] != SKIPPED
 
 
 def declared_looks(cell: CellResults) -> list[tuple[int, float]]:
-    """Return the looks (interim analyses): the number of seeds and the test level of each."""
+    """Return the number of seeds and the test level of each look (interim analysis)."""
     counts = cell.looks or (len(cell.seeds),)
     return list(zip(counts, look_levels(counts), strict=True))
 
@@ -72,7 +72,10 @@ def find_looks(cell: CellResults) -> list[tuple[AgainstRetrain, float]]:
 
 
 def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) -> Iterator[Row]:
-    """Yield each method's tests and verdict at the first look that decides, or at the last look."""
+    """Yield each method's tests and verdict, at the first look (interim analysis) that decides.
+
+    If no look decides about a method, they are those at the last look.
+    """
     undecided = dict(enumerate(methods))
     for against, level in looks:
         samples = against.samples(methods)
@@ -98,12 +101,12 @@ class AgainstRetrain:
     num_seeds: int
 
     def values(self, run: str, metric: str, subset: str = "", at: int | None = None) -> Floats:
-        """Return a metric that an earlier finding computed, by seed."""
+        """Return the values, by seed, of a metric that another finding computed before."""
         return self.cell.values(run, metric, subset, at=at)[: self.num_seeds]
 
     @cached_property
     def base_ua(self) -> Floats:
-        """UA of the base model by seed: of the run `original`, or of epoch 0 of a tracked run."""
+        """UA of the base model by seed, from the run `original` or epoch 0 of a tracked run."""
         of_control = [self.values(ORIGINAL, "ua")]
         of_starts = [self.values(run, f"{TRACKED}ua", at=0) for run in self.cell.tracked]
         known = (ua for ua in (*of_control, *of_starts) if not np.isnan(ua).any())
@@ -111,7 +114,7 @@ class AgainstRetrain:
 
     @cached_property
     def retrained(self) -> Floats:
-        """Rates of Retrain, by measure and seed."""
+        """Retrain's rates, (measures, seeds)."""
         ua, mia = (self.values(RETRAIN, name) for name in ("ua", "mia"))
         near, far, far_test = (
             1 - self.values(RETRAIN, f"{part}_accuracy", name) for part, name in PLACES
@@ -120,7 +123,7 @@ class AgainstRetrain:
 
     @cached_property
     def steps(self) -> Floats:
-        """Change of each measure if the prediction for one example changes."""
+        """By how much each measure changes if the prediction for one example changes."""
         near, far, far_test = (
             mean_of_defined(self.values(RETRAIN, f"{part}_count", name)) for part, name in PLACES
         )
@@ -131,13 +134,13 @@ class AgainstRetrain:
 
     @cached_property
     def stated(self) -> Floats:
-        """Margins of the config as rates; NaN where the config states none."""
+        """Margin of each measure in the config, as a rate; NaN if the config has none for it."""
         pairs = (text.split("=") for text in self.cell.margins)
         known = {MARGIN_KEYS[key]: float(value) / PERCENT for key, value in pairs}
         return np.array([known.get(at, np.nan) for at in MEASURES])
 
     def rates(self, run: str) -> Floats:
-        """Return the rates of a run, by measure and seed; all are NaN if any seed diverged."""
+        """Return the rates of a run, (measures, seeds); all are NaN if any seed diverged."""
         losses = [self.values(run, f"{part}_loss", name) for part, name in PLACES]
         near, far, far_test = self.retrained[2:5] + losses
         ua, mia = (self.values(run, name) for name in ("ua", "mia"))
@@ -155,7 +158,10 @@ class AgainstRetrain:
         return Samples(rates, self.retrained, self.base_ua, self.steps, self.stated)
 
     def is_collapsed(self, run: str) -> bool:
-        """Tell whether a seed diverged or collapsed, or mean TA is below half of Retrain's."""
+        """Tell whether a run collapsed.
+
+        It did if a seed diverged or collapsed, or if its mean TA is below half of Retrain's.
+        """
         ta, retrained = (mean_of_defined(self.values(r, "ta")) for r in (run, RETRAIN))
         is_broken = any(result.record["status"] in BROKEN for result in self.results(run))
         return is_broken or ta < LEAST_SHARE * retrained
@@ -181,7 +187,10 @@ class AgainstRetrain:
         yield from self.rate_rows(run)
 
     def rate_rows(self, run: str) -> Iterator[Row]:
-        """Yield the mean rates that a verdict's sentence names, and fractions of failed seeds."""
+        """Yield the numbers that sentences on a verdict quote.
+
+        They are mean rates, and the fractions of seeds that diverged or collapsed.
+        """
         rates = {at: self.values(run, at) for at in ("ua", "mia", "ta")}
         rates |= {f"retrain_{at}": self.values(RETRAIN, at) for at in ("ua", "ta")}
         for at, values in (rates | {"base_ua": self.base_ua}).items():
@@ -191,7 +200,7 @@ class AgainstRetrain:
             yield Row(run, "judged_rate", ended.count(status) / self.num_seeds, at=status)
 
     def seed_rows(self, run: str) -> Iterator[Row]:
-        """Yield the damage of a run by seed, and its forgetting error."""
+        """Yield a run's damage (near minus far loss) in each seed, and its forgetting error."""
         near, far = (self.values(run, f"{part}_loss", DAMAGED) for part in ("near", "far"))
         for seed, value in zip(self.cell.seeds, near - far, strict=True):
             yield Row(run, "damage", float(value), seed, DAMAGED)

@@ -33,12 +33,12 @@ from collateral.metrics.differences import (
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
-# Index of the last test: a method's UA against the midpoint of the base model's UA and Retrain's.
+# The last test compares a method's UA with the midpoint of the base model's UA and Retrain's.
 # Every other test compares one measure of the method with Retrain's.
 MIDPOINT = TESTS.index("midpoint")
-# Masks over the tests: damage, which is not a rate, and the midpoint test, which is one-sided.
+# Masks over the tests that mark the test of damage, and the midpoint test.
 IS_DAMAGE, IS_MIDPOINT = (np.arange(len(TESTS)) == test for test in (DAMAGE, MIDPOINT))
-# 80 % quantile of the standard normal: tests with the proposed number of seeds have power 80 %.
+# 80 % quantile of the standard normal: proposed numbers of seeds give the tests 80 % power.
 POWER_80 = 0.8416
 LEAST_SHARE = 0.5  # a method with TA below this fraction of Retrain's TA has collapsed
 MOST_SEEDS = 100  # maximum number of seeds that is proposed
@@ -46,10 +46,10 @@ MOST_SEEDS = 100  # maximum number of seeds that is proposed
 
 @dataclass(frozen=True)
 class Samples:
-    """Rates of all methods, of Retrain and of the base model, by seed.
+    """Input of the tests: rates of all methods, of Retrain and of the base model, by seed.
 
     The measures are UA, MIA, the errors on near retained, far retained and far test examples, and
-    the damage: the error on near minus that on far retained examples.
+    the damage: the error on near retained examples minus the error on far retained examples.
     """
 
     runs: Floats  # rates of the methods, (..., methods, measures, seeds); NaN where undefined
@@ -60,7 +60,7 @@ class Samples:
 
     @property
     def reference(self) -> Floats:
-        """Retrain's rates, one copy per method, NaN where the method has no rate."""
+        """One copy of Retrain's rates per method; NaN where the method's own rate is NaN."""
         return np.where(np.isnan(self.runs), np.nan, self.retrained[..., None, :, :])
 
     @property
@@ -70,7 +70,10 @@ class Samples:
 
     @property
     def margins(self) -> Floats:
-        """Largest difference that counts as equal, by measure: from the config, else estimated."""
+        """Largest difference from Retrain that counts as equal, by measure.
+
+        It is the margin of the config; if there is none, it is estimated from Retrain's seeds.
+        """
         estimated = np.maximum(FACTOR * self.spread, self.steps)
         return np.where(np.isnan(self.stated), estimated, self.stated)
 
@@ -83,35 +86,38 @@ class Samples:
     def is_forgettable(self) -> Flags:
         """Whether the base model's accuracy on the forget set (UA) is clearly above Retrain's.
 
-        The difference must exceed the margin of UA, so that there is something to forget.
+        It is if the difference exceeds the margin of UA; else there is nothing to forget.
         """
         return self.room > self.margins[..., UA]
 
 
 @dataclass(frozen=True)
 class Tested:
-    """Test results, (..., methods, tests); the midpoint is not tested for equivalence."""
+    """Test results, (..., methods, tests).
 
-    mean: Floats  # mean difference from Retrain
-    # Ends of the confidence interval, at the level that Holm's method gives to the test.
+    The arrays of the equivalence tests have no entry for the midpoint test.
+    """
+
+    mean: Floats  # mean difference from Retrain, or from the midpoint
+    # Ends of the difference's confidence interval, at the level that Holm's method gives the test.
     low: Floats
     high: Floats
     p: Floats  # p-values, adjusted by Holm's method over all methods and tests
-    equivalence_low: Floats  # ends of the 90 % confidence interval, for the equivalence test
+    equivalence_low: Floats  # ends of the equivalence test's interval, 90 % at level 5 %
     equivalence_high: Floats
     equivalence_p: Floats
 
     def is_above(self, measure: str) -> Flags:
-        """Tell which methods are above Retrain in a measure beyond chance."""
+        """Tell which methods are significantly above Retrain in a measure."""
         return self.low[..., MEASURES.index(measure)] > 0
 
     def is_below(self, measure: str) -> Flags:
-        """Tell which methods are below Retrain in a measure beyond chance."""
+        """Tell which methods are significantly below Retrain in a measure."""
         return self.high[..., MEASURES.index(measure)] < 0
 
 
 def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
-    """Test all measures of each method against Retrain's, and its UA against the midpoint.
+    """Compare all measures of each method with Retrain's, and its UA with the midpoint.
 
     The midpoint is the mean of the base model's UA and Retrain's.
     """
@@ -130,7 +136,8 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
 def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
     """Return the rates of methods and of Retrain, with one more measure for the midpoint test.
 
-    For methods it is UA, for Retrain the midpoint: the mean of the base model's UA and Retrain's.
+    For methods, this measure is UA. For Retrain, it is the midpoint: the mean of the base model's
+    UA and Retrain's.
     The midpoint is NaN unless the base model's UA is above Retrain's by more than the margin.
     """
     ua = samples.runs[..., UA : UA + 1, :]
@@ -146,14 +153,14 @@ def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
 def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
     """Compare methods with Retrain by Welch's t-test of arcsin √rate (transformed rates).
 
-    Damage is a difference of two rates and is not transformed. Variances below the typical one are
-    replaced by it: the median over all methods and Retrain, at least that of one example in one
-    seed.
+    Damage is a difference of two rates and is not transformed. The typical variance, which is the
+    median over all methods and Retrain, replaces every variance below it. A variance is at least
+    that caused by one example in one seed.
     """
     first, second = _scaled(runs), _scaled(reference)
     smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
     own, other = (np.maximum(moments(values)[1], smallest) for values in (first, second))
-    # Retrain counts once in the median: its samples are the same for all methods that have rates.
+    # Retrain counts once in the median, because its samples are the same for all methods.
     pool = np.concatenate([own, other[..., :1, :]], axis=-2)
     is_known = ~np.isnan(pool).all(axis=-2, keepdims=True)
     typical = np.nanmedian(np.where(is_known, pool, 0.0), axis=-2, keepdims=True)
@@ -165,21 +172,27 @@ def _scaled(rates: Floats) -> Floats:
 
 
 def _scaled_steps(runs: Floats, reference: Floats, steps: Floats) -> Floats:
-    """Return the change of each scaled measure if one prediction changes, at the mean rate."""
+    """Return by how much each transformed measure changes if one prediction changes.
+
+    The change is computed at the mean of the method's rate and Retrain's.
+    """
     rate = (moments(runs)[0] + moments(reference)[0]) / 2
     steps = np.append(steps, steps[UA])
     return np.where(IS_DAMAGE, steps, angle_step(rate, steps))
 
 
 def _p_values(contrast: Contrast) -> Floats:
-    """Return two-sided p-values of all measures, and a one-sided p-value of the midpoint test."""
+    """Return the p-value of each test, before the adjustment by Holm's method.
+
+    The midpoint test (is UA above the midpoint?) is one-sided, all other tests are two-sided.
+    """
     return np.where(IS_MIDPOINT, contrast.p_above, contrast.p)
 
 
 def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
     """Return the factor that converts a difference of arcsin √rate into a difference of rates.
 
-    It is the slope of the line between the means of the method and of Retrain; 1 for damage.
+    It is the slope of the line between the means of the method and of Retrain. For damage it is 1.
     """
     first, second = moments(_scaled(runs))[0], moments(_scaled(reference))[0]
     secant = np.sinc((first - second) / np.pi) * np.sin(first + second)
@@ -191,7 +204,10 @@ def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
 def _interval(
     mean: Floats, contrast: Contrast, levels: Floats, is_found: Flags, slope: Floats
 ) -> tuple[Floats, Floats]:
-    """Return intervals of the differences in rates; they exclude zero only if the test rejects."""
+    """Return the confidence intervals of the differences in rates.
+
+    An interval excludes zero only if the test found a difference.
+    """
     low, high = contrast.interval(levels)
     half = (high - low) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,7 +218,10 @@ def _interval(
 
 
 def _plain_contrast(samples: Samples) -> Contrast:
-    """Compare the untransformed rates, because equivalence margins are differences of rates."""
+    """Compare the untransformed rates of methods and Retrain, for the tests of equivalence.
+
+    Their margins are differences of rates.
+    """
     count = moments(samples.runs)[2]
     return unpaired(samples.runs, samples.reference, samples.steps**2 / (2 * count))
 
@@ -217,7 +236,7 @@ def _equivalence_p(samples: Samples, plain: Contrast) -> Floats:
 def decide(
     samples: Samples, tested: Tested, is_collapsed: Flags, level: float = ALPHA
 ) -> NDArray[np.str_]:
-    """Return the first verdict that holds for each method."""
+    """Return, for each method, the first verdict in the order of VERDICTS that holds."""
     hurts_near = tested.is_above("near") & tested.is_above("damage")
     hurts_far = find_far_loss(samples, tested)
     is_found = (tested.low > 0) | (tested.high < 0)
@@ -234,10 +253,10 @@ def decide(
 
 
 def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
-    """Tell which methods did not forget: their UA exceeds the midpoint of base model and Retrain.
+    """Tell which methods did not forget: UA exceeds the midpoint of the base's UA and Retrain's.
 
-    If the base model's UA is not above Retrain's by more than the margin, UA cannot tell, and MIA
-    below Retrain's decides.
+    If the base model's UA is not above Retrain's by more than the margin, UA cannot tell. Then a
+    method did not forget if its MIA is below Retrain's.
     """
     by_ua = tested.p[..., MIDPOINT] < level
     # If the base model's UA is unknown (NaN), MIA is not used either.
@@ -251,13 +270,16 @@ def is_equivalent(tested: Tested, level: float) -> Flags:
 
 
 def _pass_all(passes: Flags, is_undefined: Flags) -> Flags:
-    """Tell which methods pass on every defined measure, if UA and damage are defined."""
+    """Tell which methods pass the test of every measure that is defined.
+
+    A method whose UA or damage is undefined does not pass.
+    """
     is_tested = ~is_undefined[..., (UA, DAMAGE)].any(axis=-1)
     return np.asarray((passes | is_undefined).all(axis=-1) & is_tested)
 
 
 def find_far_loss(samples: Samples, tested: Tested) -> Flags:
-    """Tell which methods lose accuracy on far examples, significantly and beyond the margin."""
+    """Tell which methods lose accuracy on far examples, significantly and more than the margin."""
     found = np.zeros(tested.mean.shape[:-1], dtype=bool)
     for measure in ("far", "far_test"):
         place = MEASURES.index(measure)
@@ -267,11 +289,11 @@ def find_far_loss(samples: Samples, tested: Tested) -> Flags:
 
 
 def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
-    """Return how many seeds each method needs to be found different from or equivalent to Retrain.
+    """Return how many seeds the tests need to decide about each method.
 
-    With this number of seeds, the tests find one or the other with a probability of 80 %. It is NaN
-    if more than 100 seeds are needed. Means and standard deviations are assumed to stay as they are
-    with the seeds so far.
+    With so many seeds, they find a difference from Retrain, or equivalence, with a probability of
+    80 %. The number is NaN if more than 100 seeds are needed. Means and standard deviations are
+    assumed to stay as they are with the seeds so far.
     """
     num_seeds = samples.runs.shape[-1]
     contrast = scaled_contrast(*with_midpoint(samples), samples.steps)
@@ -288,13 +310,13 @@ def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
 
 
 def _with_seeds(contrast: Contrast, num_seeds: int, count: int) -> Contrast:
-    """Return the contrast expected with `count` seeds, if means and variances do not change."""
+    """Return the comparison expected with `count` seeds, if means and variances do not change."""
     error = contrast.error * np.sqrt(num_seeds / count)
     return Contrast(contrast.mean, error, contrast.freedom * (count - 1) / (num_seeds - 1))
 
 
 def _is_equivalent_with(samples: Samples, plain: Contrast, count: int, level: float) -> Flags:
-    """Tell which methods would pass all equivalence tests with `count` seeds in 80 % of cases."""
+    """Tell which methods would pass all equivalence tests with a probability of 80 %."""
     away = Contrast(np.abs(plain.mean) + POWER_80 * plain.error, plain.error, plain.freedom)
     spread = samples.spread[..., None, :]
     by_example = tost_p(away, samples.steps) < level / np.where(spread > 0, 2, 1)

@@ -1,4 +1,4 @@
-"""The verdict on each method of a cell, and a sentence with the numbers that decided."""
+"""The verdict on each method of a cell, and a sentence with the numbers behind the verdict."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL
 from collateral.results.table import CellTable
 
-# Names of the two kinds of test; each is the prefix of the names of the test's metrics.
+# Names of the two kinds of test. The names of a test's metrics begin with them.
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"
 RATE = "judged_rate"  # name of the metric with the mean rates that the sentences quote
 LEAST_P = 0.001  # a smaller p-value is written as "p < 0.001"
@@ -41,7 +41,7 @@ NAMES = {
     "far_test": "far loss on test examples",
     "damage": "damage",
 }
-# Patterns of the sentences, by verdict; `parts` are the measures that decided.
+# For each verdict: the pattern of its sentence; `parts` are texts on the measures that decided.
 PATTERNS = {
     COLLAPSED: "{failures}.",
     UNFORGOTTEN: "MIA is {mia}, {parts} points from Retrain's ({p}): an attacker still takes the "
@@ -59,7 +59,7 @@ BY_MIDPOINT = (
     "UA is {ua}, {midpoint} above the midpoint of the base model's {base_ua} and Retrain's "
     "{retrain_ua} ({p})."
 )
-# Patterns of the part on one measure, by verdict.
+# For each verdict: the pattern of the text on one measure, which is one of the `parts`.
 PARTS = {
     UNFORGOTTEN: "{interval}",
     HURT_FAR: "{interval} points on {examples} examples ({p}){of_base}",
@@ -72,16 +72,16 @@ EXAMPLES = {"far": "retained", "far_test": "test"}  # examples on which a far lo
 
 @dataclass(frozen=True)
 class MethodVerdict:
-    """A method, its verdict, and a sentence with the numbers that decided."""
+    """A method, its verdict, and a sentence with the numbers behind the verdict."""
 
     run: str
     label: str
     verdict: str
-    # Displayed verdict: the number of seeds is added to "cannot tell".
-    # If the base model has the same loss, a note is added to "hurt everyone".
+    # The verdict as displayed. The number of seeds is added to "cannot tell", and a note to
+    # "hurt everyone" if the base model has the same loss.
     title: str
     sentence: str
-    is_of_base: bool = False  # whether the harm is a loss that the base model has too
+    is_of_base: bool = False  # whether the base model already has the same loss
 
 
 def find_verdict(cell: CellTable, run: str) -> str:
@@ -90,7 +90,10 @@ def find_verdict(cell: CellTable, run: str) -> str:
 
 
 def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
-    """Yield the verdict on every method, in the config's order; none if a sanity check is red."""
+    """Yield the verdict on every method, in the order of the config.
+
+    If a sanity check failed (is red), there are no verdicts.
+    """
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
             is_of_base = verdict == HURT_FAR and all(
@@ -103,13 +106,16 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
 
 
 def _name_look(cell: CellTable, run: str) -> str:
-    """Return a sentence on the number of seeds that decided; empty if these are all seeds."""
+    """Return a sentence on how many of the first seeds decided about a method.
+
+    It is empty if all seeds were needed.
+    """
     count = cell.number(run, "decided_at")
     return f"Decided with the first {count:.0f} seeds. " if count < len(cell.seeds) else ""
 
 
 def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
-    """Return the measures that decided a verdict, in the order of the tests."""
+    """Return the names of the measures that decided a verdict, in the order of the tests."""
     if verdict == UNFORGOTTEN:
         return ["midpoint" if _is_above_midpoint(cell, run) else "mia"]
     if verdict in (HURT, HURT_ALL, HURT_FAR):
@@ -119,7 +125,7 @@ def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
 
 
 def _find_far_losses(cell: CellTable, run: str) -> list[str]:
-    """Return the far losses that are significantly above zero, and larger than the margin."""
+    """Return the names of the far losses significantly above zero and larger than the margin."""
     return [
         at
         for at in ("far", "far_test")
@@ -129,14 +135,17 @@ def _find_far_losses(cell: CellTable, run: str) -> list[str]:
 
 
 def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
-    """Tell whether the base model's loss is above the margin, and the run adds at most a margin."""
+    """Tell whether the base model already has the loss that a run has, up to the margin.
+
+    It does if its own loss is above the margin, and the run's is at most a margin larger.
+    """
     own, base = (cell.number(one, DIFFERENCE, at=at) for one in (run, ORIGINAL))
     margin = cell.number(run, "margin", at=at)
     return is_beyond(base, margin) and not is_beyond(own - base, margin)
 
 
 def _is_found(cell: CellTable, run: str, at: str) -> bool:
-    """Tell whether the interval of a difference from Retrain excludes zero."""
+    """Tell whether a difference from Retrain was found: its interval excludes zero."""
     low, high = (cell.number(run, f"{DIFFERENCE}_{end}", at=at) for end in ("low", "high"))
     return low > 0 or high < 0
 
@@ -147,7 +156,7 @@ def _is_above_midpoint(cell: CellTable, run: str) -> bool:
 
 
 def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
-    """Fill the pattern of a verdict with the numbers that decided."""
+    """Return the sentence on a verdict, with the numbers that decided."""
     if verdict == HURT_ALL:
         return " ".join(write_sentence(cell, run, one) for one in (HURT, HURT_FAR))
     test = EQUIVALENCE if verdict == LIKE else DIFFERENCE
@@ -175,7 +184,7 @@ def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
 
 
 def _describe(cell: CellTable, run: str, at: str, test: str, pattern: str) -> str:
-    """Fill the pattern of the part on one measure."""
+    """Return the text on one measure, from the given pattern."""
     return pattern.format(
         name=NAMES.get(at, ""),
         interval=_with_interval(cell, run, at, test),
@@ -187,7 +196,7 @@ def _describe(cell: CellTable, run: str, at: str, test: str, pattern: str) -> st
 
 
 def _describe_failures(cell: CellTable, run: str) -> str:
-    """Return how many seeds diverged or collapsed, and the test accuracy if it is defined."""
+    """Return a text on how many seeds diverged or collapsed, and on TA if it is defined."""
     count = cell.number(run, "decided_at")
     shares = {status: cell.number(run, RATE, at=status) for status in BROKEN}
     ended = ", ".join(
@@ -201,18 +210,21 @@ def _describe_failures(cell: CellTable, run: str) -> str:
 
 
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
-    """Return a text with the base model's loss; empty if it is within the margin or unknown."""
+    """Return a text with the base model's loss.
+
+    It is empty if this loss is within the margin or unknown.
+    """
     base, margin = cell.number(ORIGINAL, DIFFERENCE, at=at), cell.number(run, "margin", at=at)
     if not is_beyond(base, margin):
         return ""
-    # A near loss is only half of its verdict, which tests damage too, so it acquits no method.
+    # A near loss that the base model has does not clear a method: the verdict also needs damage.
     is_acquitted = at != "near" and _is_loss_of_base(cell, run, at)
     rest = ", so unlearning did not cause it" if is_acquitted else ""
     return f"; the base model loses {_signed(base)} too{rest}"
 
 
 def _unknown(cell: CellTable, run: str) -> str:
-    """Return the sentence of a method with fewer than two seeds that can be compared."""
+    """Return the sentence on a method with fewer than two seeds that can be compared."""
     ua = cell.values(run, "ua") - cell.values(cell.reference, "ua")
     damage = cell.values(run, "damage", DAMAGED)
     means = {
@@ -226,7 +238,7 @@ def _unknown(cell: CellTable, run: str) -> str:
 
 
 def _with_interval(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> str:
-    """Return the text of a difference from Retrain, with its interval in brackets."""
+    """Return a difference from Retrain as text, with its interval in brackets."""
     low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
     return f"{_signed(cell.number(run, DIFFERENCE, at=at))} [{_signed(low)}, {_signed(high)}]"
 

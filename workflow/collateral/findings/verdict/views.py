@@ -1,6 +1,6 @@
 """The verdict on every method with its numbers: a table, a sentence and a plot.
 
-The plot has forgetting error and damage of every run, and the margins of the verdicts in grey.
+The plot shows damage against forgetting error of every run, and the margins in grey.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ NO_LOOKS = (
     "Deciding again after adding seeds raises the error above 5 %, unless the config declares "
     "`looks` beforehand."
 )
-MOST_LISTED = 20  # maximum number of seeds written out in the proposed line of the config
+MOST_LISTED = 20  # longer lists of proposed seeds are abbreviated
 LOOKS = "Looks declared in the config: {looks}."
 PLOT_CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
@@ -75,20 +75,20 @@ PLOT_CAPTION = (
     "margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at its edge, "
     "hollow."
 )
-# Times are only in the table of costs, so that captions do not change if a run is repeated.
+# Only the table of costs states times, so that captions do not change if a run is repeated.
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
 MARGIN_LABEL = "Margin: counts as equal"
 CONTROL_MARKERS = "XP*h"
-EDGE = 0.03  # fraction of the range added at both ends of the y-axis and at the x-axis's left end
+EDGE = 0.03  # fraction of the range added below and above the plot, and at its left
 LEAST_REACH = 5.0  # the axes reach at least this far from zero, in percentage points
 ROOM = 1.15  # factor by which the axes extend beyond the outermost values
 AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
-MOST_SHARE = 1.5  # fraction of Retrain's time above which marks do not grow
+MOST_SHARE = 1.5  # marks do not grow above this fraction of Retrain's time
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of verdicts; if sanity checks are red, the table of these instead."""
+    """Yield the table of verdicts, or a table of the sanity checks that failed (are red)."""
     if red := [Line(gate.name, [Field(gate.text)]) for gate in red_gates(cell)]:
         grid = Grid("Check", ["Red, as"], [red], is_prose=True)
         caption = FORBIDDEN.format(title=cell.title)
@@ -123,7 +123,11 @@ def _make_caption(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
 
 
 def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
-    """Return a sentence that proposes seeds: those of the next look, or those likely to decide."""
+    """Return a sentence that proposes more seeds, if the verdict on a method is open.
+
+    The number of seeds is that of the next look (interim analysis) in the config. Without looks,
+    it is the number that will probably decide.
+    """
     undecided = {v.label: v.run for v in verdicts if v.verdict == UNDECIDED}
     needed = {label: cell.number(run, "seeds_needed") for label, run in undecided.items()}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
@@ -142,21 +146,27 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
 
 
 def _find_looks(cell: CellTable) -> dict[int, float]:
-    """Return the test level of each look of the config, by number of seeds; empty without looks."""
+    """Return the test level of each look (interim analysis), by its number of seeds.
+
+    The dict is empty if the config declares no looks.
+    """
     counts = cell.indices(cell.reference, "look_level")
     levels = {int(at): cell.number(cell.reference, "look_level", at=at) for at in counts}
     return levels if len(levels) > 1 else {}
 
 
 def _name_looks(cell: CellTable) -> str:
-    """Return a sentence with the config's looks and their test levels; empty without looks."""
+    """Return a sentence on the looks (interim analyses) of the config and their test levels.
+
+    It is empty if the config declares no looks.
+    """
     levels = _find_looks(cell).items()
     parts = [f"{count} seeds at {format_exact_percent(level)}" for count, level in levels]
     return LOOKS.format(looks=", ".join(parts)) if parts else ""
 
 
 def list_runs(cell: CellTable) -> list[dict[str, Any]]:
-    """Return the numbers of every method and control in points, for the CSV file and the plot."""
+    """Return the numbers of every method and control for the CSV file and the plot."""
     verdicts = {one.run: one for one in find_verdicts(cell)}
     runs = [run for run in cell.labels if cell.kinds[run] != "reference"]
     return [_make_record(cell, run, verdicts.get(run)) for run in runs]
@@ -190,7 +200,10 @@ def _make_record(cell: CellTable, run: str, verdict: MethodVerdict | None) -> di
 
 
 def words(cell: CellTable) -> str:
-    """Name the methods of each verdict, the worst verdict first; if checks are red, only these."""
+    """Return a sentence that lists the methods by verdict, the worst verdict first.
+
+    If sanity checks failed (are red), the sentence names these checks instead.
+    """
     if red := red_gates(cell):
         return f"No verdict: {'; '.join(f'{gate.name}: {gate.text}' for gate in red)}."
     found = list(find_verdicts(cell))
@@ -202,7 +215,7 @@ def words(cell: CellTable) -> str:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plot of a cell; nothing if there is no data, or if a sanity check is red."""
+    """Yield the plot of a cell, unless there is no data or a sanity check failed (is red)."""
     records = [] if red_gates(cell) else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:
@@ -228,7 +241,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _find_margin(cell: CellTable, measures: Sequence[str]) -> float:
-    """Return the mean of the margins of these measures, in points."""
+    """Return the mean margin of these measures, in percentage points."""
     margins = [cell.number(cell.reference, "margin", at=at) for at in measures]
     return find_metric(DIFFERENCE).factor * mean_of_defined(margins)
 
@@ -236,7 +249,10 @@ def _find_margin(cell: CellTable, measures: Sequence[str]) -> float:
 def find_limits(
     drawn: Sequence[Mapping[str, Any]], error: float, damage: float
 ) -> tuple[Limits, Limits]:
-    """Return the ends of both axes: they cover the margins and all runs that did not collapse."""
+    """Return the limits of both axes.
+
+    The axes cover the margins and all runs that did not collapse.
+    """
     shown = [one for one in drawn if one["verdict"] != COLLAPSED] or drawn
     damages = [*(one["damage"] for one in shown), damage, -damage, LEAST_REACH, -LEAST_REACH]
     errors = [*(one["forgetting_error"] for one in shown), error, LEAST_REACH]
@@ -291,7 +307,10 @@ def _describe_marks(drawn: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _list_missing(cell: CellTable, drawn: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a note on each run missing from the plot, and on failed runs that did not collapse."""
+    """Yield a note on each run that is missing in the plot.
+
+    Also yield one on each run that failed in a seed, unless its verdict is "collapsed".
+    """
     verdicts = {one["run"]: one["verdict"] for one in drawn}
     for run, label in cell.labels.items():
         failure = cell.failure_summary(run)

@@ -31,7 +31,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def estimate_ua(cell: CellResults) -> float:
-    """Return the UA of the teacher that tuning used, else the mean UA of all runs' teachers."""
+    """Return an estimate of Retrain's UA: the UA of the teacher that tuning used.
+
+    Without such a teacher, it is the mean UA of all runs' teachers.
+    """
     ua = cell.teacher_ua()
     if not math.isnan(ua):
         return ua

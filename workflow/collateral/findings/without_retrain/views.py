@@ -1,4 +1,4 @@
-"""Table of accuracies and losses compared with the base model, for benchmarks without Retrain."""
+"""Table for benchmarks without Retrain: accuracies, and losses compared with the base model."""
 
 from collections.abc import Iterator
 from dataclasses import replace

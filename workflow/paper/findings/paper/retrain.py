@@ -1,4 +1,7 @@
-"""Settings in which the paper prints Retrain's numbers; `retrain: {printed: paper}` needs one."""
+"""Settings for which the paper's tables have Retrain's numbers.
+
+A benchmark with `retrain: {printed: paper}` must have one of these settings.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +12,7 @@ SETTINGS = ", ".join(f"{s.data} {s.model} {s.class_name} {s.fraction:g}" for s i
 
 
 def has_retrain(data: Mapping[str, Any], model: str, forget: Mapping[str, Any]) -> bool:
-    """Tell whether the paper has Retrain's numbers for a complete data set and a forget set."""
+    """Tell whether the paper has Retrain's numbers for this data set, model and forget set."""
     if data.keys() - {"root"} != {"name"} or not {"class", "fraction"} <= forget.keys():
         return False
     return Setting(data["name"], model, forget["class"], forget["fraction"]) in settings()

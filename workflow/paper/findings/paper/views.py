@@ -1,4 +1,4 @@
-"""Table of our numbers beside the paper's, in the settings of the paper."""
+"""Table of our numbers beside the paper's, for cells that have a setting of the paper."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,10 @@ HEADINGS = ["Number", "Here", "Paper", "Difference", ERRORS.label, "Paper's tabl
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table of the numbers that the paper also reports; no table in other settings."""
+    """Yield a table of those numbers that the paper also reports.
+
+    There is no table if the cell has none of the paper's settings.
+    """
     cell = cell.with_sweeps()
     setting = cell_setting(cell.benchmark.data, cell.benchmark.model, cell.forgotten)
     found = printed(setting) if setting else []

@@ -1,4 +1,4 @@
-"""Table of deviations from the paper's Retrain: ours, the paper's, and their difference."""
+"""Table of our and the paper's deviations from the paper's means for Retrain."""
 
 import math
 from collections.abc import Iterator
@@ -52,7 +52,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def words(cell: CellTable) -> str:
-    """Return a sentence with the average gaps of all methods; empty without printed numbers."""
+    """Return a sentence with all methods' average gaps to the paper's means for Retrain.
+
+    It is empty if the paper has no numbers for this cell.
+    """
     if not printed_cell(cell):
         return ""
     gaps = {run: printed_number(cell, run, "avg_gap") for run in cell.runs("method")}
@@ -62,7 +65,10 @@ def words(cell: CellTable) -> str:
 
 
 def _make_record(cell: CellTable, run: str, metric: str) -> dict[str, Any]:
-    """Return our and the paper's mean, the deviation of each from Retrain, and their difference."""
+    """Return a record of one run and metric: our mean, the paper's mean, and their difference.
+
+    It also has the deviation of each mean from the paper's mean for Retrain.
+    """
     theirs, values = printed_cell(cell).get((run, metric)), cell.values(run, metric)
     is_gap, retrain = metric in TERMS, printed_number(cell, RETRAIN, metric)
     ours = printed_number(cell, run, metric) if is_gap and run != RETRAIN else mean(values)
@@ -82,7 +88,7 @@ def _make_record(cell: CellTable, run: str, metric: str) -> dict[str, Any]:
 
 
 def _make_lines(cell: CellTable, run: str, records: list[dict[str, Any]]) -> Iterator[Line]:
-    """Yield up to three rows of a run: our means, the paper's means, and their differences."""
+    """Yield up to three table rows of a run: our means, the paper's means, their differences."""
     if run != RETRAIN:
         row = run_row(cell, run)
         fields = [_make_field(record, "") for record in records]
@@ -100,10 +106,13 @@ def _make_lines(cell: CellTable, run: str, records: list[dict[str, Any]]) -> Ite
 
 
 def _make_field(record: dict[str, Any], whose: str) -> Field:
-    """Return the table entry of a mean, its spread and deviation from Retrain's printed mean."""
+    """Return the table entry of a mean with its standard deviation.
+
+    Its deviation from the paper's mean for Retrain is in parentheses.
+    """
     name, metric = record["metric"], find_metric(record["metric"])
     value, spread, away = (record[f"{whose}{key}"] for key in ("mean", "std", "deviation"))
     shown = "" if math.isnan(away) else f"({metric.text(away, sign=True)})"
-    # The long table contains only our own means: no printed means, and no gaps to printed means.
+    # Only our own means have a source: the paper's means, and gaps to them, are in no long table.
     source = number_source(record["run"], name) if not whose and name not in TERMS else None
     return Field(metric.text(value, spread), value, shown, source=source)

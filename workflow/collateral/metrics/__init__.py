@@ -1,1 +1,1 @@
-"""Plain functions of arrays: the arithmetic of every number in the results."""
+"""Functions of arrays that compute every number in the results."""

@@ -7,10 +7,11 @@ import numpy as np
 from collateral.metrics.arrays import Floats, Ints, Mask
 from collateral.metrics.similarity import bin_count, bin_mean
 
-# Subset on which each accuracy is computed, by name of the accuracy.
+# Dict from the name of an accuracy to the subset on which it is computed.
 SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
-NUM_BINS = 15  # number of bins of confidence for calibration errors
-# Minimum number of examples; with fewer, even calibrated models have an error of several points.
+NUM_BINS = 15  # number of confidence bins for calibration errors
+# Minimum number of examples for calibration errors; with fewer, even a calibrated model has an
+# error of several percentage points.
 LEAST_EXAMPLES = 500
 
 
@@ -46,11 +47,11 @@ def class_accuracy(prediction: Ints, label: Ints, num_classes: int) -> Floats:
 
 
 def calibration_errors(confidence: Floats, is_correct: Mask) -> tuple[float, float]:
-    """Return the expected calibration error of 15 bins, and the debiased squared error.
+    """Return the expected calibration error with 15 bins, and the debiased squared error.
 
     The debiased square may be negative; it leaves out bins with one example (Kumar et al., 2019).
     """
-    # A confidence on an edge belongs to the lower bin; 0 belongs to the first.
+    # A confidence on the edge of two bins belongs to the lower bin; 0 belongs to the first bin.
     bins = np.clip(np.ceil(confidence * NUM_BINS).astype(np.int64) - 1, 0, NUM_BINS - 1)
     count = bin_count(bins, NUM_BINS)
     rate = bin_mean(is_correct.astype(np.float64), bins, NUM_BINS)

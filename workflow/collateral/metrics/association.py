@@ -1,8 +1,9 @@
-"""Association of a difference with similarity: slope, rank correlation, near-to-far ratio.
+"""Statistics of how an example's difference from Retrain depends on its similarity to D_f.
 
-All three statistics are functions of weighted sums over examples, so that a bootstrap resample
-costs one matrix product. The bootstrap is over examples with fixed models: it shows how statistics
-vary with the choice of examples. Two more functions test the ranks of methods over cells.
+The statistics are slope, rank correlation and near-to-far ratio. All three are functions of
+weighted sums over examples, so that a bootstrap resample costs one matrix product. The bootstrap is
+over examples with fixed models: it shows how statistics vary with the choice of examples. Two more
+functions test the ranks of methods over cells.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ NUM_DECILES = 10
 AT_ONCE = 512  # number of examples whose logits are converted at a time
 NUM_SUMS = 10  # number of columns of `Neighborhood.summands`
 NUM_RESAMPLES = 1000
-# Maximum number of groups; with more examples than this, a group has several examples.
+# Maximum number of groups to resample; with more examples, a group consists of several examples.
 MOST_GROUPS = 2000
-# Table of quantiles of the Poisson distribution; numpy's own Poisson draws are ten times slower.
+# A table of Poisson quantiles makes draws ten times faster than numpy's Poisson generator.
 NUM_LEVELS = 2**16
 _BELOW = np.exp(-1) * np.cumsum(1 / np.cumprod([1, *range(1, 9)]))
 COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).astype(np.uint8)
@@ -37,7 +38,7 @@ class Ranked:
     values: Floats
     ranks: Floats  # rank of each value, scaled to -1/2 ... 1/2; ties share their mean rank
     order: Ints  # indices of the examples, sorted by value
-    firsts: Ints  # for each example, position in `order` of the first one with an equal value
+    firsts: Ints  # position in `order` of the first example with the same value
 
     @staticmethod
     def of(values: Floats) -> Ranked:
@@ -54,21 +55,21 @@ class Ranked:
         return Ranked(values, ranks / count - 0.5, order, firsts)
 
     def mean_above(self, others: Floats) -> Floats:
-        """Return, per example, the sum of `others` over equal or larger values, divided by N."""
+        """Return, per example, 1/N of the sum of `others` over examples with no smaller value."""
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
         return sums[self.firsts]
 
 
 @dataclass(frozen=True)
 class Neighborhood:
-    """Similarity, ranks and near-far weights of the examples of one subset and seed."""
+    """Similarities, ranks, and weights in near and far means, for one subset and seed."""
 
-    similarity: Floats  # similarity of each example minus the mean of its group
+    similarity: Floats  # similarity of each example minus the mean similarity of its group
     ranks: Floats  # rank of each similarity minus the mean rank of its group
     # `Ranked.mean_above` of the similarities: it sums over examples that are at least as similar.
     mean_above: Mean
-    near: Floats  # weight of each example in the mean near the forget set
-    far: Floats  # weight of each example in the mean far from the forget set
+    near: Floats  # weight of each example in the mean over examples near the forget set
+    far: Floats  # weight of each example in the mean over examples far from the forget set
     groups: Ints  # group of each example; all 0 if there is only one group
 
     @staticmethod
@@ -94,7 +95,7 @@ class Neighborhood:
         )
 
     def summands(self, difference: Ranked) -> Floats:
-        """Return ten numbers per example, whose sums over examples determine the statistics."""
+        """Return ten numbers per example; their sums over examples determine the statistics."""
         x, y = self.similarity, subtract_group_means(difference.values, self.groups)
         ranks = subtract_group_means(difference.ranks, self.groups)
         moments = [np.ones_like(x), x, y, x * x, x * y]
@@ -105,19 +106,22 @@ class Neighborhood:
 
 
 def slope(sums: Floats) -> Floats:
-    """Return the slope of the difference over similarity, from sums of `summands`."""
+    """Return the regression slope of difference on similarity, given the sums of `summands`."""
     n, x, y, xx, xy = np.moveaxis(sums[..., :5], -1, 0)
     # Nothing is divided by n, the number of examples in a resample, because it may be 0.
     return _ratio(n * xy - x * y, n * xx - x * x)
 
 
 def rank_correlation(sums: Floats) -> Floats:
-    """Return Spearman's rank correlation from sums of `summands`; partial if there are groups."""
+    """Return Spearman's rank correlation, given the sums of `summands`.
+
+    With several groups, it is a partial correlation: each rank is relative to its group's mean.
+    """
     return _ratio(sums[..., 5], sums[..., 0])
 
 
 def log_near_far(sums: Floats) -> Floats:
-    """Return log(near mean / far mean) from sums of `summands`; NaN if the ratio is not > 0."""
+    """Return log(near mean / far mean), given the sums of `summands`; NaN if undefined."""
     num_near, near, num_far, far = np.moveaxis(sums[..., 6:], -1, 0)
     ratio = _ratio(_ratio(near, num_near), _ratio(far, num_far))
     return np.log(np.where(ratio > 0, ratio, np.nan))
@@ -132,12 +136,12 @@ STATISTICS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def undo_log(name: str, value: float) -> float:
-    """Return the reported value of a statistic: exp(value) for a near-to-far ratio, else value."""
+    """Return the value to report for a statistic: exp(value) for near-to-far ratio, else value."""
     return float(np.exp(value)) if name == RATIO else float(value)
 
 
 def pooled_mean(name: str, values: Floats) -> float:
-    """Return the mean of a statistic's defined values; the geometric mean of near-to-far ratios."""
+    """Return the mean of a statistic's defined values; a geometric mean for near-to-far ratios."""
     defined = values[~np.isnan(values)]
     if not defined.size:
         return float("nan")
@@ -205,11 +209,11 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Resamples:
-    """Bootstrap resamples: random groups of examples, and how often a resample has each group."""
+    """Bootstrap resamples: groups of examples, and how often each resample contains a group."""
 
     order: Ints  # indices of the examples, group by group
     starts: Ints  # start of each group in `order`
-    # How often each resample (row) has each group (column): Poisson counts of mean 1.
+    # How often each resample (row) contains each group (column): Poisson counts with mean 1.
     counts: Floats
 
     @staticmethod
@@ -229,7 +233,7 @@ class Resamples:
 
 
 def percentiles(statistics: AnyFloats, num_examples: int) -> tuple[float, float]:
-    """Return the 95 % interval of a statistic from its resamples; NaN if undefined.
+    """Return the 95 % interval of a statistic, given its values in all resamples; NaN if undefined.
 
     Resamples spread a little less than samples do, so the levels are those of Student's t
     (Hesterberg's expanded percentiles).
@@ -242,7 +246,7 @@ def percentiles(statistics: AnyFloats, num_examples: int) -> tuple[float, float]
 
 
 def friedman_p(values: Floats) -> float:
-    """Return Friedman's p-value that all methods (columns) rank equally over cells (rows)."""
+    """Return Friedman's p-value for equal mean ranks of methods (columns) over cells (rows)."""
     if values.shape[0] < 2 or values.shape[1] < 3:
         return float("nan")
     if (values == values[:, :1]).all():  # scipy would divide by zero if all values are tied

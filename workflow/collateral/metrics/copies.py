@@ -15,10 +15,11 @@ Images = NDArray[np.uint8]  # (N, H, W, C)
 
 
 def find_copies(images: Images, forget: Ints, retain: Ints) -> Ints:
-    """Return rows (forgotten image, retained image, differing bits of their hashes).
+    """Find copies; return rows (forgotten image, retained image, number of differing hash bits).
 
-    There is one row for every exact copy; a forgotten image without an exact copy has one row for
-    its nearest near copy, or no row.
+    Exact copies have EXACT instead of the number of bits. If forgotten images are equal, only the
+    first one has a row for each of its exact copies; the others have one row. A forgotten image
+    without an exact copy has one row for its nearest near copy, or no row.
     """
     exact = _find_exact(images, forget, retain)
     others = np.setdiff1d(forget, exact[:, 0])
@@ -29,7 +30,7 @@ def find_copies(images: Images, forget: Ints, retain: Ints) -> Ints:
 
 
 def are_copies(images: Images, originals: Images) -> Mask:
-    """Return which images are an exact or a near copy of one of the originals."""
+    """Return a mask of the images that are an exact or a near copy of one of the originals."""
     known = {original.tobytes() for original in originals}
     is_equal = np.array([image.tobytes() in known for image in images], dtype=bool)
     if not len(images) or min(images.shape[1:3]) < LEAST_SIDE:
@@ -54,7 +55,7 @@ def _find_exact(images: Images, forget: Ints, retain: Ints) -> Ints:
 
 
 def _find_near(hashes: NDArray[np.uint64], forget: Ints, retain: Ints) -> Ints:
-    """Find the retained image with the nearest hash to each forgotten one, if few bits differ."""
+    """Find each forgotten image's nearest retained image by hash, if only few bits differ."""
     rows, retained = [], hashes[retain]
     for i in forget.tolist():
         bits = np.bitwise_count(retained ^ hashes[i])

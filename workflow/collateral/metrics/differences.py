@@ -30,7 +30,7 @@ Test = Literal["t", "flips"]
 
 LAST_BITS = 1e-12  # relative size of rounding errors; a smaller spread counts as zero
 LEAST_SEEDS = 2
-# Maximum number of seeds for which all sign flips are tried; above it, about 2^16 random ones.
+# Maximum number of seeds for which all sign flips are used; with more, about 2^16 are drawn.
 MOST_FLIPPED = 16
 DECIMALS = 12  # decimals to which means of subsets are rounded, so that equal means compare equal
 FACTOR = 1.96 * 2**0.5  # estimated margin, as a multiple of Retrain's standard deviation over seeds
@@ -76,12 +76,12 @@ def compare(samples: Mapping[Key, AnyFloats]) -> dict[Key, Difference]:
 
 
 def chosen_test(n: int, num_tests: int) -> Test:
-    """Choose sign flips if their smallest possible p-value is below Holm's first level, else t."""
+    """Choose sign flips if their smallest p-value is below Holm's first level, else a t-test."""
     return "flips" if 2 / 2**n < ALPHA / max(num_tests, 1) else "t"
 
 
 def p_value(differences: AnyFloats, num_tests: int = 1) -> Floats:
-    """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
+    """Return the two-sided p-value of a zero mean, unadjusted for the number of tests."""
     n = differences.shape[-1]
     if chosen_test(n, num_tests) == "t":
         return 2 * stdtr(n - 1, -np.abs(_t(differences)))
@@ -91,13 +91,13 @@ def p_value(differences: AnyFloats, num_tests: int = 1) -> Floats:
 
 
 def interval(differences: AnyFloats, alpha: float | AnyFloats = ALPHA, num_tests: int = 1) -> Ends:
-    """Return the ends of the 1 - alpha interval of the mean over the last axis."""
+    """Return both ends of the 1 - alpha confidence interval of the mean over the last axis."""
     is_by_t = chosen_test(differences.shape[-1], num_tests) == "t"
     return t_interval(differences, alpha) if is_by_t else _flips_interval(differences, alpha)
 
 
 def _flips_interval(differences: AnyFloats, alpha: float | AnyFloats) -> Ends:
-    """Return the ends of the interval from the sorted means of all subsets (Hartigan, 1969)."""
+    """Return both ends of the interval, which are means over subsets of seeds (Hartigan, 1969)."""
     means = np.sort(_subset_means(differences), axis=-1)
     count = means.shape[-1] + 1
     place = np.floor(np.asarray(alpha) * count / 2 + 1e-9).astype(np.int64)[..., None]
@@ -107,7 +107,7 @@ def _flips_interval(differences: AnyFloats, alpha: float | AnyFloats) -> Ends:
 
 
 def t_interval(differences: AnyFloats, alpha: float | AnyFloats) -> Ends:
-    """Return the ends of the 1 - alpha interval by Student's t over the last axis."""
+    """Return both ends of Student's 1 - alpha interval of the mean over the last axis."""
     freedom, middle = differences.shape[-1] - 1, differences.mean(axis=-1)
     half = stdtrit(freedom, 1 - np.asarray(alpha) / 2) * standard_error(differences)
     return middle - half, middle + half
@@ -155,7 +155,7 @@ def _t(differences: AnyFloats) -> Floats:
 
 
 def _subset_means(differences: AnyFloats) -> Floats:
-    """Return the means over all non-empty subsets of seeds; random subsets if there are over 16."""
+    """Return the means over all non-empty subsets of seeds (random ones if over 16 seeds)."""
     return np.round(differences @ _subset_weights(differences.shape[-1]), DECIMALS)
 
 
@@ -184,7 +184,7 @@ class Contrast:
 
     @property
     def p_above(self) -> Floats:
-        """One-sided p-values of a difference above zero."""
+        """One-sided p-values for the alternative that the difference is above zero."""
         return stdtr(self.freedom, -self.t)
 
     @property
@@ -194,7 +194,7 @@ class Contrast:
             return np.where(self.mean == 0, 0.0, self.mean / self.error)
 
     def interval(self, alpha: float | Floats) -> tuple[Floats, Floats]:
-        """Return the ends of the 1 - alpha interval of every difference."""
+        """Return both ends of the 1 - alpha confidence interval of every difference."""
         half = stdtrit(self.freedom, 1 - np.asarray(alpha) / 2) * self.error
         return self.mean - half, self.mean + half
 
@@ -236,12 +236,12 @@ def angle_step(rate: Floats, step: Floats) -> Floats:
 
 
 def is_beyond(difference: float, margin: float) -> bool:
-    """Tell whether a difference is larger than the margin; a difference on the margin is not."""
+    """Tell whether a difference exceeds the margin by more than a rounding error."""
     return difference > margin * (1 + LAST_BITS)
 
 
 def tost_p(contrast: Contrast, margin: float | AnyFloats) -> Floats:
-    """Return the larger p-value of the two one-sided t-tests for a stated margin."""
+    """Return the p-value of equivalence within a stated margin, by two one-sided t-tests."""
     room = np.asarray(margin) * (1 - LAST_BITS) - np.abs(contrast.mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = room / contrast.error
@@ -251,7 +251,7 @@ def tost_p(contrast: Contrast, margin: float | AnyFloats) -> Floats:
 def mover_limit(
     contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats, alpha: float | AnyFloats
 ) -> Floats:
-    """Return the upper limit of |difference| minus the estimated margin; equivalent if below 0."""
+    """Return the upper limit of |difference| - estimated margin; below 0 means equivalence."""
     lowest_sd = sd * np.sqrt(sd_freedom / chdtri(sd_freedom, alpha))
     half = stdtrit(contrast.freedom, 1 - alpha) * contrast.error
     reach: Floats = np.hypot(half, FACTOR * (sd - lowest_sd))
@@ -259,7 +259,7 @@ def mover_limit(
 
 
 def mover_p(contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats) -> Floats:
-    """Return the smallest level at which MOVER finds equivalence; 1 if that is above 0.45.
+    """Return the smallest level at which MOVER finds equivalence; 1 if it finds none at 0.45.
 
     `sd` is Retrain's standard deviation over seeds, with `sd_freedom` degrees of freedom.
     """
@@ -277,7 +277,7 @@ def mover_p(contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats) ->
 def equivalence_p(
     contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats, step: float | AnyFloats
 ) -> Floats:
-    """Return the p-value of a difference below the estimated margin, or below one example's weight.
+    """Return the p-value of equivalence within the estimated margin or one example's weight.
 
     Each of the two tests has half of the level. If `sd` is 0, only the margin of one example
     (`step`) is tested.

@@ -20,12 +20,12 @@ CHUNK = 30_000  # number of probabilities that are processed at a time
 SMALLEST = np.float32(1e-37)  # lower bound of probabilities before taking logarithms
 
 LEAST_EXAMPLES = 24  # minimum number of examples for relative MMD; with fewer, it has little power
-# Maximum number of examples compared; the cost grows with the square of this number.
+# Maximum number of examples for relative MMD; its cost grows with the square of this number.
 MOST_EXAMPLES = 1000
 
 
 def divergences(reference: Halves, other: Halves) -> tuple[Singles, Singles]:
-    """Return Jensen-Shannon divergence and KL(reference, other) of each pair of rows, in nats."""
+    """Return Jensen-Shannon divergence and KL(reference, other) for each example (row), in nats."""
     js, kl = (np.empty(len(reference), np.float32) for _ in range(2))
     count = max(1, CHUNK // reference.shape[1])
     for start in range(0, len(reference), count):
@@ -56,7 +56,7 @@ def _softmax(logits: Halves) -> tuple[Singles, Singles]:
 
 
 def jensen_shannon(p: Floats, q: Floats) -> Floats:
-    """Return the Jensen-Shannon divergence in nats of each pair of rows."""
+    """Return the Jensen-Shannon divergence of each row of p from the same row of q, in nats."""
     middle = (p + q) / 2
     return (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=1) / 2
 
@@ -68,7 +68,7 @@ def zrf(logits: AnyFloats, untrained_logits: AnyFloats) -> float:
 
 
 def mean_probabilities(logits: AnyFloats, label: Ints, num_classes: int) -> Floats:
-    """Return the mean predicted probabilities of each class's examples; NaN without examples."""
+    """Return predicted probabilities, averaged over each class's examples; NaN without any."""
     return class_means(softmax(logits.astype(np.float64), axis=1), label, num_classes)
 
 
@@ -93,7 +93,7 @@ def keep_largest(probability: AnyFloats, top: int) -> Floats:
 
 
 def histogram(probability: AnyFloats, top: int) -> Floats:
-    """Return the mean over rows, each reduced to its `top` largest entries and renormalised."""
+    """Keep the `top` largest entries of each row, rescale them to sum 1, and average the rows."""
     largest = keep_largest(probability, top)
     return np.asarray((largest / largest.sum(axis=1, keepdims=True)).mean(axis=0))
 
@@ -116,7 +116,7 @@ def mean_pairwise_kl(histograms: Sequence[AnyFloats] | AnyFloats, count: int) ->
 
 
 def argmax_accuracy(probability: AnyFloats, label: Ints) -> float:
-    """Return the fraction of rows whose largest entry is the label's; NaN if any is not finite."""
+    """Return the fraction of rows with the largest entry at the true class; NaN if undefined."""
     is_finite = np.isfinite(probability).all()
     return float(np.mean(probability.argmax(axis=1) == label)) if is_finite else float("nan")
 
@@ -135,7 +135,7 @@ def squared_bandwidth(retrained: Floats, base: Floats) -> float:
 
 
 def relative_mmd(own: Floats, retrained: Floats, base: Floats, squared_bandwidth: float) -> float:
-    """Return the MMD² of a model from the base model minus its MMD² from Retrain."""
+    """Return MMD² between a model and the base model minus MMD² between the model and Retrain."""
     to_base, to_retrain = (
         _cross_terms(own, other, squared_bandwidth) for other in (base, retrained)
     )

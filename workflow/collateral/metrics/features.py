@@ -19,7 +19,7 @@ def fit_head(features: Floats, label: Ints, c: float) -> Pipeline:
 
 
 def head_accuracy(head: Pipeline, features: Floats, label: Ints) -> float:
-    """Return the accuracy on examples of the classes that the head was fitted on; NaN without any.
+    """Return the accuracy on examples of classes that the head was fitted on; NaN without any.
 
     For other classes, the accuracy would be 0 by construction.
     """
@@ -52,7 +52,7 @@ def debiased_cka(x: Floats, y: Floats) -> float:
 
 
 def cka_by_part(x: Floats, y: Floats, part: Ints, num_parts: int) -> Floats:
-    """Return the debiased CKA on the examples of each part, (parts,)."""
+    """Return, for each part of the examples, the debiased CKA of two feature matrices."""
     return np.array([debiased_cka(x[part == p], y[part == p]) for p in range(num_parts)])
 
 

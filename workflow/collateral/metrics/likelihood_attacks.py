@@ -25,14 +25,14 @@ Placements = tuple[Floats, Floats]
 
 
 def rmia_scores(confidence: Floats, out: Sequence[Floats]) -> Floats:
-    """Return log p(y|x) minus the logarithm of its mean over OUT models."""
+    """Return log p(y|x) minus the logarithm of the mean p(y|x) over models that did not see x."""
     # Dividing before taking the logarithm keeps equal ratios exactly equal, so that they are ties.
     own, mean = (np.maximum(p, MIN_PROBABILITY) for p in (confidence, np.mean(out, axis=0)))
     return np.log(own / mean)
 
 
 def find_placements(members: Floats, non_members: Floats) -> Placements:
-    """Return the fraction of non-members with a lower score than each member, and the reverse.
+    """Return, for each member, the fraction of non-members with a lower score, and the reverse.
 
     The reverse is the fraction of members with a higher score than each non-member. Ties count as
     one half. The mean of either array is the AUC (DeLong et al., 1988).
@@ -47,7 +47,7 @@ def find_placements(members: Floats, non_members: Floats) -> Placements:
 
 
 def placement_auc(placements: Placements) -> float:
-    """Return the probability that a member has the higher score; NaN without members."""
+    """Return the probability that a member scores higher than a non-member; NaN if undefined."""
     return float(placements[0].mean()) if len(placements[0]) else math.nan
 
 
@@ -69,7 +69,7 @@ def delong_interval(by_seed: Sequence[Placements]) -> tuple[float, float]:
 
 
 def likelihood_ratios(margins: Floats, is_in: Mask) -> Floats:
-    """Return log p(margin | IN) - log p(margin | OUT) of each model and example, (models, N)."""
+    """Return log p(margin | seen) - log p(margin | unseen) per model and example, (models, N)."""
     ratios = np.full(margins.shape, np.nan)
     columns = np.arange(margins.shape[1])
     for model, own in enumerate(margins):
@@ -84,7 +84,7 @@ def likelihood_ratios(margins: Floats, is_in: Mask) -> Floats:
 
 
 def find_partners(is_in: Mask, model: int) -> Ints:
-    """Return for each example the next model that differs from `model` in having seen it or not."""
+    """Return, for each example, the next model that saw it if `model` did not, and vice versa."""
     num_models = len(is_in)
     order = (model + 1 + np.arange(num_models - 1)) % num_models
     is_other = is_in[order] != is_in[model]
@@ -92,7 +92,7 @@ def find_partners(is_in: Mask, model: int) -> Ints:
 
 
 def fit_gaussians(margins: Floats, chosen: Mask) -> tuple[Floats, Floats]:
-    """Return each example's mean and variance over models; variances are shrunk to the pooled one.
+    """Return each example's mean margin over models, and its variance, shrunk to the pooled one.
 
     The mean is NaN for an example without chosen models.
     """
@@ -125,5 +125,5 @@ def auc(scores: Floats, is_in: Mask) -> float:
 
 
 def min_learned_share(margins: Singles, is_in: Mask) -> float:
-    """Return the smallest fraction, over models, of seen examples with a probability above 1/2."""
+    """Return the minimum over models of the fraction of seen examples with p(true class) > 1/2."""
     return float(np.min(((margins > 0) & is_in).sum(axis=1) / is_in.sum(axis=1)))

@@ -28,7 +28,7 @@ def margins(logits: AnyFloats, label: Ints) -> Floats:
 
 
 def klom(own: Floats, retrained: Floats) -> Floats:
-    """Return each example's KLOM from margins (seeds, examples), averaged over `seed_halves`."""
+    """Return each example's KLOM, averaged over `seed_halves`; margins are (seeds, examples)."""
     num_seeds, num_examples = own.shape
     if num_seeds < MIN_SEEDS or not num_examples:
         return np.full(num_examples, np.nan)
@@ -43,13 +43,13 @@ def klom(own: Floats, retrained: Floats) -> Floats:
 
 
 def mean_variance(margins: Floats) -> float:
-    """Return the variance over seeds, averaged over examples; 0 if it is rounding error."""
+    """Return the margins' variance over seeds, averaged over examples; 0 for rounding errors."""
     variance = float(margins.var(axis=0, ddof=1).mean())
     return variance if variance > ROUNDING * float((margins**2).mean()) else 0.0
 
 
 def fit_gaussians(margins: Floats, prior_variance: float) -> tuple[Floats, Floats]:
-    """Return each example's mean and variance over seeds; shrink the variance to the prior one."""
+    """Return each example's mean margin over seeds, and its variance, shrunk to the prior one."""
     mean = margins.mean(axis=0)
     squares = ((margins - mean) ** 2).sum(axis=0)
     return mean, (squares + PRIOR_SEEDS * prior_variance) / (len(margins) - 1 + PRIOR_SEEDS)
@@ -73,13 +73,13 @@ def gaussian_kl(
 
 
 def mean_klom(by_example: Floats, members: Mask) -> float:
-    """Return the mean KLOM over the examples in a mask; NaN without examples, or if infinite."""
+    """Return the mean KLOM over the examples in a mask; NaN if undefined or infinite."""
     mean = float(by_example[members].mean()) if members.any() else np.nan
     return mean if np.isfinite(mean) else float("nan")
 
 
 def memorisation(is_in: Mask, values: Floats) -> Floats:
-    """Return each example's mean value over models that saw it, minus that over the others.
+    """Return each example's mean value over models that saw it, minus the mean over other models.
 
     This is the memorisation of Feldman and Zhang (2020).
 

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from collateral.metrics.arrays import Floats, Halves, Ints, Singles
 
 DECIMALS = {"confidence": 3, "correctness": 3, "entropy": 2, "modified_entropy": 2}
-MAX_VECTORS = 2000  # maximum number of members (and of non-members) to fit a vector feature
+MAX_VECTORS = 2000  # maximum number of members, and of non-members, to fit class probabilities
 SMALLEST = 1e-30  # lower bound of probabilities before taking logarithms
 
 

@@ -29,7 +29,7 @@ def in_words(num_seeds: int, num_methods: int) -> str:
 
 
 def detectable(num_seeds: int, num_methods: int) -> float:
-    """Return the smallest detectable difference in standard deviations over seeds."""
+    """Return the smallest difference found with probability POWER, in standard deviations."""
     if num_seeds < 2:
         return math.inf
     # Each of the two samples has num_seeds - 1 degrees of freedom.

@@ -1,4 +1,4 @@
-"""Selection of a trial without Retrain: the paper's rule and two alternatives."""
+"""Selection of a tuning trial without using Retrain: the paper's rule and two alternatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Trial = Mapping[str, float]
 
 
 def choose(trials: Sequence[Trial], rule: Rule) -> int:
-    """Return the index of the trial that a rule selects; if none, the one of the paper's rule."""
+    """Return the index of the trial that `rule` selects; if none, use the paper's rule."""
     chosen = choose_by_rule(trials)
     index = chosen["paper"] if chosen[rule] is None else chosen[rule]
     assert index is not None
@@ -44,7 +44,7 @@ def count_admissible(trials: Sequence[Trial]) -> dict[Rule, int]:
 
 
 def select(trials: Sequence[Trial], is_admissible: Callable[[Trial], bool] | None = None) -> int:
-    """Return the index of the admissible trial with the lowest UA; without one, the highest RA.
+    """Select the admissible trial with the lowest UA or, if none is admissible, the highest RA.
 
     By default, trials with affected RA > 70 % and RA > 90 % are admissible. An undefined affected
     RA (no retained example of the affected classes) is no obstacle. The first of equal trials is
@@ -58,7 +58,10 @@ def select(trials: Sequence[Trial], is_admissible: Callable[[Trial], bool] | Non
 
 
 def select_by_teacher(trials: Sequence[Trial]) -> int | None:
-    """Return the index of the trial whose UA is nearest to its teacher's; None without teachers."""
+    """Return the index of the trial with UA nearest to its teacher's UA; None without teachers.
+
+    Trials that are not admissible are considered only if no trial with a teacher is admissible.
+    """
     # The difference is NaN without a teacher, and for a trial that diverged.
     taught = [i for i, trial in enumerate(trials) if not isnan(trial["ua"] - trial["teacher_ua"])]
     taught = [i for i in taught if _is_admissible(trials[i])] or taught
@@ -81,7 +84,7 @@ def _is_admissible(trial: Trial) -> bool:
 
 
 def _may_be_admissible(trial: Trial) -> bool:
-    """Tell whether a trial is admissible at the upper confidence limit of its affected RA."""
+    """Tell whether a trial would be admissible if its affected RA were at its upper limit."""
     if isnan(trial["ra_affected"] + trial["num_affected"]):
         return _is_admissible(trial)
     limit = upper_limit(trial["ra_affected"], trial["num_affected"])

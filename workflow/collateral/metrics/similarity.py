@@ -10,7 +10,7 @@ NEAR_COUNT = 20  # minimum number of examples that count as near the forget set
 
 
 def similarity(features: AnyFloats, forget: AnyFloats) -> Singles:
-    """Return the cosine of each row with the sum of the rows of `forget`; 0 for a zero vector.
+    """Return each row's cosine with the sum of the rows of `forget`; 0 for a zero vector.
 
     The rows of `forget` are not normalised: a long feature vector has a larger weight in the sum.
     """
@@ -26,7 +26,7 @@ def similarity_by_class(features: AnyFloats, forget: AnyFloats, label: Ints) -> 
 
 
 def class_means(features: AnyFloats, label: Ints, num_classes: int) -> Floats:
-    """Return the mean features of each class, one row per class; NaN if it has no examples."""
+    """Return the mean features of each class, one row per class; NaN without examples."""
     means = np.full((num_classes, features.shape[1]), np.nan)
     for c in np.unique(label):
         means[c] = features[label == c].mean(axis=0, dtype=np.float64)
@@ -46,7 +46,7 @@ def most_similar(values: AnyFloats, candidates: Ints, count: int) -> Ints:
 
 
 def most_similar_in_turns(by_class: AnyFloats, candidates: Ints, count: int) -> Ints:
-    """Return `count` candidates; classes take turns in choosing the one most similar to them."""
+    """Return `count` candidates; in turns, each class chooses the candidate most similar to it."""
     orders = [most_similar(values, candidates, count) for values in by_class]
     turns = np.stack(orders, axis=1).ravel()
     _, first = np.unique(turns, return_index=True)
@@ -85,7 +85,7 @@ def bin_count(bins: Ints, count: int = NUM_BINS) -> Ints:
 
 
 def first_near_bin(counts: AnyFloats) -> int:
-    """Return the index of the least similar bin that counts as near; bin 0 is never near.
+    """Return the index of the first bin that counts as near the forget set; bin 0 is never near.
 
     Near are the fewest bins, from the most similar one on, that contain `NEAR_COUNT` examples and
     the fraction `NEAR_SHARE` of all examples.
@@ -97,14 +97,14 @@ def first_near_bin(counts: AnyFloats) -> int:
 
 
 def near_masks(similarity: AnyFloats) -> Mask:
-    """Return the mask of the examples near the forget set, from similarities; one row per seed."""
+    """Return a mask of the examples near the forget set, given similarities (seeds, examples)."""
     edges = bin_edges(similarity)
     bins = np.stack([assign_bins(values, edges) for values in similarity])
     return bins >= first_near_bin(np.mean([bin_count(of_seed) for of_seed in bins], axis=0))
 
 
 def most_similar_mask(similarity: AnyFloats, count: int) -> Mask:
-    """Return the mask of the `count` most similar examples, including all ties at the limit."""
+    """Return a mask of the `count` most similar examples, and of ties with the last of them."""
     if count == 0:
         return np.zeros(len(similarity), dtype=bool)
     least = np.partition(similarity, len(similarity) - count)[len(similarity) - count]

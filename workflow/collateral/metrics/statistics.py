@@ -1,4 +1,4 @@
-"""Statistics of repeated values: means, intervals, gaps, and the noise between retrainings."""
+"""Statistics of values over seeds: means, intervals, gaps, and the noise between retrainings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
@@ -11,7 +11,8 @@ from collateral.metrics.arrays import AnyFloats, Floats
 BySeed = Mapping[str, Floats]  # dict from name of a metric to its values, one per seed
 # Minimum number of negatives for computing the true positive rate at 1 % false positives.
 LEAST_NEGATIVES = 1000
-ROUNDING = 1e-12  # a correlation is undefined if the product of both norms is not above this
+# a correlation is undefined if the product of the two norms is not above this value
+ROUNDING = 1e-12
 
 
 def mean(values: AnyFloats) -> float:
@@ -105,7 +106,7 @@ def difference_sd(profiles: AnyFloats) -> Floats:
 
 
 def within_seed_std(values: Floats) -> float:
-    """Return the standard deviation over the teachers of a seed, from values (teachers, seeds)."""
+    """Return the standard deviation over teachers within seeds; values are (teachers, seeds)."""
     return float(np.sqrt(values.var(axis=0, ddof=1).mean()))
 
 
@@ -117,7 +118,7 @@ def within_seed_correlation(values: Floats, others: Floats) -> float:
 
 
 def tug_of_war(own: Sequence[AnyFloats], retrained: Sequence[AnyFloats]) -> Floats:
-    """Return the product of 1 - |difference| over metrics (Zhao et al., 2024), one per seed."""
+    """Return, per seed, the product of 1 - |own - retrained| over metrics (Zhao et al., 2024)."""
     return np.prod(1 - np.abs(np.subtract(own, retrained)), axis=0)
 
 

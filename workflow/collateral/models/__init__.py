@@ -10,5 +10,5 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
-# By prefix of the model's name: the module that builds it, and the module with its metadata.
+# Dict from a prefix of model names to two modules: one builds models, one has their metadata.
 FAMILIES = {"timm/": ("_timm", "_metadata")}

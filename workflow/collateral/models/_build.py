@@ -14,9 +14,11 @@ from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier, eval_mode
 from collateral.plugins.find import MODEL, PluginError
 
-ROUNDING = 1e-4  # largest accepted error of `head(features)`, relative to the largest logit
+# Largest accepted difference of `head(features)` from the logits, relative to the largest logit.
+ROUNDING = 1e-4
 
-Embed = Callable[[Any, Tensor], Tensor]  # function (model without head, images) -> features
+# function that returns the features, given a model without head, and images
+Embed = Callable[[Any, Tensor], Tensor]
 
 
 class Body(nn.Module):
@@ -34,7 +36,7 @@ class Body(nn.Module):
 
 
 def wrap_model(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) -> Classifier:
-    """Wrap a model; the head at `path` becomes an identity, and `embed` returns the features."""
+    """Make a Classifier of a model: replace its head at `path`, and compute features by `embed`."""
     head = inner.get_submodule(path)
     if not isinstance(head, nn.Linear):
         raise ValueError(f"its head, {path}, is a {type(head).__name__}, not one linear layer")

@@ -23,7 +23,7 @@ class Classifier(nn.Module):
     def __init__(
         self, info: ImageInfo, body: nn.Module, head: nn.Linear, head_path: str = ""
     ) -> None:
-        """Apply the normalisation of `info`, then `body`, then `head`.
+        """Store `body`, `head`, and the mean and standard deviation in `info` for normalisation.
 
         `head_path` is the attribute path of the head in a wrapped model; empty for other models.
         """
@@ -31,9 +31,9 @@ class Classifier(nn.Module):
         # Precision of the body in train mode; None means float32.
         self.precision: torch.dtype | None = None
         self.head_path = head_path
-        # Functions from names of weights in public files to names in this class, by repository.
+        # Dict from a public repository to a function that translates its names of weights to ours.
         self.layouts: Mapping[str, Names] = {}
-        # Likely reason why weights are missing in a file, by a substring of their names.
+        # Dict from a substring of weights' names to the likely reason why a file lacks them.
         self.missing: Mapping[str, str] = {}
         # Mean and std are constants of the data set and are not saved in the state dict.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)
@@ -42,14 +42,14 @@ class Classifier(nn.Module):
         self.head = head
 
     def names(self, name: str) -> str:
-        """Return the name of a weight in this class from its name in the wrapped model."""
+        """Translate the name of a weight in the wrapped model into its name in this class."""
         if not self.head_path:
             return name
         is_head = name.startswith(f"{self.head_path}.")
         return HEAD + name.removeprefix(f"{self.head_path}.") if is_head else BODY + name
 
     def own_names(self, name: str) -> str:
-        """Return the name of a weight in the wrapped model from its name in this class."""
+        """Translate the name of a weight in this class into its name in the wrapped model."""
         if self.head_path and name.startswith(HEAD):
             return f"{self.head_path}." + name.removeprefix(HEAD)
         return name.removeprefix(BODY)
@@ -71,7 +71,7 @@ class Classifier(nn.Module):
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Set eval mode without gradients; at the end, restore the mode of every module."""
+    """Within this context, use eval mode without gradients; then restore all modes."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

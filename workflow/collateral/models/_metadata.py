@@ -22,8 +22,9 @@ from collateral.plugins.find import MODEL
 Shape = tuple[int, int, int]  # height, width, number of channels
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of values that each stores per output channel
 UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
-WORK = "MULTIPLY_ADDS"  # constant with which a plug-in's file declares its multiply-adds per image
-# Multiply-adds of ResNet-56 per value in the outputs of its layers, assumed for timm's models.
+# Name of the constant by which a plug-in declares the multiply-adds of its model per image.
+WORK = "MULTIPLY_ADDS"
+# Multiply-adds per activation in ResNet-56; the same ratio is assumed for timm's models.
 MULTIPLY_ADDS_PER_ACTIVATION = 240
 PREFIX = "timm/"
 FILE = Path(__file__).with_name("_timm.csv")
@@ -32,13 +33,13 @@ VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution or a linear layer; a linear layer has one output pixel."""
+    """A convolution, a linear layer or a layer norm."""
 
     weights: int  # number of weights per output channel
     channels: int  # number of output channels
     # Number of other stored values per output channel: BIAS, LAYER_NORM or BATCH_NORM.
     kept: int
-    places: int = 1  # number of output pixels
+    places: int = 1  # number of output pixels or tokens
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def find_metadata(model: str, shape: Shape) -> ModelMetadata:
 
 
 def declared_work(model: str) -> int | None:
-    """Return the multiply-adds that the file of a plug-in declares, without importing the file."""
+    """Return the multiply-adds that a plug-in's file declares, or None; do not import the file."""
     files = [Path(folder) / f"{model}.py" for folder in MODEL.paths[1:]]
     file = next((file for file in files if file.exists()), None)
     if file is None:
@@ -175,7 +176,7 @@ def find_timm_metadata(model: str) -> TimmMetadata:
 
 
 def no_such(model: str) -> str:
-    """Return the error for an unknown timm model, with the most similar names."""
+    """Return the error message for a timm model that is unknown or has no linear head."""
     if model.removeprefix(PREFIX) in read_timm():
         return f"{quoted(model)}: its head is not one linear layer; choose another"
     near = ", ".join(nearest_names(model, names())) or "none"
@@ -183,7 +184,7 @@ def no_such(model: str) -> str:
 
 
 def _timm(model: str, shape: Shape) -> ModelMetadata:
-    """Return a timm model's metadata; multiply-adds and activations are scaled to the image."""
+    """Return a timm model's metadata, with multiply-adds scaled to the number of pixels."""
     own = find_timm_metadata(model)
     multiply_adds = max(1, own.multiply_adds * shape[0] * shape[1] // own.pixels)
     activations = multiply_adds // MULTIPLY_ADDS_PER_ACTIVATION

@@ -30,9 +30,10 @@ from collateral.models._classifier import Classifier
 WIDTHS = (16, 32, 64)
 # Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
 KEPT = 4
-# Memory of a step, relative to stage 1's activations: 1 + 1/2 + 1/4 forward, and again backward.
+# Memory of a training step over that of stage 1: the sum of all stages, 1 + 1/2 + 1/4, for the
+# forward pass, and the same for the backward pass.
 STEP = 3.5
-# Our name of each weight, by a regular expression for its name in public implementations.
+# Dict from patterns in public implementations' names of weights to their replacements in ours.
 SHARED = {
     r"^conv1\.": "body.0.",
     r"^bn1\.": "body.1.",
@@ -94,7 +95,10 @@ class Stage(nn.Sequential):
 
 
 def _would_keep(x: Tensor, num_blocks: int) -> int:
-    """Return an upper bound of a stage's stored bytes; 0 except on a CPU without torch.compile."""
+    """Return an upper bound of the bytes that a stage stores for the backward pass.
+
+    It is 0 unless gradients are computed on a CPU without torch.compile.
+    """
     is_plain_cpu = x.device.type == "cpu" and not torch.compiler.is_compiling()
     return KEPT * num_blocks * x.nbytes if is_plain_cpu and torch.is_grad_enabled() else 0
 
@@ -155,7 +159,7 @@ def build(name: str, info: ImageInfo) -> Classifier:
 
 
 def _translate(patterns: Mapping[str, str], name: str) -> str:
-    """Return our name of a weight from its name in a public implementation."""
+    """Translate the name of a weight in a public implementation into our name."""
     for pattern, own in patterns.items():
         name = re.sub(pattern, own, name)
     return name
@@ -180,7 +184,7 @@ def recompute(part: nn.Module, x: Tensor) -> Tensor:
 
 
 def trim_memory(_gradient: Tensor) -> None:
-    """Return unused memory from malloc to the system; it can be as large as the tensors in use."""
+    """Give unused memory of malloc back to the system; it can be as large as all tensors."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only glibc has it
         trim(0)
 

@@ -24,7 +24,7 @@ SECONDS = 2.0  # shortest duration of a measurement, in seconds
 
 
 def device_name() -> str:
-    """Return the name of the GPU, or the type of another device."""
+    """Return the name of the CUDA GPU or, without one, the type of the device."""
     device = choose_device()
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
@@ -40,7 +40,8 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
     The measurement uses one thread or one GPU, and images of noise in float32.
     """
     torch.set_num_threads(1)
-    make_deterministic()  # Jobs make torch deterministic, too.
+    # Jobs use deterministic algorithms, so the speed of these algorithms is measured.
+    make_deterministic()
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
@@ -63,7 +64,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
 
 
 def _seconds(action: Callable[[], None], device: torch.device) -> float:
-    """Return the mean duration of an action over as many calls as take at least SECONDS."""
+    """Repeat an action for at least SECONDS, and return the mean duration of a call."""
     action()  # The first call is slower and is not measured.
     # On a CPU, the CPU time of this process is measured, so that other jobs have little influence.
     clock = time.process_time if device.type == "cpu" else time.perf_counter

@@ -30,7 +30,7 @@ WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 def open_checkpoints(
     folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
 ) -> "Checkpoints":
-    """Return the checkpoints of a job; only checkpoints of a job with this record can be loaded."""
+    """Return the checkpoints of a job; those of a job with another record cannot be loaded."""
     identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
     if interval_seconds is None:
         given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)
@@ -50,7 +50,7 @@ class Checkpoints:
         self.interval_seconds = interval_seconds
 
     def save(self, name: str, state: Mapping[str, Any]) -> None:
-        """Write a nested state of tensors, numbers and strings, preceded by a hash."""
+        """Write a hash and then a nested state of tensors, numbers and strings to a file."""
         tensors: dict[str, Tensor] = {}
         tree = {"identity": self._identity, "state": _take_tensors(state, tensors)}
         body = save(tensors, metadata={"tree": json.dumps(tree)})
@@ -58,7 +58,7 @@ class Checkpoints:
             temporary.write_bytes(hashlib.sha256(body).digest() + body)
 
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return the saved state or None; a file that is damaged or of another job is deleted."""
+        """Return the saved state or None; delete a file that is damaged or of another job."""
         path = self._path(name)
         if not path.exists():
             return None
@@ -93,7 +93,7 @@ class Checkpoints:
 
 
 class Saver:
-    """Saves the latest epoch of one loop: periodically, on a warning signal, and at the end."""
+    """Saves the latest state of one loop: periodically, on a warning signal, and at the end."""
 
     def __init__(self, checkpoints: Checkpoints | None, loop: str) -> None:
         """Save under the name `loop`; save nothing if `checkpoints` is None."""
@@ -103,7 +103,7 @@ class Saver:
         self._saved_at = time.monotonic()
 
     def note(self, state: dict[str, Any]) -> None:
-        """Remember the state at the end of an epoch; write it if the interval has passed."""
+        """Remember the state after an epoch; write it if the last write is long enough ago."""
         self._latest = state
         elapsed = time.monotonic() - self._saved_at
         if self._checkpoints and elapsed >= self._checkpoints.interval_seconds:

@@ -1,4 +1,4 @@
-"""The device of a job, and the settings of torch that determine the bits of its results."""
+"""The device of a job, and the settings of torch that make results reproducible bit by bit."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ def choose_device() -> torch.device:
 
 def gpu_names() -> list[str]:
     """Return a unique name of each visible GPU, because indices depend on CUDA_VISIBLE_DEVICES."""
-    # Locks hold only within one SLURM job, because SLURM itself assigns GPUs to jobs.
+    # Names contain the SLURM job, because SLURM assigns GPUs to jobs: locks hold within a job only.
     job = os.environ.get("SLURM_JOB_ID", "")
     found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
     return [f"{gpu.uuid} of job {job}" if job else str(gpu.uuid) for gpu in found]
@@ -46,9 +46,10 @@ def gpu_names() -> list[str]:
 
 def make_deterministic() -> None:
     """Make torch give bitwise equal results on devices of one kind; call it before CUDA starts."""
-    # cuBLAS reads this variable at its start; without it, torch refuses matrix products.
+    # cuBLAS reads this variable at its start; if it is not set, torch refuses matrix products.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # `warn_only` is not set: with it, the gradient of fused attention is not deterministic.
+    # `warn_only` is not set, because it would allow a gradient that is not deterministic, that of
+    # fused attention.
     torch.use_deterministic_algorithms(True)
     # New tensors are not filled: each is written before it is read, and filling takes 5 % longer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
@@ -76,9 +77,9 @@ def describe_numerics(devices: Sequence[str]) -> dict[str, Any]:
 
 
 def device_name(device: torch.device) -> str:
-    """Return the name of a CUDA GPU, "cpu" with the CPU's instruction set, or else its type."""
+    """Return a CUDA GPU's name, "cpu" with the instruction set, or the type of any other device."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    # On a CPU, bits depend on the instruction set that torch's kernels use.
+    # On a CPU, the last bits of results depend on the instruction set that torch's kernels use.
     kernels = f" {torch.backends.cpu.get_cpu_capability()}" if device.type == "cpu" else ""
     return f"{device.type}{kernels}"

@@ -1,4 +1,4 @@
-"""Examples as uint8 images in memory; batches are made by indexing, and augmented together.
+"""Examples are uint8 images in memory; a batch is selected by indices and augmented as a whole.
 
 Images are mapped from the file of the data set, so that jobs share them; a GPU gets a copy if the
 images fit into its memory.
@@ -26,7 +26,7 @@ VIEWED_AT_ONCE = 1024  # number of images that are augmented at a time
 
 @dataclass(frozen=True)
 class Images:
-    """Images of a data set and their augmentation; each batch is padded when it is made."""
+    """Images of a data set and how to augment them; images are stored without padding."""
 
     pixels: Tensor  # uint8 (images, height, width, channels), on the GPU if they fit
     padding: int  # number of black pixels that are added at each side before a random crop
@@ -55,7 +55,7 @@ class Images:
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
         (top, left), mirrored = move_to(offsets, rows.device), move_to(mirrored, rows.device)
         padded = F.pad(self.fetch(rows), (0, 0, p, p, p, p))
-        # All crops as a view without copying, (images, top, left, height, width, channels).
+        # View (no copy) of all possible crops, (images, top, left, height, width, channels).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
         return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
@@ -107,7 +107,7 @@ class Examples:
         return self.images.augmented(self.rows, generator)
 
     def viewed(self, generator: torch.Generator) -> Examples:
-        """Return the same examples with augmented images, which are not augmented again."""
+        """Return the same examples with images that are augmented now, and not again in batches."""
         # Images are augmented in chunks, because augmentation needs a padded copy of them.
         parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
         pixels = torch.cat(parts)
@@ -153,12 +153,12 @@ class Task:
 
 
 def train_examples(data: Dataset, device: torch.device) -> Examples:
-    """Return the train set; its images are on the device if they fit into its memory."""
+    """Return the train set, with its images on the device if they fit into the device's memory."""
     return _examples(data, data.train_images, data.labels.train, device)
 
 
 def test_examples(data: Dataset, device: torch.device) -> Examples:
-    """Return the test set; its images are on the device if they fit into its memory."""
+    """Return the test set, with its images on the device if they fit into the device's memory."""
     return _examples(data, data.test_images, data.labels.test, device)
 
 

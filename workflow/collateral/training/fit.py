@@ -90,7 +90,7 @@ def fit(
 def _warming(
     batches: Iterator[Batch], optimizer: Optimizer, rate: float, done: int, total: int
 ) -> Iterator[Batch]:
-    """Yield the batches; their learning rate rises linearly to the full rate (warm-up)."""
+    """Yield the batches, and raise the learning rate linearly before each of them (warm-up)."""
     for step, batch in enumerate(batches, start=done + 1):
         set_learning_rate(optimizer, rate * (step / total))
         yield batch
@@ -99,7 +99,7 @@ def _warming(
 def _held_out(
     examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> tuple[Examples, Examples | None]:
-    """Return the training examples, and the examples that select the best epoch, if any."""
+    """Return training examples, and the examples on which the best epoch is selected, or None."""
     if params.checkpoint == "last":
         return examples, None
     if params.checkpoint == "best_test":

@@ -14,7 +14,7 @@ BATCH_SIZE = 256  # on a CPU, batch sizes from 64 to 256 are equally fast, and 5
 
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
-    """Return features and logits in float32 on the CPU, one row per example, in their order."""
+    """Return features and logits in float32 on the CPU, one row per example, in the given order."""
     classifier = cast(Classifier, model)
     features, logits = [], []
     with eval_mode(model):
@@ -47,7 +47,7 @@ def compute_outputs(
 
 def _outputs(logits: Tensor, labels: Tensor) -> Outputs:
     confidence = logits.softmax(1).gather(1, labels[:, None]).squeeze(1)
-    # Logits are limited to 65,504, the largest float16; larger ones would be infinite.
+    # Logits are limited to 60,000, because float16 would turn values above 65,504 into infinity.
     half = logits.clamp(-6e4, 6e4).half()
     prediction = logits.argmax(1).numpy().astype(np.int64)
     return Outputs(half.numpy(), confidence.numpy(), prediction, labels.numpy())

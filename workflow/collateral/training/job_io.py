@@ -35,7 +35,7 @@ COLLAPSE_MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Session:
-    """The data set of a job on its device; builds and loads models, and writes records."""
+    """The device and the data set of a job; it builds and loads models, and writes records."""
 
     device: torch.device
     data: Dataset

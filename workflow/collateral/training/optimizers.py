@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-# torch.optim imports the compiler (0.8 s) on first use; this import happens before any timing.
+# The compiler is imported here (0.8 s), before any timing; torch.optim would import it later.
 import torch._dynamo  # noqa: F401
 from torch import Tensor, nn
 from torch.amp import GradScaler
@@ -21,7 +21,7 @@ from collateral.models._classifier import Classifier
 def make_optimizer(
     model: nn.Module, params: TrainedParams | TrainingParams, *, nesterov: bool = False
 ) -> Optimizer:
-    """Return the optimiser of `params` over all parameters of the model."""
+    """Return the optimiser that `params` describes, for all parameters of the model."""
     weights, lr, decay = model.parameters(), params.lr, params.weight_decay
     if params.optimizer == "sgd":
         nesterov = nesterov and params.momentum > 0  # torch refuses Nesterov without momentum
@@ -42,7 +42,7 @@ def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
 
 
 def descend(optimizer: Optimizer, loss: Tensor, scaler: GradScaler | None = None) -> None:
-    """Take one optimiser step on the loss; `scaler` scales the loss if it is enabled."""
+    """Take one optimiser step on the loss; a `scaler`, if given and enabled, scales the loss."""
     optimizer.zero_grad(set_to_none=True)
     if scaler:
         scaler.scale(loss).backward()
@@ -67,7 +67,7 @@ def cosine_rate(epoch: int, epochs: int) -> float:
 
 
 def steps_by_epoch(epochs: int, steps: int | None, batches: int) -> list[int]:
-    """Return the number of batches in each epoch; if `steps` is given, the last may be shorter."""
+    """Return the number of batches in each epoch; `steps`, if given, is their total number."""
     if steps is None:
         return [batches] * epochs
     whole, rest = divmod(steps, batches)
@@ -91,7 +91,7 @@ def set_precision(model: nn.Module, name: str, device: torch.device) -> None:
 
 
 def check_precision(name: str, device: torch.device) -> None:
-    """Refuse a precision that this device computes no faster than float32."""
+    """Raise an error if this device does not compute faster in this precision than in float32."""
     if name == "float32" or device.type == "cuda":
         return
     if name == "float16" or device.type != "cpu":
@@ -102,6 +102,6 @@ def check_precision(name: str, device: torch.device) -> None:
 
 
 def cpu_flags() -> set[str]:
-    """Return all words of /proc/cpuinfo, such as names of instruction sets; empty without it."""
+    """Return all words of /proc/cpuinfo, such as instruction sets; empty without this file."""
     file = Path("/proc/cpuinfo")
     return {*file.read_text(encoding="utf-8").split()} if file.exists() else set()

@@ -25,7 +25,7 @@ from collateral.training.optimizers import descend
 def run_relearning(
     model: nn.Module, forget: Examples, params: Relearn, generator: torch.Generator
 ) -> list[float]:
-    """Train on half of the forget set; return the accuracy on the other half after each step.
+    """Train on half of the forget set; return the other half's accuracy before and after each step.
 
     The model is changed in place. If D_f has only one example, the other half is empty and all
     accuracies are NaN.
@@ -44,7 +44,7 @@ def _fine_tune(
     params: Relearn | Resurface,
     steps: Sequence[int],
 ) -> list[list[float]]:
-    """Fine-tune in place; return the accuracies on each set before the first and after `steps`."""
+    """Fine-tune in place; return the accuracy on each set before training and after `steps`."""
     decay = params.weight_decay if isinstance(params, Resurface) else 0.0
     weights = model.parameters()
     optimizer = SGD(weights, params.lr, params.momentum, weight_decay=decay, fused=True)
@@ -67,7 +67,7 @@ def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examp
 def residual_share(
     model: nn.Module, forget: Examples, params: Residual, generator: torch.Generator
 ) -> Tensor:
-    """Return, per example, the fraction of its perturbed images that are classified correctly.
+    """Return, per example, the fraction of its copies with noise that are classified correctly.
 
     Noise is drawn on the host, so that it is the same on every device; pixels are not clipped.
     """

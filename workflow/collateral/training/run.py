@@ -31,7 +31,7 @@ class Stateful(Protocol):
 
 
 class Run:
-    """Everything a method gets besides model and data; it draws random numbers by `generator`."""
+    """Everything a method gets besides model, data and parameters, such as a random generator."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Run:
     ) -> None:
         """Seed the generator, and torch's global generator for code such as dropout."""
         self.device = device
-        # Devices that were used; the list grows if the run resumes on another device.
+        # Names of the devices used so far; the list grows if the run resumes on another device.
         self.devices = [device_name(device)]
         self.generator = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
@@ -51,9 +51,10 @@ class Run:
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
         self.skipped = ""  # reason why the method could not run; empty if it ran
-        # Outputs of the base model, then outputs after each epoch.
+        # Tracked tensors of the base model, then those after each epoch.
         self.tracked: list[dict[str, Tensor]] = []
-        self.tracked_seconds: list[float] = []  # measured seconds up to each item of `tracked`
+        # measured seconds until each item of `tracked` was added
+        self.tracked_seconds: list[float] = []
         self._checkpoints = checkpoints
         self._tracker = tracker
         self._loops = 0
@@ -89,7 +90,7 @@ class Run:
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Call the tracker, log its numbers and store its tensors; this time is not measured."""
+        """Call the tracker, log its numbers and store its tensors; meanwhile, the clock stops."""
         if not self._tracker:
             return
         with self.phase(None):
@@ -120,7 +121,7 @@ class Run:
         self.reported |= {name: value for name, value in numbers.items() if math.isfinite(value)}
 
     def phase(self, name: str | None) -> AbstractContextManager[None]:
-        """Add the seconds within this context to phase `name`; count none if `name` is None."""
+        """Add the seconds within this context to phase `name`, or to no phase if `name` is None."""
         return self.clock.phase(name)
 
     def random_seed(self) -> int:
@@ -168,7 +169,7 @@ class Run:
         return saved["epochs_done"], saved["stopped"]
 
     def _take_over(self, devices: list[str]) -> None:
-        """Continue the device list of a checkpoint; append the present device if it is another."""
+        """Continue the device list of a checkpoint; append the present device if it differs."""
         here = self.devices[-1]
         if devices[-1] != here:
             LOG.warning("begun on %s: the record will say so", devices[-1])
@@ -199,7 +200,7 @@ class Clock:
 
     @contextmanager
     def phase(self, name: str | None) -> Iterator[None]:
-        """Add the seconds within this context to phase `name`; count none if `name` is None."""
+        """Add the seconds within this context to phase `name`, or to no phase if `name` is None."""
         outer = self._switch(name)
         try:
             yield

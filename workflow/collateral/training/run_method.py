@@ -96,7 +96,7 @@ class Method:
         return prepare_class(self.name) is not None
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints | None) -> Prepared:
-        """Run the first phase, or load its result if the job was killed after it."""
+        """Run the phase `prepare`, or load its result if the job was killed after this phase."""
         saved = checkpoints.load("prepared") if checkpoints else None
         if saved:
             return Prepared(**saved)
@@ -105,7 +105,7 @@ class Method:
         module = self.module  # The module is imported before the clock starts.
         with run.phase("prepare"):
             made = module.prepare(model, self.task, values, run)
-        # The tensors are as if read from a file, so that `unlearn` always gets the same bits.
+        # Tensors are put on the CPU, as if read from a file: `unlearn` always gets the same input.
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
         prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
         if checkpoints:
@@ -120,7 +120,7 @@ class Method:
         tracker: Tracker | None = None,
         skip: str = "",
     ) -> tuple[nn.Module, Run]:
-        """Run the second phase; `inputs` are further arguments of the method's `unlearn`.
+        """Run the phase `unlearn`; `inputs` are further arguments of the method's `unlearn`.
 
         If `skip` gives a reason, the method is skipped for this reason.
         """
@@ -170,7 +170,7 @@ def load_method(
 def read_chosen_params(
     model: type[P], given: str, selected: Sequence[Path], root: Path, **over: Any
 ) -> P:
-    """Return the parameters; tuned values replace given values, and `over` replaces both."""
+    """Return the parameters; tuned values override given values, and `over` overrides both."""
     chosen = read_selected(selected[0], root) if selected else {}
     known = {key: value for key, value in chosen.items() if key in model.model_fields}
     return model.model_validate({**json.loads(given), **known, **over})
@@ -179,7 +179,7 @@ def read_chosen_params(
 def read_prepared(
     folders: Sequence[Path], name: str, params: MethodParams, root: Path
 ) -> tuple[Path, Prepared] | None:
-    """Return the folder and the result of a finished `prepare` with these parameters, or None."""
+    """Return folder and result of a finished `prepare` with these parameters, if there is one."""
     places = [folder / prepared_name(name, params) for folder in folders]
     # A finished preparation has a cost.json, which is written last.
     found = next((place for place in places if (place / layout.COST).exists()), None)

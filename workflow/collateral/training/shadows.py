@@ -79,13 +79,13 @@ def unlearn_shadow(
         prepared.add_to(this)
     margin = torch.from_numpy(compute_margins(model, train))
     done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
-    checkpoints.clear()  # Checkpoints of many models would take much space.
+    checkpoints.clear()  # deleted, because checkpoints of many models take much space
     checkpoints.save(DONE, vars(done))
     return done
 
 
 def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
-    """Stack the margins of all shadow models; `after` is NaN where the method was skipped."""
+    """Stack all shadow models' margins before and after unlearning; NaN after a skipped method."""
     after = np.stack([one.margin.numpy() for one in found])
     after[[bool(one.skipped) for one in found]] = np.nan
     return Exposure(

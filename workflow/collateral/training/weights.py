@@ -34,7 +34,7 @@ Weights = dict[str, Tensor]
 
 @contextmanager
 def name_in_errors(key: str) -> Iterator[None]:
-    """Prefix errors about a file with the config key that names the file."""
+    """Put the config key of a file before the text of every error about the file."""
     try:
         yield
     except ValueError as error:
@@ -42,12 +42,12 @@ def name_in_errors(key: str) -> Iterator[None]:
 
 
 def describe_file(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return name, hash and renamed prefixes of a user's file of weights, for a record."""
+    """Return the record's entry for a user's weight file: name, hash and renamed prefixes."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 
 def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return the old name of each weight that `rename` renames, by its new name, for the record."""
+    """Return a record entry: a dict from each renamed weight's new name to its name in the file."""
     new = rename_all(read_weights(path), rename) if rename else {}
     changed = {name: old for old, name in new.items() if old != name}
     return {NAMES_IN_FILE: changed} if changed else {}
@@ -102,7 +102,7 @@ def load_trained(model: Classifier, path: Path, rename: Mapping[str, str]) -> No
 
 
 def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
-    """Return the weights under the model's own names; unknown names stay unchanged."""
+    """Return the weights with names translated to the model's; unknown names stay unchanged."""
     layout, names = _translate(model, rename_all(weights, rename))
     if layout:
         LOG.info("the names of the weights are those of %s", layout)
@@ -113,7 +113,7 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
 
 
 def _translate(model: Classifier, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the name of the public layout that fits best, and the new name of each weight.
+    """Return the public naming scheme (layout) that fits best, and the new name of each weight.
 
     A layout fits best if its translation gives the most names that the model has.
     """

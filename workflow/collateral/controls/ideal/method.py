@@ -9,5 +9,5 @@ from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run, retrained: Tensor) -> nn.Module:
-    """Return `model`, updated in place; `retrained` has Retrain's soft labels (n_f, C)."""
+    """Return `model`, trained in place; `retrained` (n_f, C) has Retrain's probabilities."""
     return distill(model, task, retrained, params, run)

@@ -12,7 +12,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Function from augmented images and their indices in the forget set to their soft labels.
+# Function that returns soft labels, given augmented forget images and their indices in D_f.
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -49,7 +49,7 @@ def distill(
 
 
 def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
-    """Return the targets (n_f + n_r, C): beta times the soft labels, then one-hot retained labels.
+    """Return training targets (n_f + n_r, C): soft labels times beta, then one-hot retained labels.
 
     Cross-entropy is linear in the target: a soft label times beta gives the example the weight
     beta.
@@ -59,13 +59,13 @@ def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
 
 
 def divergence(logits: Tensor, expected: Tensor, temperature: float) -> Tensor:
-    """Return KL(teacher, student) of both models' logits at a temperature, averaged over images."""
+    """Return KL(teacher, student) of the softmax at this temperature, averaged over images."""
     found = (logits / temperature).log_softmax(1)
     return F.kl_div(found, (expected / temperature).softmax(1), reduction="batchmean")
 
 
 def keep_top(soft: Tensor, top: int | str) -> Tensor:
-    """Keep the `top` largest entries of each soft label, scaled to sum to 1; "all" keeps all."""
+    """Return soft labels with only the `top` largest entries (or "all"), rescaled to sum to 1."""
     if top == "all":
         return soft
     values, classes = _largest(soft, int(top))

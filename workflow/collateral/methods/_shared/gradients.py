@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 
-# torch.func imports the compiler (0.7 s) at its first call; this import happens before any timing.
+# The compiler is imported here (0.7 s), before any timing; torch.func would import it later.
 import torch._dynamo  # noqa: F401
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
@@ -30,7 +30,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
-    """Return a dict from name to parameter, for parameters that have `requires_grad`."""
+    """Return the trainable parameters (those with `requires_grad`), by name."""
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
@@ -62,7 +62,7 @@ def batch_gradients(
 
 
 def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None = None) -> Tensor:
-    """Return the gradient of the sum of all losses, each multiplied by its factor (default 1)."""
+    """Return the gradient of the losses summed over examples, each loss times its factor (or 1)."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)

@@ -10,20 +10,20 @@ from torch import Tensor
 CHUNK_ENTRIES = 2**24
 CHUNK_KEYS = 2**18  # number of keys that are compared with the queries at a time
 
-# Function of m that yields the indices of the m nearest keys, one row per centre.
+# Function that yields, given m, the indices of the m keys nearest to each centre (row).
 # An index of -1 means that fewer than m keys were found.
 Search = Callable[[int], Iterable[Tensor]]
 
 
 def similarity(features: Tensor, forget: Tensor) -> Tensor:
-    """Return the cosine of each row of `features` with the sum of `forget`; 0 for zero vectors."""
+    """Return each row's cosine with the sum of the rows of `forget`; 0 for zero vectors."""
     direction = forget.sum(0, dtype=torch.float64)
     direction = (direction / _length(direction)).to(features.dtype)
     return (features @ direction / _length(features)).clamp(-1, 1)
 
 
 def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
-    """Return the cosine of each row of `features` with its nearest centre; 0 for zero vectors."""
+    """Return each feature vector's cosine with its nearest centre; 0 for zero vectors."""
     units = centres / _length(centres)[:, None]
     chunks = features.split(max(1, CHUNK_ENTRIES // len(units)))
     nearest_ones = torch.cat([(some @ units.T).amax(1) for some in chunks])
@@ -31,7 +31,7 @@ def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
 
 
 def select(scores: Tensor, size: int, which: str, generator: torch.Generator) -> Tensor:
-    """Return the sorted indices of the `size` highest ("closest"), lowest or random scores."""
+    """Return sorted indices of `size` scores: the highest ("closest"), lowest, or random ones."""
     size = min(size, len(scores))
     if which == "random":
         chosen = torch.randperm(len(scores), generator=generator)[:size]
@@ -42,7 +42,7 @@ def select(scores: Tensor, size: int, which: str, generator: torch.Generator) ->
 
 
 def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
-    """Yield the indices of the k keys nearest to each query by cosine, for chunks of queries.
+    """Yield, for chunks of queries, the indices of the k keys nearest to each query by cosine.
 
     The search is exact, and the nearest key comes first. Chunks of queries and of keys bound the
     memory.
@@ -66,7 +66,7 @@ def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
 
 
 def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
-    """Return for each key the smallest size of the support with which the support contains it.
+    """Return, for each key, the size of the smallest support that contains the key.
 
     `shares` contains the fraction of the support that each centre adds: the m-th neighbour of a
     centre enters at the support size m / share. A key that is a neighbour of several centres enters
@@ -77,7 +77,7 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
     first = 0
     for places in search(min(most, num_keys)):
         ranks = torch.arange(1, places.shape[1] + 1, dtype=torch.float64)
-        # Smallest size of the support that contains each neighbour, (centres, neighbours).
+        # Size of the smallest support that contains each neighbour, (centres, neighbours).
         sizes = ranks / shares[first : first + len(places), None]
         is_found = places >= 0
         depth.scatter_reduce_(0, places[is_found], sizes[is_found], "amin")
@@ -86,12 +86,9 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 
 
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
-    """Return for each key the smallest size of a support that contains it.
-
-    At least the `size` smallest of these values are exact; `depths` explains them.
-    """
+    """Return the result of `depths` with enough neighbours that the `size` smallest are exact."""
     largest = shares.max().item()
-    # Centres have neighbours in common, so the first search is for twice as many as a centre adds.
+    # Centres share neighbours, so the first search finds twice as many as the largest centre adds.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)
@@ -101,7 +98,7 @@ def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Ten
 
 
 def select_shallowest(depth: Tensor, scores: Tensor, size: int) -> Tensor:
-    """Return the sorted indices of the `size` keys that enter first; higher scores break ties."""
+    """Return sorted indices of `size` keys with the smallest `depth`; higher scores break ties."""
     found = depth.isfinite().nonzero().squeeze(1)
     order = found[scores[found].argsort(descending=True, stable=True)]
     order = order[depth[order].argsort(stable=True)]
@@ -109,6 +106,6 @@ def select_shallowest(depth: Tensor, scores: Tensor, size: int) -> Tensor:
 
 
 def _length(vectors: Tensor) -> Tensor:
-    """Return the norm of each vector; 1 for zero vectors, so that their cosine is 0."""
+    """Return the norm of each vector, but 1 for a zero vector, so that its cosine becomes 0."""
     length = vectors.norm(dim=-1)
     return torch.where(length == 0, torch.ones_like(length), length)

@@ -66,7 +66,7 @@ def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[
 
 
 def scale_gradients(weights: Tensors, factors: Tensors) -> None:
-    """Multiply the gradient of each weight in place by the factors of the same name."""
+    """Multiply each weight tensor's gradient in place by the factors with the tensor's name."""
     for name, factor in factors.items():
         gradient = weights[name].grad
         assert gradient is not None

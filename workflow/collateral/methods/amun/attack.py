@@ -1,4 +1,4 @@
-"""L2 PGD with a radius that doubles until the prediction flips, in pixel space.
+"""L2 PGD attack in pixel space; the radius doubles until the prediction becomes wrong (flips).
 
 Like the public code (Ali-E/AMUN at 9e341a9), the attack is untargeted, has no random start,
 continues from the current image when the radius doubles, and stops for an example once its
@@ -47,7 +47,7 @@ class Unflipped:
 
 
 def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, Tensor]:
-    """Return perturbed images, wrong labels, radii and indices of the examples that flip."""
+    """Return image, wrong label, radius and index of each example whose prediction flips."""
     model.eval()
     everyone = Unflipped.start(examples)
     if params.median_after is None:
@@ -67,7 +67,7 @@ def _median_radius(epsilon: Tensor, epsilon0: float) -> float:
 def _attack(
     model: nn.Module, unflipped: Unflipped, start: float, params: Prepare
 ) -> dict[str, Tensor]:
-    """Attack the examples, beginning with the radius `start`; return the examples that flip."""
+    """Attack examples, beginning with the radius `start`; return those whose prediction flips."""
     flips = [_flips(unflipped.where(unflipped.index < 0), unflipped.labels[:0])]
     while len(unflipped.index):
         prediction, margin, gradient = _margin_gradients(model, unflipped)
@@ -103,7 +103,11 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
 def _step(
     unflipped: Unflipped, margin: Tensor, gradient: Tensor, start: float, params: Prepare
 ) -> Unflipped:
-    """Take one PGD step; double the radius first if its steps are used up or would not suffice."""
+    """Take one PGD step for each example, at its current radius or at twice this radius.
+
+    The radius doubles if no steps are left at it or, with `give_up`, if the gain of the last step
+    in all steps that are left would not flip the prediction.
+    """
     is_done = unflipped.steps_left == 0
     if params.give_up:
         is_done |= (margin - unflipped.margin) * unflipped.steps_left < -margin
@@ -120,9 +124,9 @@ def _step(
 
 
 def _flips(flipped: Unflipped, prediction: Tensor) -> dict[str, Tensor]:
-    """Check range and distance of flipped images; return images, predictions, radii, indices."""
+    """Check adversarial images; return them with wrong labels, radii and indices."""
     x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
-    # Distances may exceed the radius by this value, because the attack rounds pixels.
+    # Rounding of pixels can make a distance larger than the radius, by at most this value.
     rounding = 4 * torch.finfo(x.dtype).eps * math.sqrt(math.prod(x.shape[1:]))
     assert ((x >= 0) & (x <= 1)).all(), "an adversarial image is outside [0, 1]"
     assert (distance <= flipped.epsilon + rounding).all(), "an adversarial image is too far away"

@@ -17,7 +17,7 @@ from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return adversarial images and labels; report the number of examples that never flip."""
+    """Return the result of `attack`; report mean radius and number of predictions not flipped."""
     with run.phase("attack"):
         flips = attack(model, task.forget, params)
     run.report(

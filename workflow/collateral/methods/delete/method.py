@@ -27,7 +27,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def without_class(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the softmax over all classes but the label; the probability of the label is 0."""
+    """Return the softmax over all classes except the true one, whose probability is 0."""
     others = logits.scatter(1, labels[:, None], -torch.inf)
     return others.softmax(1)
 

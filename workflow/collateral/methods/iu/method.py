@@ -1,4 +1,4 @@
-"""IU: one step along F^-1 v: F is the Fisher matrix, v the gradient on all data minus that on D_r.
+"""IU: a step along F^-1 v; F is the Fisher matrix, v the gradient on all data minus that on D_r.
 
 v = (n_f / n) (mean gradient of D_f - mean gradient of D_r): ascent on the forget set, descent on
 the retained set. Public code: `Wfisher` in OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations:
@@ -23,12 +23,12 @@ from collateral.methods.iu.products import products, supports
 from collateral.training.examples import Examples, Task, Tensors
 from collateral.training.run import Run
 
-# Fraction n_f / n with which `relative` does not change alpha; in the paper: 250 / 50,000.
+# The paper's fraction n_f / n, 250 / 50,000; with this fraction, `relative` has no effect.
 PAPER_SHARE = 0.005
-# Largest size of the per-example gradients in memory; 1000 gradients of ResNet-56 take 3.4 GB.
+# Maximum memory for per-example gradients, in bytes; 1000 gradients of ResNet-56 take 3.4 GB.
 MAX_BYTES = 2 * 2**30
 
-# Function from examples to the same examples with clean or augmented images.
+# Function that returns the given examples with clean or with augmented images.
 View = Callable[[Examples], Examples]
 
 
@@ -42,7 +42,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     else:
         first = torch.arange(min(params.samples + 2, len(task.retain)))
         direction = run_woodfisher(model, view(task.retain.select(first)), v, params)
-    # Relative change of the step that the Fisher matrix causes; 0 means a plain gradient step.
+    # How much the Fisher matrix changes the step, relative to a plain gradient step.
     plain = v / params.damping
     run.report(curvature_correction=((direction - plain).norm() / plain.norm()).item())
     return by_parameter(model, direction)
@@ -58,7 +58,7 @@ def _augment(run: Run) -> View:
 
 
 def removal_gradient(model: nn.Module, task: Task, view: View = _keep_clean) -> Tensor:
-    """Return v: the mean gradient over all examples minus that over the retained examples."""
+    """Return v: mean gradient over all examples minus mean gradient over retained examples."""
     forget_gradient = summed_gradient(model, view(task.forget)) / len(task.forget)
     retain_gradient = summed_gradient(model, view(task.retain)) / len(task.retain)
     return forget_share(task) * (forget_gradient - retain_gradient)
@@ -72,7 +72,7 @@ def forget_share(task: Task) -> float:
 @torch.no_grad()
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Tensors) -> nn.Module:
     """Return `model`, to whose weights a multiple of the direction from `prepare` was added."""
-    # The direction has the factor n_f / n, like v; `relative` divides by this factor.
+    # The direction is proportional to n_f / n, like v; `relative` replaces n_f / n by PAPER_SHARE.
     unit = PAPER_SHARE / forget_share(task) if params.relative else 1.0
     for name, weight in trainable(model).items():
         weight.add_(prepared[name].to(weight), alpha=params.alpha * unit)

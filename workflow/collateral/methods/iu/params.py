@@ -36,7 +36,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return the amount of computation of the mean gradient and of single gradients."""
+        """Return the amount of computation of mean gradients and of per-example gradients."""
         single = min(self.samples, sizes.retain)
         return training_work(sizes.examples + PER_SAMPLE * single)
 

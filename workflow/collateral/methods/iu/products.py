@@ -24,7 +24,7 @@ Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
 
 
 def supports(model: nn.Module) -> bool:
-    """Return whether all parameters of the model belong to supported layers."""
+    """Return whether `products` can process every layer of the model that has parameters."""
     return all(_is_supported(layer) for layer in model.modules() if _own_names(layer))
 
 
@@ -45,7 +45,7 @@ def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor
 
 
 def _add_products(model: nn.Module, batch: Batch, directions: Directions, total: Tensor) -> None:
-    """Add the inner products of every layer to `total`, (examples, directions)."""
+    """Add each layer's part of the inner products to `total`, (examples, directions)."""
     handles = []
     for name, layer in model.named_modules():
         if own := _own_names(layer):
@@ -76,7 +76,7 @@ def _make_hook(directions: Directions, total: Tensor) -> Hook:
 
 
 def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
-    """Run forward and backward with gradients of activations but not of weights."""
+    """Run forward and backward passes; compute gradients of activations but not of weights."""
     fixed = {name: weight.detach() for name, weight in model.named_parameters()}
     with torch.enable_grad():
         x = x.requires_grad_()
@@ -85,11 +85,11 @@ def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
 
 
 def _conv_products(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
-    # Weights of all K directions as one layer, (K x C_out, ...).
+    # The K directions become the weights of one convolution with K x C_out output channels.
     weights = directions["weight"].flatten(0, 1)
     weights = weights.contiguous(memory_format=torch.channels_last)
     output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
-    # Output of the layer, (examples, pixels, directions, output channels).
+    # The output is reshaped to (examples, pixels, directions, output channels).
     output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))
     result = output.mul_(_by_pixel(delta)[:, :, None]).sum(1).sum(2)
     if layer.bias is not None:
@@ -107,7 +107,7 @@ def _linear_products(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Dir
 def _batch_norm_products(
     layer: nn.BatchNorm2d, x: Tensor, delta: Tensor, directions: Directions
 ) -> Tensor:
-    """Return the inner products of gradients and directions of a batch norm in eval mode."""
+    """Return the inner products of gradients and directions for a batch norm layer in eval mode."""
     mean, variance = layer.running_mean, layer.running_var
     assert mean is not None and variance is not None, "batch norm without running statistics"
     total = delta.sum((2, 3))
@@ -123,7 +123,7 @@ PRODUCTS: dict[type[nn.Module], Callable[..., Tensor]] = {
 
 
 def _by_pixel(images: Tensor) -> Tensor:
-    """Reshape (b, C, height, width) to (b, height * width, C); a view if channels come last."""
+    """Reshape (b, C, height, width) to (b, height * width, C); no copy if channels come last."""
     return images.permute(0, 2, 3, 1).flatten(1, 2)
 
 

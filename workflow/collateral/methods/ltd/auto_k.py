@@ -18,15 +18,18 @@ from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
-NUM_BINS = 10  # number of similarity bins of equal width
-MIN_DROP = 0.05  # minimum loss of accuracy in the most similar bin, to accept a learning rate
-HALF = 0.5  # a further bin of the support loses at least this fraction of the largest loss
+NUM_BINS = 10  # number of bins of equal width, by similarity to the forget set
+# The chosen learning rate is the first that costs at least this accuracy on the retained examples
+# most similar to the forget set (those in the last bin).
+MIN_DROP = 0.05
+# Every further bin of the support loses at least this fraction of the largest accuracy drop.
+HALF = 0.5
 RATES = [1e-6 * 2**i for i in range(31)]  # learning rates to try, each twice the one before
 
 
 @dataclass(frozen=True)
 class AscentStep:
-    """The learning rate of the ascent step, and the accuracy that it costs each similarity bin."""
+    """The learning rate of the gradient ascent step, and the accuracy drop per similarity bin."""
 
     rate: float
     edges: Tensor  # (NUM_BINS + 1,), edges of the similarity bins
@@ -45,7 +48,7 @@ class AscentStep:
 def take_ascent_step(
     base: nn.Module, retain: Examples, forget: Examples, similarity: Tensor, was_right: Tensor
 ) -> AscentStep:
-    """Find the learning rate of the ascent step; measure the accuracy that it costs each bin.
+    """Take a gradient ascent step on the forget set; measure the accuracy drop in similarity bins.
 
     The labels of `forget` are the base model's predictions. `similarity` and `was_right` (whether
     the base model is correct) have one value per retained example.
@@ -59,7 +62,8 @@ def take_ascent_step(
     stepped = copy.deepcopy(base)
     for rate in RATES:
         _step(stepped, base, slope, rate)
-        # Only the most similar bin is evaluated until a learning rate is accepted.
+        # To save time, learning rates are tried only on the retained examples that are most
+        # similar to the forget set.
         lost = was_right[top].double() - _is_right(stepped, nearest).double()
         if lost.mean() >= MIN_DROP:
             break

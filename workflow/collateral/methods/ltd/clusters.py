@@ -9,19 +9,19 @@ from torch.nn.functional import normalize
 
 # Kaufman and Rousseeuw (1990): a silhouette score above this value means "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
-STARTS = 10  # number of random initialisations of k-means, of which the best result is used
-MOST_CLUSTERS = 10  # largest number of clusters that `auto` tries
-SAMPLE = 2000  # largest number of examples for which a silhouette score is computed
+STARTS = 10  # number of random initialisations of k-means; the best result is used
+MOST_CLUSTERS = 10  # maximum number of clusters that `clusters: auto` tries
+SAMPLE = 2000  # maximum number of examples from which a silhouette score is computed
 
 
 def find_clusters(features: Tensor, number: int | str, seed: int) -> Tensor:
-    """Return the index of each row's cluster; clusters are numbered in order of appearance.
+    """Return the cluster index of each row; clusters are numbered in order of first appearance.
 
     `auto` takes the number of clusters with the largest mean silhouette, or one cluster if no
     silhouette is above LEAST_SILHOUETTE.
     """
     units = normalize(features.double(), dim=1)
-    # k-means runs in one thread, because the order of summation changes the last bits.
+    # k-means runs in one thread, because several threads would change the last bits of sums.
     with threadpool_limits(1):
         found = _best(units, seed) if number == "auto" else _split(units, int(number), seed)
     return _in_order(found)

@@ -11,13 +11,17 @@ from torch.nn.functional import normalize
 from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
 LEAST_PER_CELL = 39  # minimum number of examples per index cell; with fewer, faiss prints a warning
-# Iterations and training examples per cell of faiss's k-means; defaults take 20 times as long.
+# Number of k-means iterations, and of training examples per cell, when faiss builds an index;
+# faiss's defaults take 20 times as long.
 ROUNDS, PER_CELL = 5, 64
 PROBES = 16  # number of index cells searched per query; see benchmarks/bench_support.py
 
 
 def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
-    """Build an index of n keys by cosine, at most sqrt(n) cells; one thread for determinism."""
+    """Build an index of n keys for search by cosine, with at most sqrt(n) cells.
+
+    Only one thread is used, so that the index is deterministic.
+    """
     faiss.omp_set_num_threads(1)
     num_cells = max(1, min(math.isqrt(len(keys)), len(keys) // LEAST_PER_CELL))
     cells = faiss.IndexFlatIP(keys.shape[1])
@@ -31,7 +35,7 @@ def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
 
 
 def search(index: faiss.IndexIVFFlat, queries: Tensor, m: int) -> Iterator[Tensor]:
-    """Yield the indices of the nearest keys, nearest first, one row per query, in chunks."""
+    """Yield, for chunks of queries, the indices of each query's m nearest keys, nearest first."""
     for some in normalize(queries, dim=1).split(max(1, CHUNK_ENTRIES // m)):
         yield torch.from_numpy(index.search(some.numpy(), m)[1])
 

@@ -139,7 +139,7 @@ class Prepare(MethodParams):
         return value
 
     def required_retained(self) -> dict[str, int]:
-        """Return the number of retained examples that `k` requires, or `k_each` if given."""
+        """Return the required number of retained examples, by name of the parameter."""
         if self.min_similarity is not None:
             return {}
         required = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}
@@ -172,7 +172,7 @@ class Prepare(MethodParams):
 
     @property
     def _takes_a_step(self) -> bool:
-        """Whether a step of gradient ascent chooses the size of the support, as for `k: auto`."""
+        """Whether a step of gradient ascent chooses the size of the support (`k: auto`)."""
         return self.k == "auto" and self.k_each is None and self.min_similarity is None
 
 

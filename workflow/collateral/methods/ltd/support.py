@@ -30,7 +30,7 @@ NUM_CHECKED = 100
 
 
 def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the indices of the support, and the similarity of each retained example.
+    """Return the indices of the support, and each retained example's similarity to the forget set.
 
     The indices count within the retained set. Similarity is the cosine with the mean of the forget
     set, or with the nearest centre. With clusters, also return the `cluster` of each forget
@@ -69,7 +69,8 @@ class Support:
     support: Tensor
     # Cosine of each retained example with its nearest centre; NaN if not computed.
     similarity: Tensor
-    # Function from a centre's index to a mask of its neighbours in the support; None if one centre.
+    # Function that returns a mask of the support's examples near the centre with a given index.
+    # None if the mean of the forget set is the only centre.
     is_near: Callable[[int], Tensor] | None = None
 
 
@@ -86,7 +87,7 @@ class AroundMean:
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:
-        """Return as many examples as are at least this similar to the mean of the forget set."""
+        """Return a support with as many examples as have a similarity of at least `least`."""
         return self.with_size(int((self.scores >= least).sum()))
 
     def per_centre(self, count: int) -> Support:
@@ -96,7 +97,7 @@ class AroundMean:
 
 @dataclass(frozen=True)
 class Centres:
-    """Centres in feature space, and the centre of each forget example."""
+    """Centres of the forget set in feature space, and the centre of each forget example."""
 
     directions: Tensor  # direction of each centre (row)
     cluster: Tensor  # (n_f,), index of the centre of each of the n_f forget examples
@@ -141,7 +142,7 @@ class Neighbourhood:
         return self._first(depth, len(self.retain), alike)
 
     def above(self, least: float) -> Support:
-        """Return the examples with at least this similarity to one of the centres."""
+        """Return the examples whose similarity to their nearest centre is at least `least`."""
         assert self.scores is not None, "a threshold needs all similarities"
         support = (self.scores >= least).nonzero().squeeze(1)
 
@@ -208,7 +209,9 @@ def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
 
 
 def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> Search:
-    """Return an approximate search; report its recall for some forget examples, outside the timing.
+    """Return a function for approximate search; report its recall for some forget examples.
+
+    The time for measuring recall is not counted.
 
     Recall is measured over as many neighbours as one forget example adds to the support: `k_each`,
     or `k` divided by the number of forget examples.

@@ -1,4 +1,4 @@
-"""The teachers: small models trained on the support, and the forget examples that each one labels.
+"""Teachers: small models that are trained on the support and then label the forget examples.
 
 There is one teacher for all forget examples, one per cluster, or an ensemble.
 """
@@ -23,8 +23,9 @@ from collateral.training.optimizers import cosine_rate, descend, set_learning_ra
 from collateral.training.run import Run
 
 Ensemble = Sequence[nn.Module]
-HIDDEN_UNITS = 256  # units of the hidden layer, as in the model `mlp`; the paper does not state it
-# From epoch `teacher_step` on, the learning rate is multiplied by this, as in the public code.
+# Number of units in the hidden layer; the paper states none, so it is that of the model `mlp`.
+HIDDEN_UNITS = 256
+# Factor of the learning rate from epoch `teacher_step` on, as in the public code.
 STEP_FACTOR = 0.1
 
 
@@ -62,7 +63,7 @@ def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Mod
 
 
 def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> Tensor:
-    """Train until the accuracy threshold or the last epoch; return the accuracy of every epoch."""
+    """Train until the accuracy reaches `threshold` or epochs end; return each epoch's accuracy."""
     optimizer = start_training(teacher, _training(params))
     others = len(_accuracies(run))
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
@@ -117,13 +118,13 @@ class TeacherAssignment:
 
 
 def assign_teachers(prepared: Tensors, task: Task, params: Prepare) -> list[TeacherAssignment]:
-    """Return one assignment per teacher; all teachers of an ensemble have the same assignment."""
+    """Return each teacher's support and forget examples; an ensemble's teachers share both."""
     assignments = _distinct_assignments(prepared, task, params)
     return [assignment for assignment in assignments for _ in range(params.teacher_ensemble)]
 
 
 def prefix_weights(teacher: nn.Module, number: int, count: int) -> dict[str, Tensor]:
-    """Return a dict from name to weights; the prefix of each name identifies the teacher."""
+    """Return a teacher's weights by name; the prefix of each name identifies the teacher."""
     return {_prefix(number, count) + name: value for name, value in teacher.state_dict().items()}
 
 

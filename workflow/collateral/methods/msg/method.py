@@ -1,4 +1,4 @@
-"""MSG and CT: damage the convolutions by masking or transposing their weights, then fine-tune.
+"""MSG and CT: re-initialise or transpose weights of the convolutions, then fine-tune.
 
 Deviations: public code (DeepUnlearn) sums the gradients of mean losses over batches in train mode,
 and also re-initialises the biases of the convolutions. Here, gradients are of clean images in eval
@@ -45,7 +45,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def convolutions(model: nn.Module) -> dict[str, Tensor]:
-    """Return a dict from name to weight tensor of each two-dimensional convolution."""
+    """Return the weight tensors of all two-dimensional convolutions, by name."""
     modules = model.named_modules()
     found = ((name, module) for name, module in modules if isinstance(module, nn.Conv2d))
     return {f"{name}.weight": module.weight for name, module in found}
@@ -63,7 +63,7 @@ def masks(model: nn.Module, task: Task, params: Params, run: Run) -> dict[str, T
 
 
 def smallest(scores: Tensor, ratio: float) -> Tensor:
-    """Return a mask of the fraction `ratio` of smallest entries; ties go to the first ones."""
+    """Return a mask of the smallest entries, a fraction `ratio` of all; ties go to the first."""
     order = scores.flatten().argsort(stable=True)
     marks = torch.zeros_like(order, dtype=torch.bool)
     marks[order[: round(ratio * len(order))]] = True
@@ -92,7 +92,7 @@ def transpose(kernels: Tensors) -> None:
 
 
 def rate_factor(epoch: int, epochs: int, variant: str) -> float:
-    """Return the learning-rate factor of an epoch: a triangle (`msg`) or a cosine (`ct`)."""
+    """Return an epoch's learning-rate factor; it follows a triangle (`msg`) or cosine (`ct`)."""
     if variant == "ct":
         return cosine_rate(epoch, epochs)
     half = (epochs + 1) // 2

@@ -52,5 +52,5 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """True: the learning rate of an epoch depends on the total number of epochs."""
+        """True, because the learning rate of an epoch depends on the total number of epochs."""
         return True

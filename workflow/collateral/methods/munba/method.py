@@ -22,7 +22,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
-# Weight of the forget gradient if there is no bisector, as in the public code; r has weight 1.
+# Weight of the forget gradient u if there is no bisector; the retain gradient r then has 1.
 FALLBACK = 0.1
 # Minimum of 1 + cosine of the two gradients; below it, float32 cannot represent their bisector.
 OPPOSED = 1e-6
@@ -47,7 +47,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def forgetting_loss(model: nn.Module, x: Tensor, y: Tensor, params: Params, run: Run) -> Tensor:
-    """Return the forgetting loss: cross-entropy of random labels, or minus that of true labels."""
+    """Return the cross-entropy with random labels or, for `ascent`, minus that with true labels."""
     logits = model(x)
     if params.forgetting == "ascent":
         return -F.cross_entropy(logits, y)
@@ -58,7 +58,7 @@ def forgetting_loss(model: nn.Module, x: Tensor, y: Tensor, params: Params, run:
 def step_by_bargain(
     weights: Sequence[Tensor], optimizer: Optimizer, losses: tuple[Tensor, Tensor], most: float
 ) -> None:
-    """Take a step along the bisector of both gradients, clipped to a norm of at most `most`."""
+    """Take a step along the bisector of both losses' gradients, clipped to the norm `most`."""
     optimizer.zero_grad(set_to_none=True)
     r, u = (torch.autograd.grad(loss, weights, materialize_grads=True) for loss in losses)
     a_r, a_u = bargaining_weights(r, u)

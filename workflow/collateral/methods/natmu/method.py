@@ -50,7 +50,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Te
 
 
 def wrong_classes(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return all classes except the true one by decreasing logit, one row per example."""
+    """Return, for each example (row), all wrong classes, sorted by decreasing logit."""
     others = logits.scatter(1, labels[:, None], -torch.inf)
     return others.argsort(dim=1, descending=True, stable=True)[:, :-1]
 
@@ -63,7 +63,7 @@ def index_by_class(task: Task, generator: torch.Generator) -> list[list[int]]:
 
 
 def partners(ranking: Tensor, unused: Sequence[list[int]], count: int) -> Tensor:
-    """Return the indices of `count` retained images for each forget image (row).
+    """Return the indices of `count` retained images to blend with each forget image (row).
 
     They are one image of each of the first `count` classes in the forget image's ranking that have
     unused images. A chosen image is removed from `unused`. Indices are NONE if too few classes have

@@ -71,5 +71,5 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """True: the learning rate of an epoch depends on the total number of epochs."""
+        """True, because the learning rate of an epoch depends on the total number of epochs."""
         return True

@@ -23,7 +23,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
             retain, labels = retain[support], labels[support]
         found = nearest(forget, retain, params.k)
         soft = torch.cat([histograms(labels[places], task.num_classes) for places in found])
-    # Labels of the forget set are used only for the tables, as in LTD.
+    # Labels of the forget set are used only for this number in the tables, not for unlearning.
     is_right = soft.argmax(1) == task.forget.labels.cpu()
     run.report(target_ua=is_right.double().mean().item())
     return {"soft_labels": soft}

@@ -45,7 +45,7 @@ class Prepare(MethodParams):
         return self
 
     def required_retained(self) -> dict[str, int]:
-        """Return the number of retained examples that `k` and, if given, `candidates` require."""
+        """Return the required number of retained examples, by name of the parameter."""
         required = {"k": self.k, "candidates": self.candidates}
         return {key: count for key, count in required.items() if count is not None}
 

@@ -23,11 +23,12 @@ from collateral.training.inference import infer
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-RIDGE = 1e-8  # value added to the Gram matrix's diagonal, per weight tensor, as in the public code
+# Added to the diagonal of the Gram matrix, once for each weight tensor, as in the public code.
+RIDGE = 1e-8
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the indices of adjacent retained examples, and the base model's loss on the others."""
+    """Return indices of adjacent retained examples, and the base model's loss on remote ones."""
     with run.phase("embedding"):
         (retain, logits), (forget, _) = (infer(model, part) for part in (task.retain, task.forget))
     size = params.count_adjacent(len(task.retain))
@@ -86,7 +87,7 @@ class Stages:
         }
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the multiplier, the velocity, and the forget examples' losses after stage 1."""
+        """Return multiplier, momentum buffer, and the forget examples' losses after stage 1."""
         return self._state
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -115,7 +116,7 @@ class Stages:
         self._state["reference"] = losses.to(self._run.device)
 
     def repair(self) -> Tensor:
-        """Train one epoch of stage 2; steps are orthogonal to the forget and remote gradients."""
+        """Train one epoch of stage 2, orthogonally to the forget and the remote gradient."""
         params = self._params
         for x, y in self._batches(self._adjacent, params.batch_size):
             loss = F.cross_entropy(self._model(x), y)

@@ -89,7 +89,7 @@ class Params(Prepare):
     remote_batch: Whole = Field(512, ge=1, description="Their remote examples; public code: 512.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Return the amount of computation of both stages; stage 2 has three gradients per step."""
+        """Return the computation of both stages; a step of stage 2 computes three gradients."""
         first = min(self.epochs, self.ascent_epochs)
         plane = min(sizes.forget, self.span_batches * self.forget_batch)
         plane += min(sizes.retain, self.span_batches * self.remote_batch)

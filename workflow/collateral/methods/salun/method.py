@@ -40,7 +40,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Te
 
 
 def most_salient(model: nn.Module, scores: Tensors, ratio: float) -> dict[str, Tensor]:
-    """Return masks of the fraction `ratio` of weights with the largest saliency."""
+    """Return masks that mark the weights with the largest saliency, a fraction `ratio` of all."""
     # Scores are read in the order of the model's weights, because a loaded file has another order.
     flat = torch.cat([scores[name].flatten() for name in trainable(model)])
     order = flat.argsort(descending=True, stable=True)
@@ -56,7 +56,7 @@ class FrozenWeights:
         """Freeze all weights that the masks in `free` do not mark."""
         self._weights = list(trainable(model).values())
         self._starts = [weight.detach().clone() for weight in self._weights]
-        # Masks get the memory layout and the device of the weights, so that no copies are made.
+        # Masks get the memory layout and device of the weights, so that `reset` makes no copies.
         self._free = [
             torch.empty_like(weight, dtype=torch.bool).copy_(free[name])
             for name, weight in trainable(model).items()

@@ -1,4 +1,4 @@
-"""SFRon: ascent on the forget set in weights important for it; descent on retained examples."""
+"""SFRon: ascend on D_f in the weights that are important for D_f; descend on retained examples."""
 
 from functools import partial
 from itertools import islice

@@ -60,5 +60,5 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """True: the learning rate of a step depends on the total number of steps."""
+        """True, because the learning rate of a step depends on the total number of steps."""
         return True

@@ -48,14 +48,17 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Te
 
 
 def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
-    """Return each weight's factor; 1 unless it is alpha times as important for D_f as for all."""
+    """Return the factor by which each weight is multiplied.
+
+    It is 1 unless the importance for D_f is above alpha times the importance for all examples.
+    """
     damped = (params.dampening * everyone / forget).clamp(max=1)
-    # The division is defined, because selected weights have a positive importance.
+    # The result of dividing by 0 is never used: weights with the importance 0 keep the factor 1.
     return torch.where(forget > params.alpha * everyone, damped, torch.ones_like(damped))
 
 
 def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
-    """Return the mean squared gradient of each weight; the mean absolute one for `output_norm`."""
+    """Return each weight's mean squared gradient; for `output_norm`, mean absolute gradient."""
     criterion = F.cross_entropy if params.loss == "cross_entropy" else output_norm
     if params.gradients == "example":
         rows = example_gradients(model, examples, criterion)

@@ -30,7 +30,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return the amount of computation of gradients; those of forget examples count twice."""
+        """Return the amount of computation; gradients of forget examples are computed twice."""
         seen = sizes.examples + sizes.forget
         return training_work(seen * (PER_SAMPLE if self.gradients == "example" else 1))
 

@@ -1,4 +1,4 @@
-"""Archives of results: write benchmarks to one tar file, and join such files with the results here.
+"""Archives of results: write benchmarks to a tar file, and unpack tar files into the local results.
 
 An archive has manifest.json, metadata.json (Snakemake's metadata of the results) and results/: the
 folders of the benchmarks, the theory, and the index page if it shows no other benchmark. From
@@ -29,7 +29,7 @@ from collateral.results.provenance import read_signed, verify, write_record
 from collateral.results.verification import verify_results
 
 VERSION = 1
-OWN = MANIFEST, METADATA = "manifest.json", "metadata.json"  # files beside results/
+OWN = MANIFEST, METADATA = "manifest.json", "metadata.json"  # files of an archive
 RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # name of the index page, in the folder of results
@@ -38,9 +38,10 @@ KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of two subfolders of .snak
 TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into each output folder
 # Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
-# Files and folders with images: the data set, and what `prepare` writes (AMUN: similar images).
+# Files and folders that contain images: the data set, and results of `prepare` (such as AMUN's).
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
-# Names of derived files and folders: PAGE in a benchmark's folder, NEIGHBOURS in a cell's.
+# Names of files and folders that are derived from several runs: PAGE in the folder of a benchmark,
+# NEIGHBOURS in the folder of a cell.
 PAGE = {*layout.PRESENTED, layout.CHECKED}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
@@ -52,11 +53,11 @@ UNCHANGED = (
     f"if an archive is damaged, {AGAIN}"
 )
 
-Files = dict[str, Path]  # dict from path below the folder of results to file
+Files = dict[str, Path]  # where each file is now, by its path relative to the results
 
 
 def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tuple[int, list[str]]:
-    """Write the results of benchmarks to an archive; raise if they are damaged.
+    """Write the results of benchmarks to an archive; raise if a result is damaged.
 
     Return the number of files, and the benchmarks whose images are left out of the archive.
     """
@@ -71,7 +72,7 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tu
         for name, path in _list_files(results, names).items()
         if not _is_left_out(name, withheld, with_models=with_models)
     }
-    # Snakemake has no metadata of files in folders of other names.
+    # Only files in a folder with the name results/ have metadata of Snakemake.
     metadata = read_metadata(results.parent, names) if results.name == RESULTS else {}
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
     _write(out, {**about, "benchmarks": names}, metadata, files)
@@ -79,8 +80,8 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> tu
 
 
 def _results_folder(folders: Sequence[Path]) -> Path:
-    """Return the folder of results that contains the folders of all these benchmarks."""
-    # Links are not resolved: the folder of results may be a link to a larger disk.
+    """Return the folder of results, which contains the folders of all given benchmarks."""
+    # Symbolic links are kept, because the folder of results may be a link to a larger disk.
     paths = [Path.cwd() / os.path.normpath(folder) for folder in folders]
     results = paths[0].parent
     for path in paths:
@@ -92,7 +93,7 @@ def _results_folder(folders: Sequence[Path]) -> Path:
 
 
 def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:
-    """Raise if files of benchmarks or the theory are damaged; the error names them in `results`."""
+    """Raise if results in `folder` are damaged; the error gives their paths below `results`."""
     faults = [f for name in (*names, THEORY) for f in verify_results(folder / name).faults]
     if faults:
         lines = [*(f"{one.path}: {one.reason}" for one in faults), UNCHANGED]
@@ -100,7 +101,7 @@ def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:
 
 
 def _list_files(results: Path, names: Iterable[str]) -> Files:
-    """Return the files of benchmarks, the theory and the index page, without hidden files."""
+    """Return the files of benchmarks and theory, and the index page, without hidden files."""
     folders = [results / name for name in (*sorted(names), THEORY)]
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     shows_all = _list_pages(results) <= {*names}
@@ -115,13 +116,13 @@ def _list_pages(results: Path) -> set[str]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Return whether a file or a folder above it is hidden; Snakemake's timestamp files are not."""
+    """Return whether a file, or a folder above it, is hidden; timestamp files do not count."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part != TIMESTAMP for part in parts)
 
 
 def _withholds_pictures(folder: Path) -> bool:
-    """Return whether the config hides images of some examples of a benchmark."""
+    """Return whether the config forbids to show the images of some examples of a benchmark."""
     records = folder.glob(layout.PICTURES_RECORD.format(cell="*"))
     return any(read_signed(record, folder)["keep"] != ALL_PICTURES for record in records)
 
@@ -144,7 +145,7 @@ def _write(
         added = own | {f"{RESULTS}/{part}": path for part, path in files.items()}
         with tarfile.open(temporary, "w") as archive:
             for part, path in added.items():
-                # The member has no owner and no time, so that equal files give equal archives.
+                # Owner and time are not stored, so that equal files give equal archives.
                 member = tarfile.TarInfo(part)
                 member.size = path.stat().st_size
                 with path.open("rb") as file:
@@ -161,7 +162,7 @@ class Unbundled:
 
 
 def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
-    """Unpack archives into the folder of results; change nothing if files conflict."""
+    """Unpack archives into the folder of results; if files conflict, raise and change nothing."""
     # The temporary folder is on the same disk as the results, so that moving a file is a rename.
     with TemporaryDirectory(prefix=".unbundle-", dir=results.resolve().parent) as name:
         scratch = Path(name)
@@ -175,12 +176,13 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
         if not _list_pages(results) <= {*benchmarks}:
             left_out.add("index")
         new = {name: path for name, path in new.items() if _derived_group(name) not in left_out}
-        # The files here and the new files are verified together, as links in one folder.
+        # Local files and new files are verified together, as links in one folder.
         for name, path in {**here, **new}.items():
             (scratch / RESULTS / name).parent.mkdir(parents=True, exist_ok=True)
             (scratch / RESULTS / name).symlink_to(path.absolute())
         _check_sound(scratch / RESULTS, benchmarks, results)
-        # Metadata is written before files, because Snakemake ignores changes of files without it.
+        # Metadata is written before the files, because Snakemake does not notice changes of files
+        # that have no metadata.
         added = _new_metadata(folders.values(), benchmarks, results, left_out)
         write_metadata(results.parent, added)
         _move(new, results)
@@ -188,7 +190,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 
 def _unpack(archive: Path, folder: Path) -> Files:
-    """Extract an archive into an empty folder; raise if it is damaged or not from `bundle`."""
+    """Extract an archive to an empty folder; raise if it is damaged or not made by `bundle`."""
     try:
         with tarfile.open(archive, "r:") as file:
             members = file.getmembers()
@@ -206,7 +208,8 @@ def _unpack(archive: Path, folder: Path) -> Files:
     if manifest.get("version") != VERSION:
         versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
         raise ValueError(f"{archive}: {versions}; unpack it with the one that wrote it")
-    # Names are not read from the manifest: a forged one could lead out of the folder.
+    # The names of benchmarks are not read from the manifest, because a forged name could lead to
+    # files outside of the folder.
     benchmarks = {path.name for path in folder.glob(f"{RESULTS}/*") if path.is_dir()} - {THEORY}
     files = _list_files(folder / RESULTS, benchmarks)
     is_listed = len(files) == len(members) - len(OWN) == manifest["num_files"]
@@ -217,7 +220,7 @@ def _unpack(archive: Path, folder: Path) -> Files:
 
 
 def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]:
-    """Return the new files of archives, and the groups of derived files to leave out.
+    """Return the files that only archives have, and the groups of derived files to leave out.
 
     A group is left out, and the index page with it, if two sources have different contents of one
     of its files. Raise if the contents of any other file differ, except for cost.json.
@@ -240,7 +243,7 @@ def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]
 
 
 def _derived_group(name: str) -> str | None:
-    """Return the name of the group of derived files that a file is in; None if it is in none."""
+    """Return the group of derived files that a file belongs to; None if the file is not derived."""
     first, *rest = PurePosixPath(name).parts
     if rest and (rest[0] in PAGE or rest[-1] in layout.CELL_NUMBERS):
         return f"{first} metrics, tables, figures and page"
@@ -252,9 +255,9 @@ def _derived_group(name: str) -> str | None:
 def _new_metadata(
     folders: Iterable[Path], names: Iterable[str], results: Path, left_out: set[str]
 ) -> dict[str, Any]:
-    """Return the Snakemake metadata to write: of new files, and of present files that have none."""
+    """Return the Snakemake metadata to write: for new files and local files without metadata."""
     given: dict[str, Any] = {}
-    # If several archives have metadata of a file, that of the first archive is used.
+    # If several archives have metadata of a file, the metadata of the first archive is used.
     for folder in folders:
         given = read_json(folder / METADATA) | given
     here = read_metadata(results.parent, names)
@@ -268,7 +271,7 @@ def _new_metadata(
 
 
 def _move(files: Files, results: Path) -> None:
-    """Move new files; give them one timestamp, so that Snakemake considers none of them outdated.
+    """Move new files to the results, with equal timestamps, so that Snakemake finds none outdated.
 
     A file whose record is in the folder already gets the time of the record, because the folder may
     have files that were made from it, and these must not be older.
@@ -283,10 +286,10 @@ def _move(files: Files, results: Path) -> None:
 
 
 def read_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
-    """Return Snakemake's metadata of all outputs of benchmarks, theory and index, by path."""
+    """Return Snakemake's metadata of each output of benchmarks, theory and index page, by path."""
     known, found = project / STATE / KNOWN, {}
     for path in sorted(known.rglob("*")):
-        # Other files are ignored, and so are damaged ones, as by Snakemake.
+        # Skip files that are damaged or contain no metadata, because Snakemake ignores them.
         with suppress(ValueError, IsADirectoryError):
             encoded = "".join(part.removeprefix("@") for part in path.relative_to(known).parts)
             output = urlsafe_b64decode(encoded).decode()
@@ -296,8 +299,9 @@ def read_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
-    """Write metadata to the files where Snakemake reads it; long names are split into folders."""
-    # Both folders are made: with only one, Snakemake assumes that an older Snakemake made it.
+    """Write metadata to the files that Snakemake reads; a long name is split into folder names."""
+    # Both folders are made, because if only one exists, Snakemake assumes that an older version of
+    # Snakemake made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
     length = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 255) - 1
@@ -309,5 +313,5 @@ def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def _prefixes(names: Iterable[str]) -> tuple[str, ...]:
-    """Return how the paths of all outputs of benchmarks, theory and index page begin."""
+    """Return the prefixes of the paths of all outputs of benchmarks, theory and index page."""
     return (*(f"{RESULTS}/{name}/" for name in (*names, THEORY)), f"{RESULTS}/{INDEX}")

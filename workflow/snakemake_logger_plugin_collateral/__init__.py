@@ -26,12 +26,12 @@ from snakemake_logger_plugin_collateral.progress import Progress, duration
 
 REDRAW_SECONDS = 0.2  # time between an event and the drawing of the status line
 PLAIN_WIDTH = 120  # width of the status line if the output is not a terminal
-ERASE_LINE = "\r\x1b[K"  # terminal code
-# First words by which log messages that have no event are recognized.
+ERASE_LINE = "\r\x1b[K"  # terminal code that erases the current line
+# First words of log messages that have no event type; they identify these messages.
 BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
 NOTHING_TO_DO = "Nothing to be done"
 INTERRUPTED = "Terminating processes"
-# Messages that are printed although they are no warnings.
+# First words of messages that are printed although they are no warnings.
 SHOWN = (INTERRUPTED, "Will exit after", "Trying to restart job")
 
 
@@ -190,7 +190,7 @@ ORIGINAL = getattr(configfile, READER, None)
 
 
 def read_strictly() -> None:
-    """Replace Snakemake's reader of config files: ours reads YAML 1.2, and errors name the line."""
+    """Replace Snakemake's reader of config files by one for YAML 1.2 whose errors name the line."""
     if ORIGINAL:
         setattr(configfile, READER, _read)
 

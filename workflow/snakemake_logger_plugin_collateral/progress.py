@@ -1,4 +1,4 @@
-"""Progress of a run: finished jobs, running jobs and estimated time left; it prints nothing."""
+"""Progress of a run: finished jobs, running jobs and estimated time left, without printing."""
 
 import time
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ class Job:
 
 
 class Progress:
-    """Counts and durations of one run's jobs; the logger calls it when a job starts or ends."""
+    """Counts and durations of a run's jobs; the logger updates them when a job starts or ends."""
 
     def __init__(self, planned: Mapping[str, int], clock: Callable[[], float] = time.monotonic):
         """Start a run with `planned[rule]` jobs of each rule."""
@@ -37,9 +37,9 @@ class Progress:
         self._begun = clock()
         self._planned = Counter(planned)
         self._finished: Counter[str] = Counter()
-        self._seconds: defaultdict[str, float] = defaultdict(float)  # of the finished jobs
-        self._busy = 0.0  # total seconds of all jobs, including failed ones
-        # When the last status line was printed: number of finished jobs, and the time.
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # of finished jobs, by rule
+        self._busy = 0.0  # total seconds of all jobs that have ended, including failed jobs
+        # Number of finished jobs, and the time, when the last status line was printed.
         self._last_status = (0, self._begun)
 
     @property
@@ -59,14 +59,15 @@ class Progress:
             self._seconds[job.rule] += self._clock() - job.started
 
     def fail(self, jobid: int) -> Job | None:
-        """Remove a failed job from the running jobs, and return it."""
+        """Remove a job that has failed or finished from the running jobs, and return it."""
         job = self.running.pop(jobid, None)
         if job:
             self._busy += self._clock() - job.started
         return job
 
     def seconds_left(self) -> float | None:
-        """Estimate the time left; None until rules with half of all jobs have finished a job.
+        """Estimate the seconds left. Return None until the rules of at least half of all jobs have
+        finished at least one job each.
 
         The work left is the mean duration of each rule times its jobs left, minus the elapsed time
         of running jobs, divided by the mean number of jobs that ran at the same time. If no job of
@@ -106,7 +107,9 @@ class Progress:
         return (head + jobs + tail)[:width]
 
     def has_news(self) -> bool:
-        """Tell whether a status line is due: each tenth of the jobs, or if one ended after 10 s."""
+        """Tell whether to print a status line: if another tenth of the jobs has finished, or if any
+        job has finished and 10 s have passed since the last line.
+        """
         done, when = self._last_status
         is_next_tenth = 10 * self.done // self.total > 10 * done // self.total
         return is_next_tenth or (self.done > done and self._clock() - when >= 10)
@@ -125,6 +128,6 @@ def duration(seconds: float) -> str:
 
 
 def coarse(seconds: float) -> str:
-    """Format an estimate, rounded up to 10 s below a minute and to minutes above."""
+    """Format an estimated time, rounded up to tens of seconds below a minute, else to minutes."""
     step = 10 if seconds <= 60 else 60
     return duration(step * max(ceil(seconds / step), 1))

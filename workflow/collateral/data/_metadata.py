@@ -1,4 +1,4 @@
-"""Metadata of a data set without loading it: classes, numbers of examples, input files."""
+"""Find classes, numbers of examples and input files of a data set without loading its images."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from collateral.contract.conventions import Columns, class_indices
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.plugins.find import DATA
 
-STATE = "state"  # key of the hash of the user's files, in the record of a data set
+STATE = "state"  # key in a data set's record; its value is a hash of the user's files
 
 
 def find_class_names(name: str, options: DataOptions) -> tuple[str, ...] | None:
-    """Return the names of the selected classes; None if they cannot be read without the files."""
+    """Return the names of the selected classes, or None if they are unknown before loading."""
     module = DATA.load(name)
     names: tuple[str, ...] | None = module.INFO.class_names
     if hasattr(module, "class_names"):
@@ -55,37 +55,37 @@ def find_classes(options: DataOptions, names: Sequence[str]) -> list[int]:
 
 
 def find_problem(name: str, options: DataOptions) -> str | None:
-    """Return the error in the names of the user's files, or None; no file is opened."""
+    """Return an error message about the user's data files, or None. No image is opened."""
     problem: str | None = _ask(name, "problem", options, None)
     return problem
 
 
 def draws_test(name: str, options: DataOptions) -> bool:
-    """Return whether the test set is a random sample of the user's images."""
+    """Return whether the test set is drawn at random from the images of the data set."""
     has_share = getattr(options, "test_share", None) is not None
     return bool(_ask(name, "draws_test", options, has_share))
 
 
 def find_input_files(name: str, options: DataOptions) -> list[Path]:
-    """Return the user's data files that exist; a missing file is reported later, by the job."""
+    """Return the data files that exist, as inputs for Snakemake; the job reports missing files."""
     given = (getattr(options, key, None) for key in ("path", "test_path"))
     named = [Path(file).expanduser() for file in given if file is not None]
     return [file for file in _ask(name, "inputs", options, named) if file.exists()]
 
 
 def hash_user_files(name: str, options: DataOptions) -> str:
-    """Return a hash of user files that are not inputs of a Snakemake rule; "" if there are none."""
+    """Return a hash of the user's data files if they are no inputs of a Snakemake rule, else ""."""
     return str(_ask(name, "state", options, ""))
 
 
 def _ask(name: str, function: str, options: DataOptions, default: Any) -> Any:
-    """Call an optional function of a data set; return `default` if the data set lacks it."""
+    """Call a function of a data set's module; return `default` if the module lacks the function."""
     module = DATA.load(name)
     return getattr(module, function)(options) if hasattr(module, function) else default
 
 
 def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, str] | None:
-    """Return the parameter of a forget set that does not fit the data set, and the reason."""
+    """Return a forget-set parameter that does not fit the data set, with the reason; or None."""
     path: Path | None = getattr(params, "path", None)
     if path and not path.expanduser().exists():
         return None  # a missing file is reported by another check
@@ -94,7 +94,7 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         names = [field.alias or name for name, field in type(params).model_fields.items()]
-        # An error that does not name a parameter of the forget set is an error of the data set.
+        # If the error names no parameter of the forget set, its cause is the data set.
         return (key, problem) if key in names else None
     return None
 

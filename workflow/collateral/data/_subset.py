@@ -1,4 +1,4 @@
-"""Subsets of a data set: the classes and examples of the config, and the forget set."""
+"""Select the classes and examples that the config names from a data set, and the forget set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from collateral.results.dataset import Dataset, Labels
 
 
 def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
-    """Return the selected subset of a data set; labels follow the config's list of classes."""
+    """Return the selected classes and examples; classes are numbered in the order of the config."""
     names = dataset.labels.class_names
     kept = find_classes(options, names)
     kept_names = tuple(names[index] for index in kept)
@@ -42,7 +42,7 @@ def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
 
 
 def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
-    """Return the config's mean and std, which replace the statistics of the data set."""
+    """Return the mean and std of the config, if given, which replace those of the data set."""
     if options.mean is None:
         return {}
     channels = dataset.train_images.shape[3]
@@ -52,7 +52,7 @@ def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
 
 
 def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> NDArray[np.int64]:
-    """Return the new label of every example; -1 if its class is not selected."""
+    """Return the index of each example's class among the selected classes; -1 if not selected."""
     new = np.full(num_classes, -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     return new[labels]

@@ -37,7 +37,7 @@ class Options(DataOptions):
 
 
 def load(options: Options) -> Dataset:
-    """Return the digits in a fixed shuffled order; the first quarter of each class is for test."""
+    """Return the digits in a fixed shuffled order; the first quarter of a class is its test set."""
     import numpy as np
     from sklearn.datasets import load_digits
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
 TRAIN = "train"
-TESTS = ("test", "val", "valid", "validation")  # names of the test folder, in order of preference
+TESTS = ("test", "val", "valid", "validation")  # possible names of the test folder, by preference
 # Folder names that are never class names; "valid" may be the name of a class.
 PARTS = (TRAIN, "test", "val", "validation")
 
@@ -62,18 +62,19 @@ class Options(ImageFileOptions):
 
 @dataclass(frozen=True)
 class FolderIndex:
-    """The images of a folder: those of the train set, then of the test set, sorted by path."""
+    """The images of a folder: first the train set, then the test set, each sorted by path."""
 
     examples: Examples
     locations: list[Path]
-    # Ignored paths: hidden, no image by their names, in no class folder, or a second test folder.
+    # Ignored paths: hidden ones, files without an image suffix, files outside of class folders, and
+    # further test folders.
     left_out: list[str]
-    state: str  # hash of the paths, sizes and modification times of all files
+    state: str  # hash of the images' paths, sizes and modification times, and of the table
 
 
 @cache  # because the plan needs the same index several times
 def index_folder(options: Options) -> FolderIndex:
-    """Index a folder without opening an image; an error is one line with the config key."""
+    """List the images of a folder without opening them; an error is one line with a config key."""
     folder = options.path.expanduser()
     if not folder.is_dir():
         raise ValueError(f"data.path: there is no folder {str(folder)!r}{looked_for(folder)}")
@@ -95,7 +96,7 @@ def index_folder(options: Options) -> FolderIndex:
 
 
 def _check_test_options(options: Options, folder: Path, tests: Sequence[str]) -> None:
-    """Raise if the test set is not given in exactly one way, or if its folder seems a class."""
+    """Raise unless one test set is given; raise if a class folder is named `test` or `val`."""
     names = [] if tests else list_class_folders(folder)
     if wrong := [name for name in names if name.lower() in PARTS and name != TRAIN]:
         raise ValueError(
@@ -112,7 +113,7 @@ def _check_test_options(options: Options, folder: Path, tests: Sequence[str]) ->
 
 
 def _find_test_folder(options: Options, folder: Path) -> Path | None:
-    """Return the folder that `test_path` names; None if `test_path` is missing or is a list."""
+    """Return the folder that `test_path` names; None if `test_path` is not given or no folder."""
     path = options.test_path.expanduser() if options.test_path else None
     if path is None or not path.is_dir():
         return None
@@ -125,7 +126,7 @@ def _find_test_folder(options: Options, folder: Path) -> Path | None:
 def _list_examples(
     options: Options, names: Sequence[str], train: list[ListedFile], test: list[ListedFile]
 ) -> Examples:
-    """Return the examples of the train files, then of the test files, with columns of the table."""
+    """Return the examples, first train and then test files, with metadata from the table."""
     files = [*train, *test]
     try:
         label = {name: class_index(name, names) for name in {file.class_name for file in files}}
@@ -134,7 +135,7 @@ def _list_examples(
     paths = [file.path for file in files]
     columns: Columns = {}
     if options.table is not None:
-        # A test set elsewhere is not in the table.
+        # If `test_path` is another folder, the table has no rows for its images.
         rows = len(train) if options.test_path else len(files)
         table = read_table(options.table, paths[:rows])
         columns = join_columns(table, rows, {}, len(files) - rows)
@@ -144,7 +145,7 @@ def _list_examples(
 
 
 def _choose_test_set(options: Options, examples: Examples) -> Examples:
-    """Make the files in the list `test_path` the test set, or draw a fraction of every class."""
+    """Mark the test set: the files in the list `test_path`, or a random part of every class."""
     if options.test_path is not None:
         rows = {*find_listed("data.test_path", options.test_path, examples.names)}
         return replace(examples, is_test=[row in rows for row in range(len(examples.names))])
@@ -155,7 +156,7 @@ def _choose_test_set(options: Options, examples: Examples) -> Examples:
 
 
 def _hash_files(examples: Examples, files: Sequence[ListedFile]) -> str:
-    """Return a hash of paths, sizes, modification times and values in the table."""
+    """Return a hash of the files' paths, sizes, modification times and table values."""
     columns = {name: values for name, values in examples.columns.items() if name != FILE}
     content = [str(len(examples.rows(test=False))), *columns]
     for row, file in enumerate(files):
@@ -165,14 +166,14 @@ def _hash_files(examples: Examples, files: Sequence[ListedFile]) -> str:
 
 
 def class_names(options: Options) -> tuple[str, ...] | None:
-    """Return the names of the class folders; None if there are none."""
+    """Return the names of the class folders, or None if there are no class folders."""
     folder = options.path.expanduser()
     top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
     return tuple(list_class_folders(top)) or None if top.is_dir() else None
 
 
 def problem(options: Options) -> str | None:
-    """Return the error in the names of the files, or None; no file is opened."""
+    """Return an error message about the folder and its lists, or None. No image is opened."""
     try:
         index_folder(options)
     except ValueError as error:
@@ -181,17 +182,17 @@ def problem(options: Options) -> str | None:
 
 
 def inputs(_options: Options) -> list[Path]:
-    """Return no inputs of the Snakemake rule: images are too many, and some names are forbidden."""
+    """Return no input files for Snakemake: there are too many images, and it forbids some names."""
     return []
 
 
 def state(options: Options) -> str:
-    """Return a hash of names, sizes and times of the files; "" if the folder is missing."""
+    """Return a hash of the image files and of the table; "" if `problem` finds an error."""
     return "" if problem(options) else index_folder(options).state
 
 
 def size(options: Options) -> DatasetSize:
-    """Return numbers of images per class, and the image shape; a sample decides grey or RGB."""
+    """Return the numbers of images per class, and their shape; a sample tells if they are grey."""
     from collateral.data._readers.decoding import num_channels
 
     index = index_folder(options)
@@ -200,12 +201,12 @@ def size(options: Options) -> DatasetSize:
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
-    """Return labels, paths and table columns of the train set."""
+    """Return the labels, the image paths and the table columns of the train set."""
     return index_folder(options).examples.read_part(test=False)
 
 
 def load(options: Options) -> Dataset:
-    """Return the images in the order of their paths; print which were skipped or converted."""
+    """Load the images in the order of their paths; print how many were skipped or converted."""
     index = index_folder(options)
     if index.left_out:
         print(listed(f"left out {len(index.left_out):,} files and folders", index.left_out))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
 SUFFIX = ".parquet"
 TRAIN = ("train",)
-# Names of the test part, in order of preference.
+# Possible names of the test part, in order of preference.
 TESTS = ("test", "validation", "valid", "val", "dev")
 # Usual names of the column of labels, for files without metadata.
 LABELS = ("label", "labels", "fine_label", "class", "target", "y")
@@ -49,7 +49,7 @@ class Options(ImageFileOptions):
 
 @dataclass(frozen=True)
 class ParquetSet:
-    """The examples in parquet files, and where their images are."""
+    """The examples in parquet files, and the files and the column that contain their images."""
 
     examples: Examples
     files: list[Path]  # files of the train set, then of the test set
@@ -57,7 +57,7 @@ class ParquetSet:
 
 
 def inputs(options: Options) -> list[Path]:
-    """Return all parquet files below the folder, sorted, without hidden ones; or the one file."""
+    """Return the sorted parquet files below `path`, or `path` itself; skip hidden files."""
     folder = options.path.expanduser()
     if folder.is_file():
         return [folder]
@@ -66,7 +66,7 @@ def inputs(options: Options) -> list[Path]:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return numbers of images per class, and the image shape; a sample decides grey or RGB."""
+    """Return the numbers of images per class, and their shape; a sample tells if they are grey."""
     from collateral.data._readers.decoding import num_channels
 
     found = _read_set(options)
@@ -80,7 +80,7 @@ def columns(options: Options) -> tuple[list[int], Columns]:
 
 
 def load(options: Options) -> Dataset:
-    """Return the images in the order of files and rows; print which were skipped or converted."""
+    """Load the images in the order of files and rows; print how many were skipped or converted."""
     found = _read_set(options)
     if unused := [path.name for path in inputs(options) if path not in found.files]:
         print(listed("left out, as neither train nor test set", unused))
@@ -117,7 +117,7 @@ def _read_set(options: Options) -> ParquetSet:
 
 
 def _find_files(options: Options) -> tuple[list[Path], list[Path]]:
-    """Return the train files and the test files; no test files if the test set is drawn."""
+    """Return the train files and the test files; no test files if the test set is random."""
     folder, share, files = options.path.expanduser(), options.test_share, inputs(options)
     if not files:
         problem = f"no {SUFFIX} file at {str(folder)!r}{looked_for(folder)}"
@@ -135,27 +135,27 @@ def _find_files(options: Options) -> tuple[list[Path], list[Path]]:
 
 
 def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:
-    """Return the part (such as `train`), read from the folders or the start of the file name."""
+    """Return which of `parts` (such as `train`) is a folder of the file or begins its name."""
     *folders, name = path.relative_to(folder).parts if path != folder else (path.name,)
     own = name.removesuffix(SUFFIX).lower().replace("_", "-").split("-")[0].split(".")[0]
     return next((part for part in parts if part in (own, *map(str.lower, folders))), None)
 
 
 def _find_image(schema: pa.Schema, options: Options) -> str:
-    """Return the name of the column of images: the config's, or the only column with bytes."""
+    """Return the name of the image column: from the config, or else the only column with bytes."""
     found = [field.name for field in schema if _holds_bytes(field.type)]
     return _choose_column("image", options.image, found, found)
 
 
 def _find_label(schema: pa.Schema, options: Options) -> str:
-    """Return the name of the column of labels: the config's, the metadata's, or a usual name."""
+    """Return the name of the label column: from the config, the metadata, or usual names."""
     with_classes = [name for name in schema.names if _read_class_names(schema, name)]
     usual = [name for name in LABELS if name in schema.names]
     return _choose_column("label", options.label, with_classes or usual[:1], schema.names)
 
 
 def _choose_column(key: str, wanted: str | None, found: Sequence[str], known: Sequence[str]) -> str:
-    """Return the column that the config names, or the only one that was found."""
+    """Return the column that the config names, or else the only column in `found`."""
     if wanted is not None and wanted not in known:
         raise ValueError(f"data.{key}: {unknown_name('column', wanted, known)}")
     if wanted is None and len(found) != 1:
@@ -166,7 +166,7 @@ def _choose_column(key: str, wanted: str | None, found: Sequence[str], known: Se
 
 
 def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
-    """Return the names of the classes in a column of labels, from the metadata of the schema."""
+    """Return the class names of a label column from the schema's metadata; None if it has none."""
     try:
         metadata = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
         names = metadata["info"]["features"][column]["names"]
@@ -198,7 +198,7 @@ def _number_labels(
 
 
 def _holds_bytes(kind: Any) -> bool:
-    """Return whether a column has bytes, or a struct with a field `bytes`."""
+    """Return whether the type of a column is bytes, or a struct with a field `bytes`."""
     from pyarrow import types
 
     if types.is_struct(kind):
@@ -207,18 +207,18 @@ def _holds_bytes(kind: Any) -> bool:
 
 
 def _list_further(schema: pa.Schema, image: str, label: str) -> list[str]:
-    """Return the names of the columns with whole numbers, truth values, or text."""
+    """Return the names of the metadata columns: other columns of integers, booleans or text."""
     from pyarrow import types
 
     kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
     others = {field.name: field.type for field in schema if field.name not in (image, label)}
-    # A pandas category counts as the type of its values.
+    # A column of pandas categories has the type of the values of its categories.
     own = {n: kind.value_type if types.is_dictionary(kind) else kind for n, kind in others.items()}
     return [name for name, kind in own.items() if any(is_kind(kind) for is_kind in kinds)]
 
 
 def _read_further(files: Sequence[Path], names: Sequence[str], image: pa.Field) -> Columns:
-    """Return these metadata columns of all rows, and the original paths of the images.
+    """Return the metadata columns `names` of all rows, and the original paths of the images.
 
     A column with empty values is text, and an empty value is the empty text. Paths are left out if
     one is missing or repeated.
@@ -243,12 +243,12 @@ def _read_images(found: ParquetSet) -> Iterator[list[bytes]]:
 
 
 def _read_column(files: Sequence[Path], column: str, inner: str = "") -> list[Any]:
-    """Return one column, or one of its fields, of all rows."""
+    """Return the values of a column, or of its field `inner`, for all rows."""
     return [value for values in _read_batches(files, column, inner) for value in values]
 
 
 def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[list[Any]]:
-    """Yield a column, or one of its fields, in batches of rows; every file must have the column."""
+    """Yield the values of a column, or of its field `inner`, by batch; raise if a file lacks it."""
     for path in files:
         with _open(path) as file:
             if column not in file.schema_arrow.names:
@@ -259,7 +259,7 @@ def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterat
 
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    """Open a parquet file; every error while it is read names the file."""
+    """Open a parquet file; errors that occur while the file is read name the file."""
     try:
         import pyarrow.parquet as pq
     except ImportError:

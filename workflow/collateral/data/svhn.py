@@ -38,6 +38,6 @@ class Options(RootOptions):
 
 
 def load(options: Options) -> Dataset:
-    """Return SVHN in the order of its files; the files label digit 0 as 10, torchvision as 0."""
+    """Return SVHN in file order; torchvision changes the label of digit 0 from 10 to 0."""
     mean, std = (0.4377, 0.4438, 0.4728), (0.1980, 0.2010, 0.1970)
     return load_set("SVHN", options, HOW, mean, std)

@@ -56,7 +56,7 @@ def size(options: Options) -> DatasetSize:
 
 
 def load(options: Options) -> Dataset:
-    """Return the examples; classes alternate, so that any range of examples has all classes."""
+    """Return the examples, whose classes alternate: one of each class, then again one of each."""
     import numpy as np
 
     from collateral.data._readers.pixels import statistics, to_uint8

@@ -91,7 +91,7 @@ def size(options: Options) -> DatasetSize:
 
 
 def load(options: Options) -> Dataset:
-    """Return the images in the order of torchvision."""
+    """Return the data set, with the examples in the order of torchvision."""
     import numpy as np
 
     from collateral.data._readers.decoding import decode
@@ -144,7 +144,7 @@ def _even(total: int, names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
-    """Return the class names in the files, or class_0, class_1, ... if those are unusable."""
+    """Return the class names in the files; if names are missing or repeated, class_0, class_1..."""
     found = tuple(
         str(name if isinstance(name, str) else name[0]) for name in getattr(part, "classes", ())
     )

@@ -21,7 +21,7 @@ class FoundRun:
     cell: str
     run: str
     seed: int
-    seeds: list[int]  # all seeds of the run
+    seeds: list[int]  # all seeds for which the run has results
 
     @property
     def folder(self) -> Path:
@@ -40,7 +40,7 @@ class FoundRun:
 
 
 def find_run(address: str, run: str, seed: int | None) -> FoundRun:
-    """Return the run at an address; without a seed, the run with the smallest seed."""
+    """Return the run at an address; if `seed` is None, the run with the smallest seed."""
     folder = _cell_folder(address)
     benchmark, cell = folder.parent, folder.name
     place = layout.run_folder(run).format(cell=cell, seed="*", run=run)
@@ -53,7 +53,7 @@ def find_run(address: str, run: str, seed: int | None) -> FoundRun:
 
 
 def check_has_model(found: FoundRun) -> None:
-    """Raise if a run has no usable model; the message lists the seeds that have one."""
+    """Raise if a run has no usable model; the message lists the seeds that have a usable model."""
     record = found.record
     if record["status"] not in MEANINGLESS:
         return
@@ -65,7 +65,7 @@ def check_has_model(found: FoundRun) -> None:
 
 
 def _cell_folder(address: str) -> Path:
-    """Return the folder of a cell from its address: a path, or a path below results/."""
+    """Return the folder of a cell; the address is its path, or its path below results/."""
     folder = Path(address) if Path(address).is_dir() else RESULTS / address
     benchmark = folder.parent
     if not (benchmark / layout.DATA_RECORD).is_file():

@@ -1,4 +1,4 @@
-"""Files of arrays (.npz) without pickle; errors name the file that is damaged."""
+"""Read and write .npz files without pickle; errors name the damaged file."""
 
 import struct
 import zipfile
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from collateral.results.files import atomic, report_broken_file
 
-# Header before each file in a zip archive; it ends with the lengths of name and extra field.
+# Format of the header before each file in a zip archive. The header ends with two lengths: that of
+# the file name and that of the extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
 # Errors that numpy and zipfile raise for a damaged file (RuntimeError if it looks encrypted).
 BROKEN = (
@@ -35,13 +36,13 @@ class ArrayFile:
     is_compressed: ClassVar[bool] = False
 
     def to_arrays(self) -> Mapping[str, Any]:
-        """Return a dict from name to array, in the order in which the file stores them."""
+        """Return the arrays by name, in the order in which the file stores them."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the object whose `to_arrays` returned these arrays."""
+        """Rebuild an object from the arrays that its `to_arrays` returned."""
         own = fields(cls)  # type: ignore[arg-type]
         names = [field.name for field in own if field.default is not None or field.name in arrays]
         return cls(**{name: arrays[name] for name in names})
@@ -72,7 +73,7 @@ def open_arrays(path: Path) -> Iterator[NpzFile]:
 
 
 def map_array(path: Path, name: str) -> NDArray[Any]:
-    """Memory-map an array of an .npz file; processes that map it share the memory.
+    """Memory-map an array of an .npz file; processes that map the same array share its memory.
 
     Changes to the array stay in this process.
     """

@@ -1,4 +1,4 @@
-"""Archives of results: write benchmarks to one tar file, and join such files with the results here.
+"""Archives of results: write benchmarks to a tar file, and unpack tar files into the local results.
 
 An archive has manifest.json, metadata.json (Snakemake's metadata of the results) and results/: the
 folders of the benchmarks, the theory, and the index page if it shows no other benchmark. From
@@ -29,7 +29,7 @@ from collateral.results.provenance import read_signed, verify, write_record
 from collateral.results.verification import verify_results
 
 VERSION = 1
-OWN = MANIFEST, METADATA = "manifest.json", "metadata.json"  # files beside results/
+OWN = MANIFEST, METADATA = "manifest.json", "metadata.json"  # files of an archive
 RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # name of the index page, in the folder of results
@@ -38,9 +38,10 @@ KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of two subfolders of .snak
 TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into each output folder
 # Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
-# Files and folders with images: the data set, and what `prepare` writes (AMUN: similar images).
+# Files and folders that contain images: the data set, and results of `prepare` (such as AMUN's).
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
-# Names of derived files and folders: PAGE in a benchmark's folder, NEIGHBOURS in a cell's.
+# Names of files and folders that are derived from several runs: PAGE in the folder of a benchmark,
+# NEIGHBOURS in the folder of a cell.
 PAGE = {*layout.PRESENTED, layout.CHECKED}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
@@ -52,7 +53,7 @@ UNCHANGED = (
     f"if an archive is damaged, {AGAIN}"
 )
 
-Files = dict[str, Path]  # dict from path below the folder of results to file
+Files = dict[str, Path]  # where each file is now, by its path relative to the results
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ def _is_watched(name: str, metadata: Mapping[str, Any]) -> bool:
 
 
 def _results_folder(folders: Sequence[Path]) -> Path:
-    """Return the folder of results that contains the folders of all these benchmarks."""
-    # Links are not resolved: the folder of results may be a link to a larger disk.
+    """Return the folder of results, which contains the folders of all given benchmarks."""
+    # Symbolic links are kept, because the folder of results may be a link to a larger disk.
     paths = [Path.cwd() / os.path.normpath(folder) for folder in folders]
     results = paths[0].parent
     for path in paths:
@@ -112,7 +113,7 @@ def _results_folder(folders: Sequence[Path]) -> Path:
 
 
 def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:
-    """Raise if files of benchmarks or the theory are damaged; the error names them in `results`."""
+    """Raise if results in `folder` are damaged; the error gives their paths below `results`."""
     faults = [f for name in (*names, THEORY) for f in verify_results(folder / name).faults]
     if faults:
         lines = [*(f"{one.path}: {one.reason}" for one in faults), UNCHANGED]
@@ -120,7 +121,7 @@ def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:
 
 
 def _list_files(results: Path, names: Iterable[str]) -> Files:
-    """Return the files of benchmarks, the theory and the index page, without hidden files."""
+    """Return the files of benchmarks and theory, and the index page, without hidden files."""
     folders = [results / name for name in (*sorted(names), THEORY)]
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     shows_all = _list_pages(results) <= {*names}
@@ -135,13 +136,13 @@ def _list_pages(results: Path) -> set[str]:
 
 
 def _is_hidden(name: str) -> bool:
-    """Return whether a file or a folder above it is hidden; Snakemake's timestamp files are not."""
+    """Return whether a file, or a folder above it, is hidden; timestamp files do not count."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part != TIMESTAMP for part in parts)
 
 
 def _withholds_pictures(folder: Path) -> bool:
-    """Return whether the config hides images of some examples of a benchmark."""
+    """Return whether the config forbids to show the images of some examples of a benchmark."""
     records = folder.glob(layout.PICTURES_RECORD.format(cell="*"))
     return any(read_signed(record, folder)["keep"] != ALL_PICTURES for record in records)
 
@@ -164,7 +165,7 @@ def _write(
         added = own | {f"{RESULTS}/{part}": path for part, path in files.items()}
         with tarfile.open(temporary, "w") as archive:
             for part, path in added.items():
-                # The member has no owner and no time, so that equal files give equal archives.
+                # Owner and time are not stored, so that equal files give equal archives.
                 member = tarfile.TarInfo(part)
                 member.size = path.stat().st_size
                 with path.open("rb") as file:
@@ -181,7 +182,7 @@ class Unbundled:
 
 
 def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
-    """Unpack archives into the folder of results; change nothing if files conflict."""
+    """Unpack archives into the folder of results; if files conflict, raise and change nothing."""
     # The temporary folder is on the same disk as the results, so that moving a file is a rename.
     with TemporaryDirectory(prefix=".unbundle-", dir=results.resolve().parent) as name:
         scratch = Path(name)
@@ -195,12 +196,13 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
         if not _list_pages(results) <= {*benchmarks}:
             left_out.add("index")
         new = {name: path for name, path in new.items() if _derived_group(name) not in left_out}
-        # The files here and the new files are verified together, as links in one folder.
+        # Local files and new files are verified together, as links in one folder.
         for name, path in {**here, **new}.items():
             (scratch / RESULTS / name).parent.mkdir(parents=True, exist_ok=True)
             (scratch / RESULTS / name).symlink_to(path.absolute())
         _check_sound(scratch / RESULTS, benchmarks, results)
-        # Metadata is written before files, because Snakemake ignores changes of files without it.
+        # Metadata is written before the files, because Snakemake does not notice changes of files
+        # that have no metadata.
         added = _new_metadata(folders.values(), benchmarks, results, left_out)
         write_metadata(results.parent, added)
         _move(new, results)
@@ -208,7 +210,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 
 def _unpack(archive: Path, folder: Path) -> Files:
-    """Extract an archive into an empty folder; raise if it is damaged or not from `bundle`."""
+    """Extract an archive to an empty folder; raise if it is damaged or not made by `bundle`."""
     try:
         with tarfile.open(archive, "r:") as file:
             members = file.getmembers()
@@ -226,7 +228,8 @@ def _unpack(archive: Path, folder: Path) -> Files:
     if manifest.get("version") != VERSION:
         versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
         raise ValueError(f"{archive}: {versions}; unpack it with the one that wrote it")
-    # Names are not read from the manifest: a forged one could lead out of the folder.
+    # The names of benchmarks are not read from the manifest, because a forged name could lead to
+    # files outside of the folder.
     benchmarks = {path.name for path in folder.glob(f"{RESULTS}/*") if path.is_dir()} - {THEORY}
     files = _list_files(folder / RESULTS, benchmarks)
     is_listed = len(files) == len(members) - len(OWN) == manifest["num_files"]
@@ -237,7 +240,7 @@ def _unpack(archive: Path, folder: Path) -> Files:
 
 
 def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]:
-    """Return the new files of archives, and the groups of derived files to leave out.
+    """Return the files that only archives have, and the groups of derived files to leave out.
 
     A group is left out, and the index page with it, if two sources have different contents of one
     of its files. Raise if the contents of any other file differ, except for cost.json.
@@ -260,7 +263,7 @@ def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]
 
 
 def _derived_group(name: str) -> str | None:
-    """Return the name of the group of derived files that a file is in; None if it is in none."""
+    """Return the group of derived files that a file belongs to; None if the file is not derived."""
     first, *rest = PurePosixPath(name).parts
     if first in (THEORY, INDEX):
         return THEORY if first == THEORY else "index"
@@ -275,9 +278,9 @@ def _derived_group(name: str) -> str | None:
 def _new_metadata(
     folders: Iterable[Path], names: Iterable[str], results: Path, left_out: set[str]
 ) -> dict[str, Any]:
-    """Return the Snakemake metadata to write: of new files, and of present files that have none."""
+    """Return the Snakemake metadata to write: for new files and local files without metadata."""
     given: dict[str, Any] = {}
-    # If several archives have metadata of a file, that of the first archive is used.
+    # If several archives have metadata of a file, the metadata of the first archive is used.
     for folder in folders:
         given = read_json(folder / METADATA) | given
     here = read_metadata(results.parent, names)
@@ -291,7 +294,7 @@ def _new_metadata(
 
 
 def _move(files: Files, results: Path) -> None:
-    """Move new files; give them one timestamp, so that Snakemake considers none of them outdated.
+    """Move new files to the results, with equal timestamps, so that Snakemake finds none outdated.
 
     A file whose record is in the folder already gets the time of the record, because the folder may
     have files that were made from it, and these must not be older.
@@ -327,8 +330,9 @@ def list_outputs(project: Path, kind: str, names: Iterable[str]) -> Files:
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
-    """Write metadata to the files where Snakemake reads it; long names are split into folders."""
-    # Both folders are made: with only one, Snakemake assumes that an older Snakemake made it.
+    """Write metadata to the files that Snakemake reads; a long name is split into folder names."""
+    # Both folders are made, because if only one exists, Snakemake assumes that an older version of
+    # Snakemake made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
     length = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 255) - 1
@@ -340,5 +344,5 @@ def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def _prefixes(names: Iterable[str]) -> tuple[str, ...]:
-    """Return how the paths of all outputs of benchmarks, theory and index page begin."""
+    """Return the prefixes of the paths of all outputs of benchmarks, theory and index page."""
     return (*(f"{RESULTS}/{name}/" for name in (*names, THEORY)), f"{RESULTS}/{INDEX}")

@@ -109,7 +109,7 @@ class CellResults:
     positive: Annotated[Sequence[str], "class whose false negatives are counted"] = ()
     rounds: Annotated[Sequence[str], "cells of all rounds, if this cell is the last"] = ()
     reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN
-    # Metrics of earlier findings, by (run, metric, set, at): the value of each seed.
+    # Metrics that earlier findings computed: for each (run, metric, set, at), the value by seed.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict), init=False
     )
@@ -151,11 +151,11 @@ class CellResults:
 
     @cached_property
     def by_round(self) -> list[Self]:
-        """Results of every round of forget requests, if this cell is the last round; else empty."""
+        """Results of each round of forget requests if this cell is the last round, else empty."""
         return [replace(self, cell=name, rounds=()) for name in self.rounds]
 
     def check(self) -> None:
-        """Raise if a stored file was not made for this cell, for its seeds or for its runs."""
+        """Raise if neighbours.npz has other seeds, or outputs of a run do not match its record."""
         if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
             path = self._below(layout.NEIGHBOURS)
             raise InvalidResultError(path, f"of seeds {found}, not {list(self.seeds)}")
@@ -164,16 +164,16 @@ class CellResults:
 
     @cached_property
     def similarity(self) -> dict[str, NDArray[np.float32]]:
-        """For each subset: similarity of its examples to the forget set, (seeds, examples)."""
+        """Similarity of examples to the forget set, by subset; arrays are (seeds, examples)."""
         return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
 
     @cached_property
     def near(self) -> dict[str, Mask]:
-        """For retain and test: mask of the examples near the forget set, (seeds, examples)."""
+        """Masks of retained and test examples near the forget set; arrays are (seeds, examples)."""
         return {name: near_masks(self.similarity[name]) for name in ("retain", "test")}
 
     def sets(self, train: Array, test: Array) -> dict[str, Array]:
-        """Divide arrays into retain, forget and test along the last axis, which is the examples."""
+        """Divide arrays, whose last axis is the examples, into retain, forget and test set."""
         return self.split.divide(train, test)
 
     def row(self, seed: int) -> int:
@@ -207,7 +207,7 @@ class CellResults:
         return (result for result in self._results.values() if result.run != self.reference)
 
     def all_results(self) -> Iterator[Result]:
-        """Yield the reference's results, and then those of all other runs."""
+        """Yield the results of the reference, and then the results of all other runs."""
         return iter(self._results.values())
 
     def retrain(self, seed: int) -> Result:
@@ -217,11 +217,11 @@ class CellResults:
         return self.result(layout.RETRAIN, seed)
 
     def reference_result(self, seed: int) -> Result:
-        """Return the result of the reference for a seed: Retrain, or Original without Retrain."""
+        """Return a seed's result of the reference: Retrain, or Original if Retrain was not run."""
         return self.result(self.reference, seed)
 
     def teacher_ua(self) -> float:
-        """Read the unlearning accuracy of the teacher that tuning uses; NaN without a teacher.
+        """Read the unlearning accuracy of the teacher that tuning uses; NaN if it uses no teacher.
 
         The teacher has never seen the forget set, so its accuracy estimates that of Retrain.
         """
@@ -240,7 +240,7 @@ class CellResults:
         return read_cost(self._below(layout.SUPPORT_SIZE, seed=seed), self.folder)
 
     def probe(self, seed: int) -> Probe:
-        """Read the results of the probes of all models of a seed."""
+        """Read the results of probing all models of one seed."""
         return Probe.load(self._verified(f"{layout.PROBE}/{layout.PROBE_RESULT}", seed=seed))
 
     def exposure(self, run: str) -> Exposure:
@@ -249,7 +249,7 @@ class CellResults:
         return Exposure.load(self._verified(name, run=run))
 
     def trials(self, method: str) -> list[dict[str, str]]:
-        """Read the trials of a tuned method."""
+        """Read the trials of a tuned method, one row per trial."""
         return read_rows(self._verified(f"{layout.TUNE}/{layout.TRIALS}", method=method))
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
@@ -257,7 +257,7 @@ class CellResults:
         return read_cost(self._below(layout.TUNE, method=method), self.folder)
 
     def teacher_costs(self, method: str) -> list[dict[str, Any]]:
-        """Read the cost of the teacher that tuning of a method used; empty without a teacher."""
+        """Read the cost of the teacher that tuning of a method used; empty if it used none."""
         return [read_cost(folder, self.folder) for folder in self._teachers(method)]
 
     def records(self) -> list[Path]:
@@ -279,7 +279,7 @@ class CellResults:
         return self.folder / pattern.format(cell=self.name, **wildcards)
 
     def _verified(self, pattern: str, **wildcards: str | int) -> Path:
-        """Return the path of a file of this cell; raise if it was changed."""
+        """Return the path of a file of this cell; raise if the file does not match its record."""
         return verify(self._below(pattern, **wildcards), self.folder)
 
     def _teachers(self, method: str) -> list[Path]:
@@ -288,7 +288,7 @@ class CellResults:
         return [self._below(layout.TEACHER)] if has_teacher else []
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Add metrics of a finding, for findings that are computed later."""
+        """Store the metrics of a finding, so that findings that are computed later can use them."""
         for row in rows:
             self._known[row.run, row.metric, row.set, row.at][row.seed] = row.value
 
@@ -298,11 +298,11 @@ class CellResults:
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
 
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
-        """Return the value over all seeds of an earlier finding's metric; NaN if undefined."""
+        """Return a metric that an earlier finding computed over all seeds; NaN if undefined."""
         return self._known.get((run, metric, subset, at), {}).get(None, np.nan)
 
     def worst_status(self, run: str, seed: int | None) -> str:
-        """Return the status of a run; without a seed, the worst status of all seeds."""
+        """Return the status of a run for a seed; if `seed` is None, the worst of all seeds."""
         seeds = self.seeds if seed is None else [seed]
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
 

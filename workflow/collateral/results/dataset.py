@@ -1,4 +1,4 @@
-"""Files of examples: dataset.npz, labels.npz, neighbours.npz and pictures.npz."""
+"""Files with data of examples: dataset.npz, labels.npz, neighbours.npz and pictures.npz."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from collateral.results.arrays import ArrayFile, map_array, open_arrays
 COLUMN = "column_"  # prefix of the names of metadata columns in labels.npz
 TEST_COLUMN = "test_column_"
 
-Columns = Mapping[str, NDArray[Any]]  # metadata columns: integers, booleans or text per example
+Columns = Mapping[str, NDArray[Any]]  # by column name: an integer, boolean or text per example
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Labels(ArrayFile):
     test_columns: Columns = field(default_factory=dict)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return a dict from name to array, as in the file."""
+        """Return the arrays that the file stores, by name."""
         labels = {"train": self.train, "test": self.test, "class_names": self.class_names}
         columns = {f"{COLUMN}{name}": _encode(c) for name, c in self.columns.items()}
         test_columns = {f"{TEST_COLUMN}{name}": _encode(c) for name, c in self.test_columns.items()}
@@ -44,7 +44,7 @@ class Labels(ArrayFile):
 
 
 def _encode(column: NDArray[Any]) -> NDArray[Any]:
-    """Return a text column as UTF-8, which is smaller than numpy's strings; others as they are."""
+    """Encode a text column as UTF-8 to save memory; return any other column unchanged."""
     return np.char.encode(column, "utf-8") if column.dtype.kind == "U" else column
 
 
@@ -79,7 +79,7 @@ class Dataset(ArrayFile):
         return ImageInfo(num_classes, (height, width, channels), self.mean, self.std)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return a dict from name to array, as in the file."""
+        """Return the arrays that the file stores, by name."""
         return {
             "train_images": self.train_images,
             "test_images": self.test_images,
@@ -110,19 +110,21 @@ class Dataset(ArrayFile):
 
 @dataclass(frozen=True)
 class Neighbours(ArrayFile):
-    """Similarity of each example to the forget set, per seed, and a list of nearest examples."""
+    """Similarity of each example to the forget set, per seed, and a list of the most similar."""
 
     seeds: NDArray[np.int64]  # seed of each row of the next three arrays
-    train_similarity: NDArray[np.float32]  # (seeds, train examples), to the forget set
-    test_similarity: NDArray[np.float32]  # (seeds, test examples), to the forget set
-    class_similarity: NDArray[np.float32]  # (seeds, classes), of classes' mean features
+    train_similarity: NDArray[np.float32]  # (seeds, train examples), similarity to forget set
+    test_similarity: NDArray[np.float32]  # (seeds, test examples), similarity to forget set
+    # (seeds, classes), similarity of each class's mean features to the forget set.
+    class_similarity: NDArray[np.float32]
     shown_set: NDArray[np.str_]  # set of each listed example: train (retained), test, forget
     shown_index: NDArray[np.int64]  # index of each listed example in the test or the train set
     # The next three arrays are None in files of older versions.
 
-    # For each listed example: position in the list of the nearest forget example.
+    # For each listed example: the forget example nearest to it, as a position in this list.
     shown_nearest: NDArray[np.int64] | None = None
-    # One row per copy: train index of forgotten and of retained image, differing hash bits or -1.
+    # One row per retained copy of a forgotten image: train indices of the forgotten and the
+    # retained image, and number of bits in which their hashes differ (-1 for an exact copy).
     copies: NDArray[np.int64] | None = None
     # Height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None
@@ -130,10 +132,10 @@ class Neighbours(ArrayFile):
 
 @dataclass(frozen=True)
 class Pictures(ArrayFile):
-    """Images that the page may show, of examples that neighbours.npz lists."""
+    """Images that the report page may show; neighbours.npz lists their examples."""
 
-    keep: Showing  # images that the config allows to show: "none", "retained" or "all"
-    place: NDArray[np.int64]  # index in neighbours.npz of each image's example, ascending
+    keep: Showing  # which images the config allows to show: "none", "retained" or "all"
+    place: NDArray[np.int64]  # position of each image in the list of neighbours.npz, ascending
     images: NDArray[np.uint8]  # (P, H, W, C)
 
     @classmethod

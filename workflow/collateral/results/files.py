@@ -38,7 +38,7 @@ def _remedy(path: Path) -> str:
 
 @contextmanager
 def report_broken_file(path: Path, *broken: type[Exception]) -> Iterator[None]:
-    """Convert these errors, which a damaged file causes, to errors that name the file."""
+    """Convert errors of types `broken`, caused by a damaged file, to errors that name the file."""
     try:
         yield
     except InvalidResultError:
@@ -54,7 +54,7 @@ def report_broken_file(path: Path, *broken: type[Exception]) -> Iterator[None]:
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The temporary file keeps the suffix, by which numpy and matplotlib choose the format.
+    # The temporary file keeps the suffix, because numpy and matplotlib choose the format by it.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
@@ -74,7 +74,9 @@ def write_json(
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise InvalidResultError if it is missing or damaged."""
-    with report_broken_file(path, ValueError):  # The file is not JSON, or not UTF-8 text.
+    with report_broken_file(
+        path, ValueError
+    ):  # ValueError: the file is not JSON, or not UTF-8 text.
         return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -94,7 +96,7 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, A
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV text; a missing value is an empty field; raise for an unknown column."""
+    """Return rows as CSV text; missing values are empty fields. Raise for an unknown column."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""Sanity checks of a benchmark (gates.json): one gate per check and cell, with a colour."""
+"""Outcomes of a benchmark's sanity checks (gates.json): a gate with a colour per check and cell."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -18,26 +18,26 @@ class Gate:
     name: str
     cell: str
     colour: Colour
-    text: str  # one sentence with the numbers of the check
+    text: str  # one sentence with the numbers that the check compares
 
     def __str__(self) -> str:
-        """Return the gate as the line that a run prints at its end."""
+        """Return the line of text that a run prints for this gate at its end."""
         return f"{self.colour}: {self.cell}: {self.name}: {self.text}"
 
 
 def write_gates(path: Path, gates: Iterable[Gate]) -> None:
-    """Write the gates of a benchmark."""
+    """Write the gates (outcomes of sanity checks) of a benchmark."""
     write_json(path, {"gates": [asdict(gate) for gate in gates]})
 
 
 def read_gates(path: Path) -> list[Gate]:
-    """Read the gates of a benchmark."""
+    """Read the gates (outcomes of sanity checks) of a benchmark."""
     with report_broken_file(path, KeyError, TypeError):
         return [Gate(**one) for one in read_json(path)["gates"]]
 
 
 def describe_red_gates(path: Path) -> list[str]:
-    """Return one line per red gate."""
+    """Return one line of text per red gate, which is a failed sanity check."""
     return [f"{path}: {gate}" for gate in _verified(path) if gate.colour == "red"]
 
 
@@ -47,5 +47,5 @@ def count_amber_gates(path: Path) -> int:
 
 
 def _verified(path: Path) -> list[Gate]:
-    """Read and verify gates.json; return no gates if an older version did not write the file."""
+    """Read and verify gates.json; return no gates if the file is missing, as in older results."""
     return read_gates(verify(path, path.parent)) if path.exists() else []

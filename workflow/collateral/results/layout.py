@@ -10,11 +10,11 @@ LABELS = "labels.npz"
 PLAN = "plan.json"
 METRICS = "metrics.csv"
 COSTS = "costs.csv"
-PROBLEMS = "problems.json"  # errors of findings
+PROBLEMS = "problems.json"  # file with the errors that findings raised
 GATES = "gates.json"  # file with the outcomes of sanity checks
 REPORT = "report.html"
 REPORT_PROBLEMS = "report-problems.json"
-GLANCE = "glance.json"  # summary of a benchmark's page, for the index page
+GLANCE = "glance.json"  # file with the summary of a benchmark that the index page shows
 CHECKED = "check.done"  # empty file, written if no finding raised an error
 TABLES = "tables"
 FIGURES = "figures"
@@ -27,21 +27,23 @@ NEIGHBOURS = f"{CELL}/neighbours.npz"
 PICTURES = f"{CELL}/pictures.npz"
 ROW_CACHE = f"{CELL}/.numbers"  # folder with cached metrics of each run
 TUNE = f"{CELL}/tune/{{method}}"
-TEACHER = f"{CELL}/local_teacher"  # folder of the teacher for the selection rule `teacher`
+# Folder of the LTD teacher that tuning uses if its selection rule is `teacher`.
+TEACHER = f"{CELL}/local_teacher"
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
-PROBE = f"{CELL}/probe/seed-{{seed}}"  # folder with the probes of all runs of a seed
-SHADOW = "shadows/member-{member}"  # folder of a model trained on a random part of the data
+PROBE = f"{CELL}/probe/seed-{{seed}}"  # folder with the probe results of all runs of a seed
+SHADOW = "shadows/member-{member}"  # folder of a shadow model, trained on a random part of the data
 EXPOSURE = f"{CELL}/exposure/{{run}}"  # folder of a method's results on all shadow models
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # name of the run retrained without the forget set, the usual reference
-ORIGINAL = "original"  # name of the base model: a control, or the reference if there is no Retrain
+# Name of the base model as a run: a control, or the reference if Retrain is not run.
+ORIGINAL = "original"
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
 EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
 EPOCHS = "epochs.npz"  # file with the outputs of a tracked run after every epoch
-RECORD = "record.json"  # record of a job that has its own folder
+RECORD = "record.json"  # name of the record of a job that has its own folder
 COST = "cost.json"
 PREPARED = "prepared"  # folder with results of `prepare`, in the folder of a run or of tuning
 PREPARED_TENSORS = "prepared.safetensors"
@@ -52,7 +54,8 @@ TEACHER_RESULT = "teacher.json"
 SUPPORT_SIZES = "support_sizes.npz"
 PROBE_RESULT = "probe.npz"
 MARGINS = "margins.npz"  # file with the margins of a shadow model
-EXPOSURE_MARGINS = "exposure.npz"  # margins of all shadow models before and after unlearning
+# File with margins of all shadow models before and after unlearning.
+EXPOSURE_MARGINS = "exposure.npz"
 DATA_RECORD = "data.json"
 NEIGHBOURS_RECORD = f"{CELL}/neighbours.json"
 PICTURES_RECORD = f"{CELL}/pictures.json"
@@ -60,16 +63,18 @@ METRICS_RECORD = "metrics.json"
 COSTS_RECORD = "costs.json"
 # Files in the folder of the theory, which is beside the folders of benchmarks.
 THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
-THEORY_FINDINGS = "findings.csv"  # claims of the theory
+THEORY_FINDINGS = "findings.csv"  # file with the claims of the theory
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
-# Names of the derived files of a cell (metrics and costs), and of those of a benchmark.
+# Names of the files and folders that are derived from several runs: CELL_NUMBERS in the folder of a
+# cell, PRESENTED in the folder of a benchmark.
 CELL_NUMBERS = (METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS)
 PRESENTED = (
     *(PLAN, *CELL_NUMBERS, GATES, TABLES, FIGURES),
     *(REPORT, REPORT_PROBLEMS, GLANCE),
 )
-# For folders where several jobs write: file name, and name of the record that lists the file.
+# Dict from the name of a file to the name of the record that lists it, for folders into which
+# several jobs write.
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
@@ -113,7 +118,7 @@ def record_path(path: Path) -> Path:
 
 
 def paths_to_delete(path: Path) -> list[Path]:
-    """Return the files and folders to delete so that a run makes this file again."""
+    """Return the files and folders to delete so that the next run makes a given file again."""
     for above in path.parents:
         # Folders of tables, of figures, and of one call of `prepare` are deleted as a whole.
         if above.parent.name == PREPARED or above.name in (TABLES, FIGURES):

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from collateral.results.arrays import ArrayFile, open_arrays, write_arrays
 
-MANY_CLASSES = 256  # with more classes, only KEPT logits of each example are stored
-KEPT = 10  # number of logits stored per example: of the true class, and the largest others
+MANY_CLASSES = 256  # if there are more classes, only KEPT logits of each example are stored
+# Number of logits stored per example: that of the true class, and the largest other logits.
+KEPT = 10
 AT_ONCE = 4096  # number of examples whose logits are compressed at a time
 MAX_BYTES = 2**27  # largest total size of the logits that stay in memory after reading
 Arrays = dict[str, NDArray[Any]]
@@ -38,7 +39,7 @@ class Outputs:
     label: NDArray[np.int64] | None = None
 
     def parts(self) -> Arrays:
-        """Return a dict from name to array that the file stores."""
+        """Return the arrays that the file stores, by name."""
         logits: Arrays = {"logits": self.logits}
         if self.logits.shape[1] > MANY_CLASSES:
             assert self.label is not None, "with many classes, the true class is needed"
@@ -62,7 +63,7 @@ class ModelOutputs:
 
 @dataclass(frozen=True)
 class StoredOutputs:
-    """A model's outputs on one set, in a file of `ModelOutputs`; an array is read on access."""
+    """A model's outputs on the train or test set, read on access from a file of `ModelOutputs`."""
 
     path: Path
     set: str  # train or test
@@ -109,7 +110,7 @@ SHORT = ("kept", "classes", "rest", "num_classes")
 
 
 def compress_logits(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
-    """Return KEPT logits per example (true class, largest others), and log-sum-exp of the rest.
+    """Return KEPT logits per example (true class, largest others), and log-sum-exp of all others.
 
     The logit of the true class is always stored: it cannot be recovered from the rest.
     """
@@ -134,7 +135,8 @@ def _compress_chunk(
 
 
 def expand_logits(parts: Arrays) -> NDArray[np.float16]:
-    """Undo `compress_logits`: classes without stored logits share the other probability equally.
+    """Undo `compress_logits`. Classes without a stored logit get equal parts of the remaining
+    probability.
 
     The probabilities of the stored classes are exact; an entropy can only be too large.
     """
@@ -197,7 +199,7 @@ class Epochs(ArrayFile):
 
 
 def keep_outputs(outputs: ModelOutputs) -> Arrays:
-    """Return a dict from name to array of what `Epochs` stores for one epoch."""
+    """Return the arrays that `Epochs` stores for one epoch, by name."""
     return {
         "train_confidence": outputs.train.confidence,
         "train_prediction": outputs.train.prediction.astype(np.int16),
@@ -208,7 +210,8 @@ def keep_outputs(outputs: ModelOutputs) -> Arrays:
 
 @dataclass(frozen=True)
 class SupportSizes(ArrayFile):
-    """Results of LTD's teachers for several support sizes, and of the ascent step of `k: auto`.
+    """Results of LTD's teachers for several support sizes, and of the gradient-ascent step by which
+    `k: auto` chooses a support size.
 
     The arrays describe the forget set and the support; they do not use Retrain.
     """
@@ -220,13 +223,13 @@ class SupportSizes(ArrayFile):
     epochs: NDArray[np.int64]  # training epochs of each teacher
     # Accuracy of each teacher on its support, in its last epoch.
     support_accuracy: NDArray[np.float64]
-    least_similarity: NDArray[np.float64]  # smallest similarity of an example in each support
+    least_similarity: NDArray[np.float64]  # smallest similarity to forget set in each support
     num_classes: NDArray[np.int64]  # number of classes in each support
     # Scalar: learning rate of the gradient-ascent step by which LTD's `k: auto` chooses k.
     step_rate: NDArray[np.float64]
     step_edges: NDArray[np.float64]  # (B + 1,), edges of the B bins of similarity to the forget set
     step_counts: NDArray[np.int64]  # number of retained examples in each bin
-    step_drop: NDArray[np.float64]  # accuracy that each bin lost by the step; NaN if empty
+    step_drop: NDArray[np.float64]  # accuracy lost in each bin by the step; NaN for empty bins
     auto_size: NDArray[np.int64]  # (), size of the support that `k: auto` chooses
 
 
@@ -235,32 +238,38 @@ class Probe(ArrayFile):
     """Results of probes for all runs and Retrain; arrays of probes that were not run are None."""
 
     runs: NDArray[np.str_]  # names of the runs
-    # (runs, steps + 1), accuracy on half of the forget set after 0, 1, ... steps on the other half.
+    # (runs, steps + 1), accuracy on half of the forget set after 0, 1, ... training steps on the
+    # other half.
     relearn_accuracy: NDArray[np.float64] | None = None
-    # (runs, forget examples), fraction of noisy copies that are classified correctly.
+    # (runs, forget examples), fraction of each example's noisy copies that are classified
+    # correctly.
     residual_share: NDArray[np.float32] | None = None
-    zrf_logits: NDArray[np.float32] | None = None  # logits of an untrained network
-    # (R, 2), accuracy of a new head: on the forget set, on test examples of the affected classes.
+    # Logits of an untrained network on the forget set.
+    zrf_logits: NDArray[np.float32] | None = None
+    # (runs, 2), accuracy of a new linear head on the forget set, and on test examples of the
+    # classes that are in the forget set.
     linear_accuracy: NDArray[np.float64] | None = None
     # CKA is computed on four sets of examples, `contract.probes.PARTS`: forget, near, far, test.
     cka_retrain: NDArray[np.float64] | None = None  # (runs, 4 sets), CKA with Retrain
     cka_base: NDArray[np.float64] | None = None  # (runs, 4 sets), CKA with base model
-    cka_features: NDArray[np.float32] | None = None  # Retrain's features, by example
+    cka_features: NDArray[np.float32] | None = None  # Retrain's features, one row per example
     cka_part: NDArray[np.int64] | None = None  # index (0 to 3) of each example's set
-    resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), measured steps; the first is 0
-    # The next three: accuracy of each run (row) after each measured step of fine-tuning (column).
+    resurface_steps: NDArray[np.int64] | None = None  # steps at which accuracy is measured
+    # The next three arrays have the accuracy of each run (row) after each step in `resurface_steps`
+    # (column) of fine-tuning on retained examples.
     resurface_accuracy: NDArray[np.float64] | None = None  # on the forget set
-    resurface_near_accuracy: NDArray[np.float64] | None = None  # near the forget set
+    # on retained examples near the forget set
+    resurface_near_accuracy: NDArray[np.float64] | None = None
     resurface_test_accuracy: NDArray[np.float64] | None = None  # on test examples
 
     def row(self, run: str) -> int:
-        """Return the row of a run in the arrays."""
+        """Return the index of a run's row in the arrays."""
         return list(self.runs).index(run)
 
 
 @dataclass(frozen=True)
 class ShadowMargins(ArrayFile):
-    """One shadow model: its training set, and its margin on every training example."""
+    """One shadow model: the examples it was trained on, and its margin on every train example."""
 
     is_compressed: ClassVar[bool] = True
 
@@ -270,10 +279,10 @@ class ShadowMargins(ArrayFile):
 
 @dataclass(frozen=True)
 class Exposure(ArrayFile):
-    """Margins of all K shadow models of a cell; those of a diverged model are not finite."""
+    """Margins of all shadow models of a cell; the margins of a diverged model are not finite."""
 
     is_compressed: ClassVar[bool] = True
 
-    is_in: NDArray[np.bool_]  # (models, examples), whether the model was trained on it
+    is_in: NDArray[np.bool_]  # (models, examples), whether the model was trained on the example
     before: NDArray[np.float32]  # (models, examples), margins before unlearning
     after: NDArray[np.float32]  # (models, examples), margins after unlearning

@@ -18,13 +18,13 @@ Sharing = Literal["matched", "shared"]
 
 @dataclass(frozen=True)
 class Sweep:
-    """A method with one parameter varied, in a cell."""
+    """A sweep: runs of one method in a cell that differ in the value of one parameter."""
 
     name: str
     method: str  # display name of the method
     key: str  # name of the varied parameter
-    own: str  # name of the run with the parameter value of `methods`
-    # Value of the varied parameter by run, in the order of the config; None if it is tuned.
+    own: str  # name of the run with the parameter value from the config's `methods`
+    # Value of the varied parameter for each run, in the order of the config; None if it is tuned.
     values: Mapping[str, Any]
     labels: Mapping[str, str]  # display text of each value, by run
 
@@ -40,7 +40,7 @@ class Sweep:
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Parameter value by run, for a line plot; empty if any value is not a number."""
+        """Value of the varied parameter for each run; empty if a value is not a number."""
         known = {run: value for run, value in self.values.items() if value is not None}
         return known if all(type(value) in (int, float) for value in known.values()) else {}
 
@@ -54,7 +54,8 @@ class CellPlan:
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Tracked runs in which the steps of an epoch depend on the total number of epochs.
     paced: tuple[str, ...] = ()
-    # By tuned method: number of trials that tuning can select; a trial with defaults may follow.
+    # For each tuned method: number of trials that tuning can select. In `trials`, a trial with
+    # default parameters may follow these trials.
     candidates: Mapping[str, int] = field(default_factory=dict)
 
     def grid(self, run: str) -> list[dict[str, Any]]:
@@ -83,20 +84,22 @@ class BenchmarkPlan:
     model: str = ""
     select: Rule = PAPER  # rule by which tuning selects parameter values
     reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
-    # For the user's own base model: whether it may have seen the test images. Otherwise None.
+    # If the user gives the base model: whether it may have been trained on test images, because the
+    # test set is drawn at random. Otherwise None.
     test_drawn: bool | None = None
-    # Publication whose printed means of Retrain are used if Retrain was not run; else empty.
+    # If Retrain was not run: publication that reports the means of Retrain to compare with.
+    # Otherwise empty.
     printed: str = ""
     # Description of the method of each run, by run.
     about: Mapping[str, About] = field(default_factory=dict)
     figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 
     def save(self, path: Path) -> None:
-        """Write plan.json; keys keep the order of the config, which tables and colours follow."""
+        """Write plan.json with keys in the order of the config, which tables and colours follow."""
         write_signed(path, asdict(self), path.parent, sort_keys=False)
 
     @staticmethod
     def load(path: Path) -> BenchmarkPlan:
         """Read a file that `save` wrote."""
-        # Plans of older versions lack some keys, whose defaults are used.
+        # Plans that an older version wrote lack some keys; these keys get their default values.
         return BenchmarkPlan(**read_signed(path, path.parent))

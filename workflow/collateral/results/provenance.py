@@ -64,7 +64,7 @@ def write_record(
 
 
 def write_cost(folder: Path, cost: Mapping[str, Any], *, root: Path) -> None:
-    """Write the cost of a job, with the hash of the job's record as its input."""
+    """Write the cost of a job to cost.json, which lists the hash of the job's record as input."""
     inputs = hash_files([folder / layout.RECORD], root)
     write_signed(folder / layout.COST, {**cost, INPUTS: inputs}, root)
 
@@ -78,7 +78,7 @@ def read_cost(folder: Path, root: Path) -> dict[str, Any]:
 
 
 def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
-    """Write the record of a folder whose files are all made by one job."""
+    """Write a record with the hashes of all files in a folder, which were made by one job."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [path for path in files if path != folder / layout.RECORD]
     about = {INPUTS: hash_files(inputs, folder.parent)}
@@ -86,7 +86,7 @@ def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise if a file of a folder was changed since `sign_folder`."""
+    """Raise if a file in a folder was changed after `sign_folder` wrote the folder's record."""
     record = folder / layout.RECORD
     content = read_signed(record, folder.parent)
     check_inputs(record, content, folder.parent)
@@ -100,7 +100,7 @@ def hash_files(paths: Iterable[Path], root: Path) -> dict[str, str]:
 
 
 def verify(path: Path, root: Path, record: Path | None = None) -> Path:
-    """Return `path` if its content and its inputs agree with its record; raise otherwise."""
+    """Return `path` if the hashes of the file and of its inputs match its record; else raise."""
     record = record or layout.record_path(path)
     content = _read_existing(record, root)
     name = _relative(path, record.parent)
@@ -119,9 +119,9 @@ def _check_content(path: Path, digest: str | None, record: Path) -> None:
 
 
 def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
-    """Raise if an input has another hash now than the hash that a record lists for it."""
+    """Raise if the hash of an input differs from the hash that a record lists for this input."""
     for name, digest in content.get(INPUTS, {}).items():
-        # If the record of an input is broken, the error names the input, not the file made from it.
+        # If the record of an input is broken, the error names that record, not the file `path`.
         now = _recorded_hash(root / name)
         if now is not None and now != digest:
             raise InvalidResultError(path, OTHER_INPUT.format(root / name))
@@ -139,19 +139,19 @@ def _recorded_hash(path: Path) -> str | None:
 
 
 def _read_existing(path: Path, root: Path | None = None) -> dict[str, Any]:
-    """Read a JSON file that contains its own hash; empty if the file does not exist."""
+    """Read a JSON file that contains its own hash; return {} if the file does not exist."""
     return read_signed(path, root) if path.exists() else {}
 
 
 def sign_page(text: str, inputs: Iterable[Path], root: Path) -> str:
-    """Return a page with a comment at its end: hashes of the page and of its input files."""
+    """Append a comment with the hashes of a page and of its input files to the page."""
     about = {INPUTS: hash_files(inputs, root)}
     end = json.dumps({**about, SEAL: _seal({**about, "page": text})})
     return f"{text}{COMMENT[0]}{end}{COMMENT[1]}"
 
 
 def read_page(path: Path) -> dict[str, Any]:
-    """Return the inputs that a page of `sign_page` lists; raise if the page was changed."""
+    """Return the input hashes that `sign_page` wrote into a page; raise if the page was changed."""
     text, _, end = path.read_text(encoding="utf-8", errors="replace").rpartition(COMMENT[0])
     if not end.endswith(COMMENT[1]):
         raise InvalidResultError(path, NO_SEAL)
@@ -165,7 +165,7 @@ def read_page(path: Path) -> dict[str, Any]:
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file; it is cached until the file's size, time or inode changes."""
+    """Return the SHA-256 of a file, cached until its size, modification time or inode changes."""
     try:
         stat = path.stat()
     except FileNotFoundError:

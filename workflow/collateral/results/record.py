@@ -14,10 +14,10 @@ from collateral.results.files import read_json
 from collateral.results.provenance import verify
 
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
-GPU_SLOTS = "COLLATERAL_GPU_SLOTS"  # environment variable: number of jobs that share a GPU
+GPU_SLOTS = "COLLATERAL_GPU_SLOTS"  # environment variable: number of jobs that may share a GPU
 MOST_SLOTS = 16  # largest number of jobs that can share a GPU
 EPOCH_SECONDS = f"{TRACKED}seconds"  # key in cost.json of a tracked run: seconds by epoch
-STATED = "stated"  # key in cost.json: training seconds that the user states, not measured
+STATED = "stated"  # key in cost.json: training seconds as the user states them, not measured
 NAMES_IN_FILE = "names_in_file"  # key in a record: old name of each renamed weight, by new name
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 

@@ -66,7 +66,7 @@ def _plain(row: Row) -> list[Any]:
 
 
 def _read(path: Path, inputs: str) -> list[Row] | None:
-    """Return the cached rows of a file; None if it is missing, damaged or from other inputs."""
+    """Return the rows in a cache file; None if the file is missing, damaged or outdated."""
     try:
         content = read_signed(path)
         rows = [Row(*row) for row in content["rows"]]

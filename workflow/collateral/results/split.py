@@ -38,7 +38,7 @@ class Split:
     num_train: int
     affected: tuple[int, ...]  # classes present in the forget set
     chosen: dict[str, Any]  # kind and parameters of the forget set, with names of classes
-    # Indices of the examples of all earlier requests, ascending.
+    # Train indices of the examples that were forgotten in earlier rounds, ascending.
     earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
 
     @property
@@ -49,7 +49,7 @@ class Split:
         return np.flatnonzero(kept)
 
     def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Divide arrays into retain, forget and test examples, which are along the last axis."""
+        """Divide arrays, whose last axis is the examples, into retain, forget and test set."""
         return {"retain": train[..., self.retain], "forget": train[..., self.forget], "test": test}
 
     @property
@@ -59,7 +59,7 @@ class Split:
 
     @property
     def hash(self) -> str:
-        """Hash of the forget set, of earlier requests and of the size of the train set."""
+        """Hash of the forget set, of earlier forget sets and of the size of the train set."""
         content = f"{self.num_train}:{self.forget.tolist()}"
         content += f":{self.earlier.tolist()}" if len(self.earlier) else ""
         return hashlib.sha256(content.encode()).hexdigest()

@@ -28,7 +28,7 @@ from collateral.results.plan import BenchmarkPlan, CellPlan
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
 COLUMNS = (*COST_COLUMNS, "status")
 ROW = ["cell", "run", "seed", "metric", "set", "at"]  # columns that together identify a row
-NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # labels of the reference runs
+NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # display names of references
 MOST_NAMED = 4  # largest number of classes that a title lists
 
 Key = tuple[str, str, str, str]  # run, metric, set, at
@@ -40,12 +40,12 @@ class CellTable:
 
     name: str
     title: str  # description of the forget set
-    # Labels of the runs: the reference first, then in the order of the config.
+    # Display names of the runs: first the reference, then other runs in the order of the config.
     labels: dict[str, str]
     kinds: dict[str, str]  # kind of each run (reference, method or control), including sweeps
-    troubles: dict[str, dict[str, int]]  # number of seeds by run and by status other than ok
+    troubles: dict[str, dict[str, int]]  # by run: number of seeds of each status but ok
     seeds: tuple[int, ...]
-    # By affected class: numbers of its forgotten examples and of all its train examples.
+    # For each class in the forget set: numbers of its forgotten and of all its train examples.
     forgotten: dict[str, tuple[int, int]]
     benchmark: BenchmarkPlan
     plan: CellPlan
@@ -54,7 +54,7 @@ class CellTable:
 
     @property
     def reference(self) -> str:
-        """The run that all others are compared with: Retrain, or Original without Retrain."""
+        """The run that others are compared with: Retrain, or Original if Retrain was not run."""
         return self.benchmark.reference
 
     @property
@@ -77,7 +77,7 @@ class CellTable:
         return self._overall.get(_key(run, metric, subset, at), math.nan)
 
     def metrics(self, run: str) -> list[str]:
-        """Return the names of all metrics of a run, per seed or over seeds."""
+        """Return the names of all metrics of a run, both per seed and over all seeds."""
         return sorted({key[1] for key in (*self._by_seed, *self._overall) if key[0] == run})
 
     def indices(self, run: str, metric: str, subset: str = "") -> list[str]:
@@ -99,7 +99,7 @@ class CellTable:
         return self.with_labels(self.benchmark.labels)
 
     def failure_summary(self, run: str) -> str:
-        """Return the numbers of diverged, collapsed and skipped seeds as text; empty if none."""
+        """Return as text how many seeds of a run diverged, collapsed or were skipped; or ""."""
         counts = self.troubles[run].items()
         return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
 
@@ -118,7 +118,7 @@ class BenchmarkTable:
 
     @property
     def reference(self) -> str:
-        """The run that all others are compared with: Retrain, or Original without Retrain."""
+        """The run that others are compared with: Retrain, or Original if Retrain was not run."""
         return self.plan.reference
 
     @property
@@ -138,9 +138,10 @@ def at_order(at: str) -> tuple[bool, int, str]:
 
 
 def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequence[str]) -> None:
-    """Write the rows of a cell, sorted by run, seed, metric, set and index."""
+    """Write the metrics or costs of a cell as CSV, sorted by run, seed, metric, set and `at`."""
     chosen = cell.split.chosen
-    # In later rounds the config's fraction is wrong: examples of earlier requests are left out.
+    # In later rounds the fraction in the config is not exact, because examples of earlier requests
+    # are left out of the forget set.
     stated = {} if len(cell.split.earlier) else chosen
     place = {"cell": cell.name, **{key: stated.get(key, "") for key in ("class", "fraction")}}
     written = (
@@ -156,7 +157,7 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
 
 
 def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:
-    """Concatenate the unchanged rows of all cells, sorted by cell; append the rows `over_cells`.
+    """Write a CSV file with the rows of all cells, sorted by cell, and then the rows `over_cells`.
 
     Column `cell` of the rows over all cells is empty. Their column `run` names a method, or Retrain
     for the rows about all methods together.
@@ -194,7 +195,7 @@ def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 def _frame(path: Path) -> pd.DataFrame:
     """Read metrics.csv or costs.csv; floats are exact, and an empty value becomes NaN."""
-    with report_broken_file(path, ValueError):  # The file is not CSV, or not text.
+    with report_broken_file(path, ValueError):  # ValueError: the file is not CSV, or not text.
         frame = pd.read_csv(
             path,
             dtype={name: str for name in COLUMNS if name != "value"},
@@ -243,7 +244,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "metric": row.metric,
         "set": row.set,
         "at": "" if row.at is None else row.at,
-        # A Python float, because the text of a numpy float contains the name of its type.
+        # Use a Python float, because the text of a numpy float contains the name of its type.
         "value": float(row.value) if math.isfinite(row.value) else "",
     }
 
@@ -262,7 +263,7 @@ def _keys(frame: pd.DataFrame) -> Iterable[Key]:
 
 
 def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[int, int]]:
-    """Return the numbers of forgotten and of all train examples of each affected class."""
+    """Return the numbers of forgotten and all train examples of each class in the forget set."""
     return {
         at: (int(count), int(overall[reference, "train_count", "", at]))
         for (run, metric, _, at), count in overall.items()
@@ -283,7 +284,7 @@ def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) 
 
 
 def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Count the seeds of each run with a status other than ok, by status."""
+    """Count, for each run, the seeds with each status other than ok."""
     if "status" not in rows:  # the table contains only costs
         return {}
     ended = rows[["run", "seed", "status"]].drop_duplicates()

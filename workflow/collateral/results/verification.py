@@ -31,7 +31,7 @@ class Verification:
 
     faults: list[InvalidResultError]
     num_files: int  # number of files that were checked
-    absent: list[Path]  # optional files that records list and that do not exist
+    absent: list[Path]  # optional files that records list but that do not exist
 
     @property
     def to_delete(self) -> list[Path]:
@@ -59,19 +59,19 @@ def verify_results(folder: Path) -> Verification:
 
 
 def benchmark_folder(path: Path) -> Path | None:
-    """Return the folder of the benchmark that a file belongs to; None if there is none."""
+    """Return the folder of the benchmark that a file belongs to; None if it belongs to none."""
     return next((above for above in path.parents if (above / layout.DATA_RECORD).exists()), None)
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield all files that are not hidden; links to folders are followed."""
+    """Yield all files below a folder except hidden files; links to folders are followed."""
     for name, folders, files in os.walk(folder, followlinks=True):
         folders[:] = sorted(one for one in folders if not one.startswith("."))
         yield from (Path(name, one) for one in sorted(files) if not one.startswith("."))
 
 
 def _check_signed(path: Path, listed: list[Path]) -> Iterator[InvalidResultError]:
-    """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
+    """Yield the faults of a JSON file with its own hash, of files it lists, and of its inputs."""
     try:
         content = provenance.read_signed(path, benchmark_folder(path))
     except InvalidResultError as fault:
@@ -87,7 +87,7 @@ def _check_signed(path: Path, listed: list[Path]) -> Iterator[InvalidResultError
     cost = path.parent / layout.COST
     if path.name == layout.RECORD and "seed" in content and not cost.exists():
         yield InvalidResultError(cost, f"{MISSING}, and every job has one")
-    # The file lists its own path and the paths of its inputs relative to one folder.
+    # All paths that the file contains are relative to one folder, which is found by its own path.
     ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
     yield from _check_inputs(path, content, Path(os.path.normpath(path.joinpath(*ups))))
 
@@ -105,7 +105,9 @@ def _check_inputs(
 
 
 def _check_unlisted(path: Path, faults: Collection[Path]) -> Iterator[InvalidResultError]:
-    """Check a file that no record lists; only the index page, which has own hashes, needs none."""
+    """Yield the faults of a file that no record lists. Only the index page needs no record, because
+    the page contains its own hashes.
+    """
     if path.name == layout.REPORT and benchmark_folder(path) is None:  # the index page
         try:
             yield from _check_inputs(path, provenance.read_page(path), path.parent)
@@ -114,6 +116,6 @@ def _check_unlisted(path: Path, faults: Collection[Path]) -> Iterator[InvalidRes
         return
     record = layout.record_path(path)
     records = [record, *(above / layout.RECORD for above in path.parents)]
-    # If the record is broken, only the record is reported.
+    # If a record that could list the file has a fault, only that fault is reported.
     if not any(one in faults for one in records):
         yield InvalidResultError(path, provenance.NO_RECORD.format(record.name))

@@ -1,4 +1,4 @@
-"""The command `collateral`: run a stage in this process, or in the warm server of the run.
+"""The command `collateral`: run a stage in this process, or in a process of the run's warm server.
 
 In a local run, jobs are forked from warm workers, processes that have imported their stage: a job
 of a small experiment takes one second, but importing torch takes two and a half. If the environment
@@ -14,14 +14,14 @@ from importlib import import_module
 from types import FrameType
 
 ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
-OFF = "off"  # value of COLLATERAL_WARM that turns the fork server off
+OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
-CODE_BYTES = 4  # number of bytes in which a message's length or an exit code is sent
+CODE_BYTES = 4  # number of bytes that encode the length of a message, or an exit code
 
 
 def main() -> None:
-    """Run a stage in the warm server if there is one, else in this process."""
+    """Run a stage in the warm server if the server is running, else in this process."""
     folder, stage = os.environ.pop(ADDRESS, OFF), "".join(sys.argv[1:2])
     with socket.socket(socket.AF_UNIX) as server:
         try:
@@ -39,14 +39,14 @@ def run_remotely(server: socket.socket) -> int:
     folder = os.getcwd()  # noqa: PTH109
     content = "\0".join([str(len(sys.argv)), *sys.argv, folder, *environment])
     body = content.encode(errors="surrogateescape")
-    # File descriptors can be sent only together with the first bytes.
+    # File descriptors are sent with the first bytes, because they cannot be sent alone.
     socket.send_fds(server, [len(body).to_bytes(CODE_BYTES, "big")], [0, 1, 2])
     server.sendall(body)
 
     def forward(number: int, _frame: FrameType | None) -> None:
         try:
             server.sendall(bytes([number]))
-        except OSError:  # The job has ended, and its exit code is being sent.
+        except OSError:  # The job has ended, so that no signal can be sent to it.
             return
 
     for number in FORWARDED:

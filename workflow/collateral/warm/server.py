@@ -34,7 +34,7 @@ TRAINING = (
     *("expose", "given", "probe", "shadow", "support_size"),
     *("teacher", "train", "tune", "unlearn"),
 )
-NUM_FILES = 3  # standard input, output and error
+NUM_FILES = 3  # number of standard files: input, output and error
 SAVING_SECONDS = 30  # time that jobs have to save a checkpoint when the run ends
 STDIN = 0
 DIE_WITH_PARENT = 1  # value of PR_SET_PDEATHSIG in linux/prctl.h
@@ -42,7 +42,7 @@ DIE_WITH_PARENT = 1  # value of PR_SET_PDEATHSIG in linux/prctl.h
 
 @dataclass(frozen=True)
 class Job:
-    """The arguments, folder, environment and standard files of a client."""
+    """A job that a client requests: its arguments, folder, environment and standard files."""
 
     arguments: list[str]
     folder: str
@@ -51,7 +51,7 @@ class Job:
 
     @staticmethod
     def receive(client: socket.socket) -> Job | None:
-        """Read the request of a client; None if the client was killed before all of it was sent."""
+        """Read a client's request for a job; None if the client was killed before it sent all."""
         head, files, _, _ = socket.recv_fds(client, CODE_BYTES, NUM_FILES)
         size = int.from_bytes(head, "big")
         body = client.recv(size, socket.MSG_WAITALL)
@@ -100,10 +100,10 @@ class Server:
     """Imports stages, forks a job for each client, and sends the client the job's exit code."""
 
     def __init__(self, stages: dict[int, str]) -> None:
-        """Serve stages; `stages` is a dict from file descriptor of a socket to name of a stage."""
+        """Create a server; `stages` is a dict from a socket's file descriptor to a stage name."""
         self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
         self._selector = selectors.DefaultSelector()
-        # Connection of each client, by process id of its job.
+        # Connection to the client of each running job, by process id of the job.
         self._clients: dict[int, socket.socket] = {}
 
     def serve(self) -> None:
@@ -147,7 +147,7 @@ class Server:
         self._watch(ending, partial(self._send_exit_code, process, ending))
 
     def _forward_signals(self, process: int) -> None:
-        """Send the signals of a client to its job; kill the job if its client was killed."""
+        """Forward the signals from a client to its job; kill the job if its client was killed."""
         client, numbers = self._clients[process], b""
         with suppress(OSError):
             numbers = client.recv(64)
@@ -169,7 +169,7 @@ class Server:
         client.close()
 
     def _stop(self) -> None:
-        """Accept no more clients, and send the running jobs the signal to end."""
+        """Accept no more clients, and send SIGTERM to the running jobs."""
         self._selector.unregister(STDIN)
         for listener in self._listeners:
             self._selector.unregister(listener)
@@ -179,32 +179,33 @@ class Server:
 
 
 def warm_up(stage: str) -> None:
-    """Import a stage, and call its own `warm_up` if it has one.
+    """Import the module of a stage, and call the module's function `warm_up` if it has one.
 
     All stages that train are imported together, so that their jobs start equally.
     """
     stages = TRAINING if stage in TRAINING else (stage,)
     new = [name for one in stages if (name := f"collateral.stages.{one}") not in sys.modules]
     for module in new:
-        with suppress(Exception):  # The job itself will raise this error again.
+        with suppress(Exception):  # Errors are ignored here, because the job will raise them again.
             getattr(import_module(module), "warm_up", lambda: None)()
     if new:
-        gc.freeze()  # Garbage collection in a job would copy the pages shared with the server.
+        # Otherwise garbage collection in a job would copy memory shared with the server.
+        gc.freeze()
 
 
 def _run(job: Job, server: int) -> int:
-    """Run a job; it is killed if the server dies, because nobody could report its exit code."""
+    """Run a job; it is killed if the server dies, because its exit code could not be reported."""
     return job.run() if _dies_with(server) else 1
 
 
 def _dies_with(parent: int) -> bool:
     """Let the kernel kill this process when its parent dies; return False if that fails."""
     is_set = ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL) == 0
-    return is_set and os.getppid() == parent  # The parent process may have died before this call.
+    return is_set and os.getppid() == parent  # False if the parent died before this call.
 
 
 def fork(action: Callable[[], int]) -> int:
-    """Fork a process that runs `action` and then exits in any case; return its process id."""
+    """Fork a process that runs `action` and exits, even after an error; return its process id."""
     process = os.fork()
     if not process:
         code = 1
@@ -222,7 +223,9 @@ def fork(action: Callable[[], int]) -> int:
 
 def serve(stages: dict[int, str], others: Iterable[int]) -> int:
     """Serve these stages in this process until the run ends."""
-    close(others)  # If the other server dies, its sockets must close, so that its clients notice.
+    # The other server's sockets are closed in this process: if the other server dies, its clients
+    # notice only if no process has its sockets open.
+    close(others)
     Server(stages).serve()
     return 0
 
@@ -247,7 +250,8 @@ def listen(address: Path) -> int:
 def main() -> None:
     """Start both server processes; their sockets are in the folder given as the only argument."""
     folder = Path(sys.argv[1])
-    os.setsid()  # Ctrl-C should reach only the clients, which forward it to their jobs.
+    # In a new session, Ctrl-C reaches only the clients, which forward it to their jobs.
+    os.setsid()
     try:
         check()
         stages = {listen(folder / stage): stage for stage in cli.stages()}
@@ -258,7 +262,7 @@ def main() -> None:
         close(stages)
         print("ready", flush=True)
         sys.stdin.read()
-    except (AttributeError, OSError) as error:  # Only Linux has os.pidfd_open.
+    except (AttributeError, OSError) as error:  # AttributeError: only Linux has os.pidfd_open.
         sys.exit(f"collateral: no warm workers here ({error}): each job imports for itself")
     finally:
         for path in folder.iterdir():

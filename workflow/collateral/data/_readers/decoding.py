@@ -1,4 +1,4 @@
-"""Decode image files of any format in parallel to one size; grey if all images are grey."""
+"""Decode image files in parallel and scale them to one size. If all are grey, keep one channel."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from collateral.data._readers.file_list import SUFFIXES_OF
 # Names of Pillow's modes for grey images.
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # seconds between two lines that report progress
-MOST_NAMED = 3  # maximum number of broken files in a message
-DARK = 16  # If the high bytes of all 16-bit pixels are below 16, the images probably have 12 bits.
+MOST_NAMED = 3  # maximum number of broken files that a message names
+# If the high bytes of all 16-bit pixels are below this value, images probably have 12 bits.
+DARK = 16
 CHUNK = 1024  # number of images that are read at a time
-NUM_HEADERS = 32  # number of image headers that decide whether a data set is grey
+NUM_HEADERS = 32  # number of image headers that are read to decide whether a data set is grey
 
 T = TypeVar("T")
 # An image to decode: its file, its bytes, or a function that opens it.
@@ -45,7 +46,7 @@ class ImageHeader:
 def decode(
     sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
 ) -> tuple[NDArray[np.uint8], list[int]]:
-    """Return all images in order, channels last, and the indices of those that were decoded.
+    """Return the decoded images in order, with channels last, and their indices in `sources`.
 
     Raise for broken images; if `skip_broken` is true, only print their names.
     """
@@ -71,7 +72,7 @@ def decode(
 
 
 def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
-    """Reduce the images to one channel if all files are grey; print how many were converted."""
+    """Keep one channel if all images are grey; print how many images had another colour mode."""
     is_grey = all(mode in GREY for mode in modes)
     changed = {mode: modes[mode] for mode in sorted(modes) if mode != ("L" if is_grey else "RGB")}
     if changed:
@@ -83,7 +84,7 @@ def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[n
 
 
 def read_image_header(source: Source) -> ImageHeader | str:
-    """Return the header of an image file, or the reason why it cannot be read."""
+    """Return the header of an image file, or the reason why the file cannot be read."""
     try:
         with _open_image(source) as image:
             return ImageHeader(image.width, image.height, image.mode in GREY)
@@ -92,7 +93,7 @@ def read_image_header(source: Source) -> ImageHeader | str:
 
 
 def num_channels(sources: Sequence[Source]) -> int:
-    """Return 1 if the images in a sample of the files are grey, else 3; skip broken files."""
+    """Return 1 if all readable images in a sample of the files are grey, else 3."""
     headers = map(read_image_header, take_evenly(sources, NUM_HEADERS))
     return 1 if all(one.is_grey for one in headers if isinstance(one, ImageHeader)) else 3
 
@@ -103,7 +104,7 @@ def take_evenly(items: Sequence[T], count: int) -> Sequence[T]:
 
 
 def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
-    """Decode one image into an array; return its mode, or the reason for a failure."""
+    """Decode one image into the array `pixels`; return its colour mode, or why decoding failed."""
     try:
         with _open_image(source) as image:
             mode = image.mode
@@ -125,7 +126,7 @@ def _as_rgb(image: Image.Image) -> Image.Image:
     if image.mode == "F":
         raise ValueError("pixels are floating-point numbers, whose range nobody knows")
     if image.mode.startswith("I"):
-        # The high byte of 16 bits is kept; Pillow would clip all values above 255.
+        # Keep the high byte of 16-bit pixels, because Pillow would clip all values above 255.
         values = np.asarray(image).astype(np.int64)
         image = Image.fromarray((values >> 8).clip(0, 255).astype(np.uint8))
     if image.mode == "P" and "transparency" in image.info:
@@ -144,7 +145,7 @@ def _resize_and_crop(image: Image.Image, size: int) -> Image.Image:
 
 
 def _report_broken(broken: dict[int, str], names: Sequence[str], *, skip_broken: bool) -> None:
-    """List broken files in one line: as an error, or printed if they may be skipped."""
+    """Raise an error that lists the broken files, or only print it if `skip_broken` is true."""
     reasons = [f"{quoted(names[place])} ({broken[place]})" for place in sorted(broken)]
     listed = ", ".join(reasons[:MOST_NAMED]) + ", ..." * (len(broken) > MOST_NAMED)
     problem = f"{len(broken)} of {len(names)} images cannot be read: {listed}"

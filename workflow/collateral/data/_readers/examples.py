@@ -1,4 +1,4 @@
-"""Examples of a data set in files: from labels, classes and columns to a test set and arrays."""
+"""Examples of a data set in image files: draw a test set, and load images, labels and metadata."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ImageFileOptions(DataOptions):
-    """Options of data sets that are files of images: their size, test set and augmentation."""
+    """Options of data sets of image files: the image size, the test set and the augmentation."""
 
     path: UserPath
     size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
@@ -52,26 +52,26 @@ class ImageFileOptions(DataOptions):
         return self
 
     def __hash__(self) -> int:
-        """Return a hash of all values as JSON, because the dictionary `train_where` has no hash."""
+        """Return the hash of all options as JSON, because the dict `train_where` has no hash."""
         return hash(self.model_dump_json())
 
 
 @dataclass(frozen=True)
 class Examples:
-    """All examples of a data set in a fixed order; no image has been decoded."""
+    """Labels, names and metadata of all examples of a data set in a fixed order, without images."""
 
     class_names: tuple[str, ...]
     labels: Sequence[int]
     is_test: Sequence[bool]
     names: Sequence[str]  # names of the examples for error messages
-    columns: Columns  # metadata of all examples; None for an example without a value
+    columns: Columns  # metadata columns, one value per example; None for a missing value
 
     def rows(self, *, test: bool) -> list[int]:
         """Return the row numbers of the test set if `test` is true, else of the train set."""
         return [row for row, is_test in enumerate(self.is_test) if is_test == test]
 
     def count(self, *, test: bool) -> tuple[int, ...]:
-        """Return the number of test examples per class if `test` is true, else of train ones."""
+        """Return the number of test examples per class if `test` is true, else train examples."""
         counts = Counter(self.labels[row] for row in self.rows(test=test))
         return tuple(counts[label] for label in range(len(self.class_names)))
 
@@ -80,7 +80,7 @@ class Examples:
         return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
 
     def read_part(self, *, test: bool) -> tuple[list[int], dict[str, list[Any]]]:
-        """Return labels and columns of one set; a column must have a value for all its examples."""
+        """Return labels and metadata of the train or test set; omit columns with missing values."""
         part = self.take(self.rows(test=test))
         columns = {name: [*values] for name, values in part.columns.items() if None not in values}
         return [*part.labels], columns
@@ -96,7 +96,7 @@ class Examples:
         )
 
     def check(self, key: str) -> None:
-        """Raise unless there are two classes, a train example of each, and a test example."""
+        """Raise unless there are two classes or more, train examples of each, and test examples."""
         counts = zip(self.class_names, self.count(test=False), strict=True)
         empty = [name for name, count in counts if not count]
         if len(self.class_names) < 2 or empty or not any(self.is_test):
@@ -112,7 +112,7 @@ class Examples:
         options: ImageFileOptions,
         stay: Iterable[int] = (),
     ) -> Examples:
-        """Return the examples with a random test set, as `test_share` and `test_by` describe it.
+        """Mark a random part of the examples, given by `test_share` and `test_by`, as the test set.
 
         The order is by a hash of `keys`. Examples in the rows `stay`, and those with a value in
         `train_where`, remain in the train set.
@@ -133,7 +133,7 @@ class Examples:
         return replace(self, is_test=[row in drawn for row in range(len(self.labels))])
 
     def split_labels(self) -> Labels:
-        """Return labels and columns of the train and the test set."""
+        """Return labels and metadata columns of the train and the test set."""
         import numpy as np
 
         from collateral.results.dataset import Labels
@@ -148,7 +148,7 @@ class Examples:
         )
 
     def load(self, sources: Iterable[Source], options: ImageFileOptions) -> Dataset:
-        """Decode all images to one size; print which images were skipped or converted."""
+        """Decode all images at one size; print how many images were skipped or converted."""
         import numpy as np
 
         from collateral.data._readers.decoding import decode
@@ -165,7 +165,7 @@ class Examples:
 
 
 def join_columns(train: Columns, num_train: int, test: Columns, num_test: int) -> Columns:
-    """Return columns of the train and then the test examples; None where a set lacks a column."""
+    """Join metadata of train and test examples; if a set lacks a column, its values are None."""
     none = [None] * num_train, [None] * num_test
     return {
         name: [*train.get(name, none[0]), *test.get(name, none[1])] for name in {**train, **test}
@@ -175,7 +175,7 @@ def join_columns(train: Columns, num_train: int, test: Columns, num_test: int) -
 def draw_groups(
     labels: Sequence[int], groups: Sequence[str], share: float, seed: int, stay: set[int]
 ) -> set[int]:
-    """Draw a fraction (`share`) of each class in whole groups; return the rows of the examples.
+    """Draw groups of examples that contain about the fraction `share` of each class, as a test set.
 
     Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
     test examples per class are then nearer to the wanted numbers. If a class has no test example
@@ -183,7 +183,7 @@ def draw_groups(
     is not drawn, and every class keeps a train example.
     """
     totals, tested, chosen = Counter(labels), Counter[int](), set[int]()
-    # At least one test example of a class, and at most all but one.
+    # The wanted number of test examples of a class is at least one, and at most all but one.
     wanted = {label: min(max(1, round(share * n)), n - 1) for label, n in totals.items()}
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):

@@ -1,4 +1,4 @@
-"""Lists of files: the images below a folder, a list with one path per line, a table in CSV.
+"""Find and read lists of images: folders, text files with one path per line, and CSV tables.
 
 In a list, empty lines and lines that start with # are skipped. A table has the column `file` with
 the path of every image below the folder, and metadata columns, whose values are text: `017` keeps
@@ -30,11 +30,11 @@ SUFFIXES_OF = {
     name: tuple(f".{suffix}" for suffix in suffixes)
     for name, *suffixes in map(str.split, FORMATS.split(";"))
 }
-# A file without a suffix may be an image as well.
+# The empty suffix is included, because a file without a suffix may be an image.
 SUFFIXES = frozenset(suffix for suffixes in SUFFIXES_OF.values() for suffix in suffixes) | {""}
-# Files and folders that operating systems create.
+# Files and folders that operating systems create; they are ignored.
 IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
-# Maximum number of paths among which the correct form of a misspelled path is searched.
+# Maximum number of paths with which a misspelled path is compared to suggest a correction.
 MOST_COMPARED = 20_000
 DELIMITERS = ",;\t"  # characters that may separate the columns of a table
 SUFFIX = ".csv"
@@ -42,16 +42,16 @@ SUFFIX = ".csv"
 
 @dataclass(frozen=True)
 class ListedFile:
-    """A file with the suffix of an image in the folder of a class."""
+    """A file in the folder of a class whose suffix is that of an image."""
 
-    path: str  # path relative to the folder, separated by /
+    path: str  # path relative to the listed folder, with / as separator
     location: Path
     class_name: str
-    state: str  # number of bytes and modification time in nanoseconds
+    state: str  # size in bytes, and modification time in nanoseconds
 
 
 def list_files(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
-    """Return the images of all classes below `folder/top`, and other paths; both are sorted.
+    """Return the image files of all classes below `folder/top`, and other paths, both sorted.
 
     Other paths are hidden, lack the suffix of an image, or are in no folder of a class.
     """
@@ -68,7 +68,7 @@ def list_files(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
 
 
 def list_class_folders(top: Path) -> list[str]:
-    """Return the names of the class folders in a folder, without hidden folders."""
+    """Return the sorted names of the folders in `top`, one per class, without hidden folders."""
     with os.scandir(top) as entries:
         folders = [entry.name for entry in entries if entry.is_dir()]
     return sorted(name for name in folders if not _is_ignored(name))
@@ -77,7 +77,7 @@ def list_class_folders(top: Path) -> list[str]:
 def _files(
     top: Path, below: PurePosixPath, hidden: list[str], *, is_top: bool
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield all files below a folder; follow links to folders only for the folders of classes.
+    """Yield all files below a folder. Only class folders may be symbolic links to folders.
 
     Hidden files and folders are appended to `hidden`.
     """
@@ -107,7 +107,8 @@ def _check_name(path: str) -> None:
 def find_listed(
     key: str, path: Path, files: Sequence[str], tested: Sequence[str] = ()
 ) -> list[int]:
-    """Return the sorted indices of a list's paths in `files`; raise if a path is not in `files`.
+    """Return the sorted indices in `files` of the paths that a text file lists. Raise if `files`
+    lacks a listed path.
 
     `key` is the config key of the list, and `tested` has the paths of test images, for errors.
     """
@@ -133,7 +134,7 @@ def find_listed(
 
 
 def _find_places(wanted: Sequence[str], files: Sequence[str]) -> list[int | None]:
-    """Return the index in `files` of each wanted path; None for a path that is not there.
+    """Return the index of each wanted path in `files`, or None if `files` lacks the path.
 
     Spaces around the path, ./ before it and another Unicode form of accents are allowed.
     """
@@ -143,12 +144,12 @@ def _find_places(wanted: Sequence[str], files: Sequence[str]) -> list[int | None
 
 
 def _normalise(path: str) -> str:
-    """Return a path without outer spaces, without ./, and with composed accents (NFC)."""
+    """Return a path without outer spaces and initial ./, with composed accents (Unicode NFC)."""
     return unicodedata.normalize("NFC", path.strip().removeprefix("./"))
 
 
 def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
-    """Return files to suggest for a wrong path: same name, else same folder, else the first."""
+    """Return files to suggest for a wrong path: of the same name, else same folder, else any."""
     folder, _, name = line.strip().rpartition("/")
     same_name = [file for file in files if file.rpartition("/")[2] == name]
     same_folder = [file for file in files if file.rpartition("/")[0] == folder]
@@ -194,7 +195,7 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
 
 
 def find_tables(folder: Path, column: str) -> list[Path]:
-    """Return CSV files, in a folder or its parent, that have the columns `file` and `column`.
+    """Return CSV files in a folder or its parent that have a column `file` and the given column.
 
     If none has `column`, return the files with a column `file`.
     """
@@ -205,7 +206,7 @@ def find_tables(folder: Path, column: str) -> list[Path]:
 
 
 def _header(path: Path) -> list[str]:
-    """Return the column names of a CSV file; empty if the file cannot be read."""
+    """Return the column names of a CSV file; an empty list if the file cannot be read."""
     try:
         return _read_rows(path)[0]
     except (OSError, ValueError, IndexError, csv.Error):

@@ -1,4 +1,4 @@
-"""Images and labels from .npz files; errors name the file, the array, its value and the remedy."""
+"""Read images and labels from .npz files; errors name the file, the array and what is expected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from collateral.data._readers.pixels import to_uint8
 
 IMAGES = "uint8, or floats from 0 to 1, of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)"
 CLASS_NAMES = "class_names"
-# Names of the arrays of images and labels; OWN_FILE_KEYS if train and test set have a file each.
+# Names of the arrays of images and labels. OWN_FILE_KEYS are used if the train set and the test set
+# are in separate files.
 TRAIN_KEYS = [("train_images", "train_labels")]
 TEST_KEYS = [("test_images", "test_labels")]
 OWN_FILE_KEYS = [("images", "labels"), ("X", "y")]
@@ -28,7 +29,7 @@ KNOWN = {key for pair in (*TRAIN_KEYS, *TEST_KEYS, *OWN_FILE_KEYS) for key in pa
 
 @dataclass(frozen=True)
 class Part:
-    """The train or the test set in its file; images are read on demand."""
+    """The train set or the test set in an .npz file; `read_images` reads the images later."""
 
     key: str  # config key of the file: data.path or data.test_path
     path: Path
@@ -40,7 +41,7 @@ class Part:
     class_names: NDArray[Any] | None
 
     def wrong(self, array: str, found: Any, expected: str) -> ValueError:
-        """Return the error for an array: config key, file, name, value, and what is expected."""
+        """Return an error that names the file, the array, what was found and what is expected."""
         return ValueError(f"{self.key}: {self.path}: {array}: {found}; expected {expected}")
 
     def read_images(self) -> NDArray[np.uint8]:
@@ -60,7 +61,7 @@ class Part:
 
 
 def read_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
-    """Return train and test set of one file, or of a train and a test file."""
+    """Read the train set and the test set from one file, or from two separate files."""
     if test_path is None:
         train = _read_part("data.path", path, TRAIN_KEYS, "train_")
         return train, _read_part("data.path", path, TEST_KEYS, "test_")
@@ -69,7 +70,7 @@ def read_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
 
 
 def _read_part(key: str, path: Path, pairs: list[tuple[str, str]], prefix: str) -> Part:
-    """Return labels and columns of one set, under the first pair of names that the file has."""
+    """Read labels and metadata of one set; `pairs` are the possible names of images and labels."""
     with _open(key, path) as file:
         pair = next((pair for pair in pairs if {*pair} <= {*file.files}), None)
         if pair is None:
@@ -90,7 +91,7 @@ def _read_part(key: str, path: Path, pairs: list[tuple[str, str]], prefix: str) 
 def _read_columns(
     file: Any, prefix: str, shape: tuple[int, ...], *, is_shared: bool
 ) -> dict[str, list[Any]]:
-    """Return the other arrays that have one whole number, truth value or text per image.
+    """Return the metadata columns: further arrays with one integer, boolean or text per image.
 
     Arrays of the other set are left out; in a file that is shared by both sets, those of the test
     set have names that begin with test_.
@@ -106,7 +107,7 @@ def _read_columns(
 
 
 def read_examples(train: Part, test: Part) -> Examples:
-    """Return classes, labels and columns of both sets; raise if a label has no name."""
+    """Return class names, labels and metadata of both sets; raise if a label has no class name."""
     numbers = [part.labels.astype(np.int64).tolist() for part in (train, test)]
     names = tuple(f"class_{index}" for index in range(len({*numbers[0]})))
     if train.class_names is not None:
@@ -125,7 +126,7 @@ def read_examples(train: Part, test: Part) -> Examples:
 
 @contextmanager
 def _open(key: str, path: Path) -> Iterator[Any]:
-    """Open an .npz file; every error while it is read names the file."""
+    """Open an .npz file; errors that occur while the file is read name the file."""
     path = path.expanduser()
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{key}: {path}: no .npz file of numpy.savez there{looked_for(path)}")

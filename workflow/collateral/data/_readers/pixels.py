@@ -1,4 +1,4 @@
-"""Arrays of pixels: the train and the test part, the range of values, mean and deviation."""
+"""Operations on images: split into train and test set, convert to uint8, compute mean and std."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Data sets of torchvision: their metadata, known without importing torchvision, and a reader.
+"""Metadata of torchvision's data sets, stored here to avoid importing torchvision, and a reader.
 
 An error of the reader lists the missing files and where to get them.
 """
@@ -56,12 +56,12 @@ class SetFacts:
     test: int  # number of test examples; 0 if the data set has no test part
     classes: int  # number of classes
     names: tuple[str, ...] | None = None  # class names; None if only the files contain them
-    side: int | None = None  # height and width of an image in pixels; None if they differ
+    side: int | None = None  # height and width in pixels; None if images differ in size
     channels: int = 3
     parts: Parts = BY_SPLIT
     padding: int = 0  # pixels of padding before random crops of train images
     flip: bool = False  # whether train images are flipped at random
-    first_label: int = 0  # smallest label in the files; ours start at 0
+    first_label: int = 0  # smallest label in the files; it is subtracted from all labels
 
 
 def _digits(folder: str, train: int, test: int, **more: Any) -> SetFacts:
@@ -136,7 +136,7 @@ class RootOptions(DataOptions):
 def load_set(
     kind: str, options: RootOptions, how: str, mean: tuple[float, ...], std: tuple[float, ...]
 ) -> Dataset:
-    """Load a data set of torchvision as arrays; `how` tells the user how to get its files."""
+    """Load a data set of torchvision. `how` is the end of the error message if that fails."""
     import numpy as np
 
     from collateral.results.dataset import Dataset, Labels
@@ -158,7 +158,7 @@ def load_set(
 def open_parts(
     kind: str, facts: SetFacts, options: RootOptions, how: str = "Put it there, or set `root:`."
 ) -> list[Any]:
-    """Open the train and the test part of a torchvision data set; download missing files."""
+    """Open the train and test part of a torchvision data set; download files if that is allowed."""
     from torchvision import datasets
 
     root, dataset = options.root.expanduser(), getattr(datasets, kind)

@@ -33,7 +33,7 @@ class Params(Strict):
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
-    """Return a list of one class index; raise if the data set has no such class."""
+    """Return a list that contains the index of the class; raise if the data set lacks the class."""
     try:
         return [class_index(params.class_, class_names)]
     except ValueError as error:
@@ -58,7 +58,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns; raise if there are none."""
+    """Return the number of examples that `select` returns; raise if it would return none."""
     (index,) = find_classes(params, size.class_names)
     return _count(size.train[index], size.class_names[index], params)
 
@@ -68,7 +68,7 @@ def _count(members: int, name: str, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record, with the name of the class; the seed only if it is used."""
+    """Return the parameters to store in split.json: the class by name, the seed only if used."""
     content = params.model_dump(by_alias=True)
     content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]
     if params.order == "first":

@@ -42,7 +42,7 @@ class Params(Strict):
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
-    """Return the indices of the classes; a number is an index unless a class has that name."""
+    """Return the indices of the classes; a number is an index unless it is the name of a class."""
     is_index = {key: key.isdecimal() and key not in class_names for key in params.classes}
     wanted = [int(key) if is_index[key] else key for key in params.classes]
     try:
@@ -60,7 +60,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns; raise if a class has none."""
+    """Return the number of examples that `select` returns; raise if a class would have none."""
     try:
         return sum(class_part.count(size, part) for part in _parts(params, size.class_names))
     except ValueError as error:
@@ -68,7 +68,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record, with names of classes; the seed only if it is used."""
+    """Return the parameters to store in split.json: classes by name, the seed only if used."""
     parts = _parts(params, labels.class_names)
     content = params.model_dump() | {"classes": {part.class_: part.fraction for part in parts}}
     if params.order == "first":

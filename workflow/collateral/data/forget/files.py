@@ -43,19 +43,19 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns; raise for a file that is no image."""
+    """Return the number of listed train examples; raise if a listed file is no train image."""
     return len(find_indices(params, size.columns()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record: the path of the list, and a hash of its content."""
+    """Return what is stored in split.json: the path of the list, and a hash of its content."""
     return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 
 def find_indices(
     params: Params, columns: Mapping[str, Sequence[str]], tested: Sequence[str] = ()
 ) -> list[int]:
-    """Return the indices of the listed files in the train set."""
+    """Return the indices of the train examples whose files are in the list."""
     if FILE not in columns:
         raise ValueError("path: this data set does not name its examples by files; try index_file")
     return find_listed("path", params.path, columns[FILE], tested)

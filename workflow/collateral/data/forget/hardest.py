@@ -63,13 +63,13 @@ def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) ->
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns; raise if there are none."""
+    """Return the number of examples that `select` returns; raise if it would return none."""
     members = sum(size.train[index] for index in find_classes(params, size.class_names))
     return count_part("share", members, params.share)
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record, with the name of the class if one is given."""
+    """Return the parameters to store in split.json; a given class is stored by its name."""
     content = params.model_dump(by_alias=True, exclude_none=True)
     if params.class_ is not None:
         content["class"] = labels.class_names[find_classes(params, labels.class_names)[0]]

@@ -50,12 +50,12 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters to record: the path of the file, and a hash of its content."""
+    """Return what is stored in split.json: the path of the file, and a hash of its content."""
     return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 
 def _read_indices(path: Path, total: int) -> NDArray[np.int64]:
-    """Return the sorted indices in a file; raise unless they are different, from 0 to `total`."""
+    """Return the sorted indices in a file; raise unless all are different and in range(total)."""
     import numpy as np
 
     try:

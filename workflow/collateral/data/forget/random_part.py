@@ -39,12 +39,12 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return the number of examples that `select` returns; raise if there are none."""
+    """Return the number of examples that `select` returns; raise if it would return none."""
     return count_part("fraction", size.num_train, params.fraction)
 
 
 def count_part(key: str, total: int, share: float, of: str = "") -> int:
-    """Return the number of examples in a fraction of `total`; raise if there are none."""
+    """Return the number of examples in the fraction `share` of `total`; raise if it is 0."""
     if not (count := count_share(total, share)):
         found = f"{share:g} of the {total} train examples{of}"
         raise ValueError(f"{key}: {found} is no example; expected at least one")
@@ -52,5 +52,5 @@ def count_part(key: str, total: int, share: float, of: str = "") -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters that the record of the forget set contains."""
+    """Return the parameters of the forget set, which are stored in split.json."""
     return params.model_dump()

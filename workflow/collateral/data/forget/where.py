@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _as_list(value: Any) -> Any:
-    """Convert a single value to a list of one."""
+    """Convert a single value to a tuple that contains only this value."""
     return (value,) if isinstance(value, str | int) else value
 
 
@@ -50,7 +50,7 @@ class Params(Strict):
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the indices of the train examples with these values, ascending."""
+    """Return the sorted indices of train examples with one of the given values in the column."""
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
@@ -63,12 +63,12 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the parameters that the record of the forget set contains."""
+    """Return the parameters of the forget set, which are stored in split.json."""
     return {"column": params.column, "is": list(params.is_)}
 
 
 def find_staying(given: TrainWhere, columns: Mapping[str, Sequence[Any]]) -> set[int]:
-    """Return the indices of examples with values in `train_where`, which stay in the train set."""
+    """Return the indices of examples that `train_where` describes; they stay in the train set."""
     found = set[int]()
     for column, values in (given or {}).items():
         try:
@@ -80,7 +80,7 @@ def find_staying(given: TrainWhere, columns: Mapping[str, Sequence[Any]]) -> set
 
 
 def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Return the indices of examples with these values; raise for a value that no example has."""
+    """Return the indices of examples with given values; raise for a value that no example has."""
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")
     if params.column not in columns:

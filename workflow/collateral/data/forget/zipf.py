@@ -37,10 +37,10 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """
     import numpy as np
 
-    count = len(random_part.select(labels, params))  # raises an error if no example would be chosen
+    count = len(random_part.select(labels, params))  # raises an error if this number is 0
     rng = np.random.default_rng(derive_seed("zipf", params.split_seed))
     rank = 1 + rng.permutation(len(labels.class_names))
     weight = rank[labels.train] ** -params.exponent
-    # Weighted sampling without replacement: the smallest values of (exponential noise / weight).
+    # Weighted sampling without replacement takes the smallest (exponential noise / weight).
     order = np.argsort(rng.exponential(size=len(weight)) / weight)
     return np.sort(order[:count])

@@ -8,7 +8,7 @@ from math import ceil
 
 from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
-SPLIT = ("tables", "figures")  # rules whose jobs use all cores if there are many cells
+SPLIT = ("tables", "figures")  # rules with one job per cell, which use all cores together
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def export(
 
 def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
     """Map the names of weights in Collateral's file to their names in the user's model."""
-    if model in NAMES:  # the user knows these weights by the same names
+    if model in NAMES:  # The export uses the weight names of the user's own weight file
         return {name: name for name in names}
     if not (model.startswith(PREFIX) or MODEL.is_plugged_in(model)):
         raise ValueError(f"model {model}: of a plug-in; name its folder: --plugins FOLDER")

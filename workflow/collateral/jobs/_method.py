@@ -34,7 +34,7 @@ class Preparations:
     """All calls of `prepare` in a cell, and the jobs that run them."""
 
     def __init__(self, cell: Cell) -> None:
-        """Find the job that runs each call of `prepare`: the first job that needs the result."""
+        """For each call of `prepare`, find the job that runs it: the first that needs it."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
         # A dict keeps the last value; the list is reversed, so that the first job makes the files.

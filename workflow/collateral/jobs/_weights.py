@@ -57,7 +57,7 @@ class WeightsJob(Job):
 
     @property
     def start(self) -> str:
-        """Command-line options of the user's weight file as one text, for the rule."""
+        """Command-line options that pass the user's weight file, as one text for the rule."""
         return shlex.join(self.start_arguments)
 
     @property

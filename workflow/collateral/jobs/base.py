@@ -34,7 +34,7 @@ class BaseJob(WeightsJob):
         return super().files if is_evaluated else ()
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         return {"run": "base", **self.training_record(found)}
 
     @property

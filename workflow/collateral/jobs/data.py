@@ -90,7 +90,7 @@ class DataJob(Job):
         return size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES)
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         return {"name": self.name, "options": self.benchmark.config.data_options, "code": self.code}
 
 

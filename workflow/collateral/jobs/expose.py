@@ -66,7 +66,7 @@ class ExposeJob(FirstSeedJob):
         return margins + RUN_BLOCKS * BLOCK
 
     def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         margins = [file.replace(layout.MODEL, layout.MARGINS) for file in self.shadows]
         record = self.model_record(self.split, *self.shadows, *margins, *self.selected)
         return {**record, "run": self.run, "params": self.final_params(found["params"], folder)}

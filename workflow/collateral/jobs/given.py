@@ -32,5 +32,5 @@ class GivenJob(WeightsJob, CellJob):
         return self.workload.evaluation.for_model(self.model)
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         return {"run": self.run, **self.model_record(self.split), **self.weights_record(found)}

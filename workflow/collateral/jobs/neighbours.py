@@ -33,6 +33,6 @@ class NeighboursJob(CellJob):
         return FLOAT_BYTES * len(self.seeds) * self.workload.size.num_examples
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         inputs = self.record_inputs(self.split, *self.embeddings)
         return {"seeds": [*self.seeds], "code": self.code, INPUTS: inputs}

@@ -39,6 +39,6 @@ class PicturesJob(CellJob):
         return NUM_IMAGES * prod(self.workload.size.shape)
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         inputs = self.record_inputs(self.path(paths.NEIGHBOURS), *self.withheld)
         return {"keep": self.keep, "code": self.code, INPUTS: inputs}

@@ -64,6 +64,6 @@ class ProbeJob(CellJob):
         return FLOAT_BYTES * numbers + 3 * BLOCK
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         record = self.model_record(self.split, *self.models, *self.embeddings)
         return {**record, "params": self.probes.requested(), "runs": self.cell.probed}

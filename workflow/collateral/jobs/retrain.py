@@ -26,6 +26,6 @@ class RetrainJob(WeightsJob, CellJob):
         return self.workload.sizes(self.cell).retain
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         inputs = self.record_inputs(self.split)
         return {"run": layout.RETRAIN, **self.training_record(found), INPUTS: inputs}

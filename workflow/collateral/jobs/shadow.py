@@ -77,6 +77,6 @@ class ShadowJob(WeightsJob):
         return weights + MARGIN_BYTES * size.num_train + RUN_BLOCKS * BLOCK
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         pool = {"count": self.benchmark.pool.count, "share": self.benchmark.pool.share}
         return {**self.training_record(found), "pool": pool}

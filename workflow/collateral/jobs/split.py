@@ -59,7 +59,7 @@ class SplitJob(CellJob):
         return stage_code("split", FORGET.module(self.kind))
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now.
+        """Return the record that the job would write with the current config and code.
 
         If the config gives a class by number, the record has its name, and they are not compared.
         """

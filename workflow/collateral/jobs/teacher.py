@@ -32,6 +32,6 @@ class TeacherJob(FirstSeedJob):
         return Preparation(made=(self.spec.params,))
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         params = prepare_values(self.spec.method.uses, self.spec.params)
         return {**self.model_record(self.split, self.base), "params": params}

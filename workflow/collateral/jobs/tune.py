@@ -55,7 +55,7 @@ class TuneJob(FirstSeedJob):
         return trials.for_model(self.model) + super().work
 
     def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         method = self.spec.method
         return {
             **self.model_record(self.split, self.base, *self.teacher),

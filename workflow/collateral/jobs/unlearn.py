@@ -84,7 +84,7 @@ class UnlearnJob(MethodJob):
         return self.workload.run_bytes + tracked + super().bytes / max(1, len(run.preparations))
 
     def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now."""
+        """Return the record that the job would write with the current config and code."""
         params = self.final_params(found["params"], folder)
         record = self.model_record(self.split, self.base, *self.selected, *self.retrained)
         return {**record, "run": self.run, "params": params}

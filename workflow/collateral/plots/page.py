@@ -164,7 +164,7 @@ def _draw_bands(panel: Panel) -> Spec:
 
 
 def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
-    """Yield the layers of a level: a line across the panel, and its text."""
+    """Yield the chart layers of a reference level: a line across the panel, and its label."""
     if not math.isfinite(level.value):
         return
     data = {"values": [{"at": level.value, "text": level.text}]}

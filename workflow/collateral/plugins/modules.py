@@ -16,7 +16,7 @@ FOLDER = Path(collateral.__file__).parent
 @cache
 def shipped_folder() -> Path | None:
     """Return the folder of the shipped plug-in, and make its modules importable."""
-    # The shipped plug-in is beside the rules in a wheel, and beside the package in a checkout.
+    # In a wheel, the shipped plug-in lies beside the rules; in a checkout, beside the package.
     for folder in (FOLDER / "_workflow/workflow", FOLDER.parent):
         if (folder / SHIPPED / "__init__.py").is_file():
             if str(folder) not in sys.path:

@@ -157,7 +157,7 @@ def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
 
 
 def _folder_before(found: FoundRun) -> Path:
-    """Return the folder of the run's initial model; if its record lists none, of the base model."""
+    """Return the folder of the model that the run started from; by default the base's folder."""
     models = [place for place in found.record[INPUTS] if Path(place).name == layout.MODEL]
     if models:
         return found.benchmark / Path(models[0]).parent

@@ -330,7 +330,7 @@ def list_outputs(project: Path, kind: str, names: Iterable[str]) -> Files:
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
-    """Write metadata to the files that Snakemake reads; a long name is split into folder names."""
+    """Write Snakemake's files of metadata; a file name that is too long is split into folders."""
     # Both folders are made, because if only one exists, Snakemake assumes that an older version of
     # Snakemake made it.
     for kind in (KNOWN, INCOMPLETE):

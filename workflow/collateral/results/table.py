@@ -43,7 +43,9 @@ class CellTable:
     # Display names of the runs: first the reference, then other runs in the order of the config.
     labels: dict[str, str]
     kinds: dict[str, str]  # kind of each run (reference, method or control), including sweeps
-    troubles: dict[str, dict[str, int]]  # by run: number of seeds of each status but ok
+    troubles: dict[
+        str, dict[str, int]
+    ]  # for each run: number of seeds by status, without status ok
     seeds: tuple[int, ...]
     # For each class in the forget set: numbers of its forgotten and of all its train examples.
     forgotten: dict[str, tuple[int, int]]

@@ -24,7 +24,7 @@ def given(
     rte: Rte = None,
     job: Job,
 ) -> None:
-    """Load the weights; write weights, outputs, record and cost, as for any run."""
+    """Load the weights that the user gave; write weights, outputs, record and cost of the run."""
     record = {
         **{"run": run, "kind": METHOD.what, "method": GIVEN},
         **job.record(Strict(), split),

@@ -10,7 +10,10 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "How far are predictions from Retrain's?"
 PLACE = "neighbours"
-ANSWER = ("js_divergence", "forget")  # metric and subset in the sentence that answers the question
+ANSWER = (
+    "js_divergence",
+    "forget",
+)  # metric and subset that the finding's answer, one sentence, reports
 ORDER = 16
 METRICS = {
     "js_divergence": Metric(

@@ -14,7 +14,10 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "Does the loss grow with similarity?"
 PLACE = "neighbours"
-ANSWER = ("locality_slope", "retain")  # metric and subset in the sentence that answers the question
+ANSWER = (
+    "locality_slope",
+    "retain",
+)  # metric and subset that the finding's answer, one sentence, reports
 ORDER = 15
 HARDNESS = "hardness"
 CONTROLS = (None, HARDNESS)

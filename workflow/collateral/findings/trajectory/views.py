@@ -81,7 +81,7 @@ def read_path(cell: CellTable, run: str) -> pd.DataFrame:
 
 
 def read_paths(cell: CellTable) -> dict[str, pd.DataFrame]:
-    """Return the paths of all tracked runs, first those of methods, then those of controls."""
+    """Return the trajectories of all tracked runs: first of methods, then of controls."""
     runs = [*cell.runs("method"), *cell.runs("control")]
     return {run: read_path(cell, run) for run in runs if cell.indices(run, GAP)}
 

@@ -65,7 +65,7 @@ NO_LOOKS = (
     "Deciding again after adding seeds raises the error above 5 %, unless the config declares "
     "`looks` beforehand."
 )
-MOST_LISTED = 20  # longer lists of proposed seeds are abbreviated
+MOST_LISTED = 20  # maximum number of proposed seeds that are listed in full
 LOOKS = "Looks declared in the config: {looks}."
 PLOT_CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "

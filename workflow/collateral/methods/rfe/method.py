@@ -28,7 +28,7 @@ RIDGE = 1e-8
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return indices of adjacent retained examples, and the base model's loss on remote ones."""
+    """Return indices of retained examples near the forget set, and the base's loss on far ones."""
     with run.phase("embedding"):
         (retain, logits), (forget, _) = (infer(model, part) for part in (task.retain, task.forget))
     size = params.count_adjacent(len(task.retain))

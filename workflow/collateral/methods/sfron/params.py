@@ -6,7 +6,7 @@ from collateral.contract.params import MethodParams, TrainedParams, Whole
 
 
 class Prepare(MethodParams):
-    """Parameters of the importance of weights, measured on clean images in eval mode."""
+    """Settings for the importance of each weight, computed on clean images in eval mode."""
 
     label = "SFRon"
     paper = "https://arxiv.org/abs/2409.19732"

@@ -7,7 +7,7 @@ from collateral.contract.metrics import Metric
 
 TITLE = "How accurate is each model?"
 PLACE = "summary"
-ANSWER = ("ta", "")  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("ta", "")  # metric and subset that the finding's answer reports
 ORDER = 40
 METRICS = {
     "ua": Metric("UA", "accuracy on the forget set", "%", "retrain"),

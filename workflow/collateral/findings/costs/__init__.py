@@ -5,7 +5,7 @@ from collateral.results.record import EPOCH_SECONDS
 
 TITLE = "What did each run cost?"
 PLACE = "cost"
-ANSWER = ("rte", "")  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("rte", "")  # metric and subset that the finding's answer reports
 ORDER = 35
 
 

@@ -10,10 +10,7 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "How far are predictions from Retrain's?"
 PLACE = "neighbours"
-ANSWER = (
-    "js_divergence",
-    "forget",
-)  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("js_divergence", "forget")  # metric and subset that the finding's answer reports
 ORDER = 16
 METRICS = {
     "js_divergence": Metric(

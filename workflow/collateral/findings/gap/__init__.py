@@ -6,7 +6,7 @@ NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 TITLE = "How far is each run from Retrain?"
 PLACE = "summary"
-ANSWER = ("avg_gap", "")  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("avg_gap", "")  # metric and subset that the finding's answer reports
 ORDER = 20
 TERMS = {
     "avg_gap": ("ua", "ra", "ta", "mia"),

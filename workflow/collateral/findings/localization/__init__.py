@@ -14,10 +14,7 @@ NEEDS = "retrain"
 AFTER = ("locality",)
 TITLE = "Does the loss grow with similarity?"
 PLACE = "neighbours"
-ANSWER = (
-    "locality_slope",
-    "retain",
-)  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("locality_slope", "retain")  # metric and subset that the finding's answer reports
 ORDER = 15
 HARDNESS = "hardness"
 CONTROLS = (None, HARDNESS)

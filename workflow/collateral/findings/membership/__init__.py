@@ -9,7 +9,7 @@ from collateral.contract.rows import MIA, Attack, score_name
 
 TITLE = "Do forgotten examples look like members?"
 PLACE = "attacks"
-ANSWER = ("mia", "")  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("mia", "")  # metric and subset that the finding's answer reports
 ORDER = 5
 
 FEATURES: dict[Attack, str] = {

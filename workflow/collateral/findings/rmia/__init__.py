@@ -11,7 +11,7 @@ from collateral.contract.metrics import Metric
 NEEDS = "retrain"
 TITLE = "Can an attacker tell forgotten from test?"
 PLACE = "attacks"
-ANSWER = ("rmia_auc", "")  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("rmia_auc", "")  # metric and subset that the finding's answer reports
 ORDER = 6
 _AUC = "AUC of the RMIA score, forgotten examples against test examples"
 _ENDS = {

@@ -11,7 +11,7 @@ NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 TITLE = "What did tuning without Retrain cost?"
 PLACE = "runs"
-ANSWER = ("regret", "")  # metric and subset that the finding's answer, one sentence, reports
+ANSWER = ("regret", "")  # metric and subset that the finding's answer reports
 ORDER = 20
 METRICS = {
     "gap_chosen": Metric("Gap", "gap of the chosen trial", "points", "low"),

@@ -56,7 +56,7 @@ def test_with_outputs_missing_nothing_is_made_and_the_file_is_named(project):
     checked = run(project, check)
     assert checked.returncode == 1
     assert f"{LOST}: missing" in checked.stderr
-    assert "`make run` train it (rule unlearn)" in checked.stderr
+    assert "`make run` make it (rule unlearn)" in checked.stderr
     refused = run(project, snakemake)  # by itself, as a person may call it
     assert refused.returncode == 1
     assert LOST in refused.stderr

@@ -50,7 +50,9 @@ class Classifier(nn.Module):
 
     def own_names(self, name: str) -> str:
         """Return the name of a weight in the wrapped model from its name in this class."""
-        if self.head_path and name.startswith(HEAD):
+        if not self.head_path:
+            return name
+        if name.startswith(HEAD):
             return f"{self.head_path}." + name.removeprefix(HEAD)
         return name.removeprefix(BODY)
 

@@ -108,7 +108,8 @@ def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check the data set and its options, and the classes under `classes` and `positive`."""
-    if not DATA.has(name := benchmark.data.get("name")):
+    name: Any = benchmark.data.get("name")
+    if not DATA.has(name):
         yield ("data", "name"), DATA.no_such(name)
         return
     options = DATA.load(name).Options
@@ -255,7 +256,8 @@ def _forget_errors(
     benchmark: BenchmarkConfig, forget: Mapping[str, Any], where: Place
 ) -> Iterator[Problem]:
     """Check the parameters of a forget set, its classes, and the shadow models that it needs."""
-    if not FORGET.has(kind := forget.get("kind")):
+    kind: Any = forget.get("kind")
+    if not FORGET.has(kind):
         yield (*where, "kind"), FORGET.no_such(kind)
         return
     module, classes = FORGET.load(kind), cells.known_classes(benchmark)

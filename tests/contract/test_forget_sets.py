@@ -335,11 +335,13 @@ def test_listed_places_are_taken_in_order_and_the_file_is_hashed(tmp_path, place
         ("a.txt", "1\n2\n1\n", "1; expected different indices"),
         ("a.txt", "1\n202\n", "202; expected different indices of train examples, 0 to 201"),
         ("a.txt", "-1\n5\n", "-1; expected different indices"),
-        ("a.txt", "1\n2.5\n", "'2.5'"),
-        ("a.txt", "1 2\n", "'1 2'"),
+        ("a.txt", "1\n2.5\n", "line 2: '2.5' is not a whole number"),
+        ("a.txt", "1 2\n", "line 1: '1 2' is not a whole number"),
+        ("a.txt", "1\n1_000\n", "line 2: '1_000' is not a whole number"),
         ("a.txt", "99999999999999999999\n", "expected a list of whole numbers"),
         ("a.json", "[]", "expected a list of whole numbers"),
-        ("a.json", "[1, 2.5]", "expected a list of whole numbers"),
+        ("a.json", "[1, 2.5]", "2.5 is not a whole number"),
+        ("a.json", "[1, true]", "true is not a whole number"),
         ("a.json", '{"a": 1}', "expected a list of whole numbers"),
         ("a.json", "[1, ", "Expecting value"),
         ("a.npy", b"", "No data left"),
@@ -349,8 +351,9 @@ def test_listed_places_are_taken_in_order_and_the_file_is_hashed(tmp_path, place
 def test_a_list_that_is_not_sound_is_refused(tmp_path, places, name, content, message):
     data = content if isinstance(content, bytes) else content.encode()
     (places / name).write_bytes(data)
-    with pytest.raises(ValueError, match=f"path: '{name}': .*{message}"):
+    with pytest.raises(ValueError, match=f"path: '{name}': .*{message}") as error:
         run_stage(tmp_path, "index_file", {"path": name})
+    assert "looked for" not in str(error.value)  # the file is there
     assert not (tmp_path / "split.json").exists()
 
 

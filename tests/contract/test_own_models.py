@@ -11,6 +11,7 @@ from torch import nn
 
 from collateral.contract.data import ImageInfo
 from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
 from collateral.plugins.find import MODEL, PluginError, add_plugins
 
 INFO = ImageInfo(3, (8, 8, 1), (0.5,), (0.25,))
@@ -78,6 +79,14 @@ def test_its_weights_have_their_names_in_the_file_of_the_whole_model(own):
     assert model.names("fc.weight") == "head.weight"
     assert model.names("norm.running_mean") == "body.inner.norm.running_mean"
     assert {"head.weight", "body.inner.norm.running_mean"} <= model.state_dict().keys()
+    assert model.own_names("head.weight") == "fc.weight"
+    assert model.own_names("body.inner.norm.running_mean") == "norm.running_mean"
+
+
+def test_a_model_that_is_not_wrapped_keeps_its_names():
+    model = Classifier(INFO, nn.Flatten(), nn.Linear(64, 3))
+    for name in ("head.weight", "body.inner.weight"):
+        assert model.names(name) == model.own_names(name) == name
 
 
 def test_the_look_at_it_changes_nothing(own):

@@ -236,6 +236,14 @@ def test_another_list_of_what_to_forget_is_named(finished):
     assert compare(plan, finished).different == {}
 
 
+def test_another_request_is_said_in_one_line_before_the_differences(finished):
+    cells = {CELL: {"forget": {"kind": "class_part", "class": "digit_3", "fraction": 0.4}}}
+    plan = grid(**{**TUNED, "cells": cells, "classes": [], "fractions": []})
+    first, second, *_ = describe(finished, compare(plan, finished))
+    assert first == f"{finished}: made for another request: the forget set of 1 cell has changed"
+    assert second == f"{finished / CELL / 'split.json'}: chosen.fraction: 0.5, planned 0.4"
+
+
 def test_differences_are_listed_and_their_records_counted():
     different = {f"{n}/record.json": ["code: 1, planned 2", "seed: 0, planned 1"] for n in range(2)}
     lines = [*describe(Path("r"), Comparison(different, ["a"], ["b", "c"]))]

@@ -1,7 +1,9 @@
 """Forget sets as they come: a list of files, all examples of a person; and bad ones, early."""
 
+import json
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from image_files import HOSTILE, write_folder, write_image
 from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
+from collateral.cli import run
 from collateral.config.errors import ConfigError
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
@@ -290,6 +293,40 @@ def test_columns_of_groups_are_checked_before_any_job(tmp_path, monkeypatch):
     ]
 
 
+def store_data(benchmark, code):
+    """Run the job that reads the data of a benchmark."""
+    results = Path("results/b")
+    results.mkdir(parents=True)
+    given = ["--name", benchmark.config.data["name"]]
+    given += ["--options", json.dumps(benchmark.config.data_options)]
+    files = ["--out", str(results / "dataset.npz"), "--labels", str(results / "labels.npz")]
+    run("data", [*given, *files, "--code", code])
+
+
+def test_columns_of_groups_are_checked_against_stored_labels(tmp_path, monkeypatch):
+    columns = {"subject": LABELS.columns["subject"], "site": np.array([*"abcabc"])}
+    write_arrays(tmp_path / "own.npz", **columns, test_site=np.array([*"ad"]))
+    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
+    benchmark = planned(data, forget, groups=["subjects", "subject", "site"])
+    store_data(benchmark, DataJob(benchmark).code)
+    (tmp_path / "own.npz").unlink()
+    monkeypatch.setattr(preflight, "MOST_GROUPS", 3)
+    with pytest.raises(ConfigError) as error:
+        check_plan({"b": benchmark})
+    lines = str(error.value).splitlines()
+    assert lines[0].startswith("benchmarks.b.groups[0]: no column 'subjects'; known: ")
+    assert lines[1:] == ["benchmarks.b.groups[2]: 'site' has 4 values; expected at most 3 groups"]
+
+
+def test_outdated_labels_do_not_decide_about_groups(tmp_path):
+    write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
+    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
+    benchmark = planned(data, forget, groups=["site"])
+    store_data(benchmark, "older")
+    write_arrays(tmp_path / "own.npz", site=LABELS.columns["subject"])
+    check_plan({"b": benchmark})
+
+
 def test_from_the_cache_nobody_misses_the_folder(tmp_path):
     data = {"name": "folder", "path": str(tmp_path / "images"), "size": 8}
     write_folder(tmp_path / "images", HOSTILE)
@@ -385,3 +422,17 @@ def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path
         assert choose_forget_set(labels, "where", {"column": "subject", "is": [17]})[
             0
         ].tolist() == [0, 1]
+
+
+def test_a_data_set_outside_the_repository_may_tell_its_columns_only_with_the_images(tmp_path):
+    with forgotten_after():
+        code = OWN.replace("def columns(", "def _columns(").replace("= columns(", "= _columns(")
+        plugins = write_files(tmp_path / "mine", {"data/squares.py": code})
+        (tmp_path / "own.txt").touch()
+        changes = {"data": {"name": "squares"}, "classes": ["light"], "groups": ["subject"]}
+        benchmark = grid(plugins, **changes)
+        check_plan({"b": benchmark})
+        store_data(benchmark, DataJob(benchmark).code)
+        check_plan({"b": benchmark})
+        with pytest.raises(ConfigError, match="no column 'person'; known: subject"):
+            check_plan({"b": grid(plugins, **{**changes, "groups": ["person"]})})

@@ -100,6 +100,15 @@ def test_a_package_out_of_range_or_absent_is_asked_for_by_its_range(monkeypatch)
     assert doctor.group_check("torch", wanted[:1]) == Check("torch", "one 1.0")
 
 
+def test_a_package_that_is_not_installed_says_how(monkeypatch):
+    def distribution(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor, "distribution", distribution)
+    (check,) = doctor.package_checks()
+    assert check.status == "missing" and "make setup" in check.remedy
+
+
 # The machine.
 
 
@@ -280,6 +289,15 @@ def test_a_partition_that_is_not_there_is_missing(slurm, profile):
     (check,) = partition_checks()
     assert check.found == "cpu, gpus, by profiles/slurm/config.yaml"
     assert check.remedy == "no partition 'gpus'; known: gpu, cpu; did you mean gpu?"
+    assert check.status == "missing"
+
+
+def test_a_profile_that_cannot_be_read_is_named(slurm, profile, tmp_path):
+    slurm("true")
+    profile({})
+    (tmp_path / doctor.PROFILE).write_text("jobs: [")
+    (check,) = partition_checks()
+    assert check.found.startswith("profiles/slurm/config.yaml: line 1: ")
     assert check.status == "missing"
 
 

@@ -204,17 +204,17 @@ BAD_TABLES = {
     ),
     "files that are not there": (
         {"more": [("cat/99.png", "1"), ("owl/1.png", "2")]},
-        r"images without a row: none; rows of no image, .*: cat/99.png, owl/1.png",
+        r"without a row: none; rows of .*: cat/99.png \(line 42\), owl/1.png \(line 43\)",
     ),
     "both": (
         {"without": ["cat/3.png"], "more": [("cat/3.PNG", "1")]},
-        r"images without a row: cat/3.png; rows of no image, .*: cat/3.PNG",
+        r"images without a row: cat/3.png; rows of no image, .*: cat/3.PNG \(line 41\)",
     ),
     "a file twice": (
         {"more": [("./cat/0.png", "2")]},
-        r"rows of no image, or of one that has another row: cat/0.png, ./cat/0.png",
+        r"one that has another row: cat/0.png \(line 2\), ./cat/0.png \(line 42\)",
     ),
-    "a row cut off": ({"more": [("cat/0.png",)]}, r"expected 2 values in every row"),
+    "a row cut off": ({"more": [("cat/0.png",)]}, r"line 42: 1 values for 2 columns"),
 }
 
 
@@ -231,7 +231,7 @@ def test_a_table_that_does_not_fit_the_folder_names_the_files(root, case):
     ("header", "said"),
     [
         (("filename", "subject"), "no column 'file'; known: filename, subject; did you mean filen"),
-        (("file", "file"), "columns ['file', 'file']; expected 2 values in every row, and columns"),
+        (("file", "file"), "columns ['file', 'file']; expected columns with different names"),
         (("file", ""), "columns ['file', '']; expected"),
     ],
 )

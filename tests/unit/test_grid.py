@@ -290,8 +290,9 @@ def test_the_methods_named_under_track_are_tracked_and_their_sweeps_are_not():
 def test_all_tracks_every_method_and_the_controls_that_train():
     sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
     given = {"methods": {"ft": {}, "ltd": {}}, "controls": ["original", "ideal"], "sweeps": sweeps}
-    cell = grid(**given, track="all").cells["digit_3-50"]
-    assert cell.tracked == ["ft", "ltd", "ideal"]
+    for track in ("all", ["all"]):
+        cell = grid(**given, track=track).cells["digit_3-50"]
+        assert cell.tracked == ["ft", "ltd", "ideal"]
 
 
 # Controls.

@@ -125,7 +125,9 @@ def test_a_trained_model_is_the_base_and_its_size_must_be_told(tmp_path):
     ("options", "said"),
     [
         (["--size", "0"], r"benchmarks\.pictures\.data\.size: 0: should be greater than"),
-        (["--mean", "0.5"], r"data\.std: \[\]: too few entries"),
+        (["--mean", "0.5"], "--mean, --std: go together; give both, or neither"),
+        (["--std", "0.5"], "--mean, --std: go together; give both, or neither"),
+        (["--weights", "no.pt", "--size", "8"], r"--weights: there is no file no\.pt; paths start"),
         (["--name", "tables"], r"benchmarks\.tables: not usable as a folder's name"),
     ],
 )
@@ -316,13 +318,27 @@ def test_a_list_of_all_train_images_is_refused(tmp_path):
         main(["init", str(root), "--forget", str(gone), "--model", "resnet8"])
 
 
+def test_persons_who_are_all_train_images_are_refused_by_their_option(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))
+    (tmp_path / "who.csv").write_text("file,who\n" + "".join(f"{file},1\n" for file in files))
+    with pytest.raises(SystemExit, match="--forget-where: 12 of 12 train images are to be forg"):
+        main(["init", str(root), "--model", "resnet8", "--forget-where", "who=1"])
+
+
+def test_a_first_class_of_one_image_needs_a_forget_set(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(1, 1))
+    with pytest.raises(SystemExit, match=r"--forget: missing; class 'cat' .*: --forget LIST, or"):
+        main(["init", str(root), "--model", "resnet8"])
+
+
 def test_what_cannot_be_read_and_what_is_hidden_are_told(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     Image.new("1", (14_000, 13_000)).save(root / "train/cat/huge.png")
     (root / "train/.owl").mkdir()
     main(["init", str(root), "--model", "resnet8"])
     said = capsys.readouterr().out
-    assert "cannot be read: train/cat/huge.png: DecompressionBombError: " in said
+    assert "cannot be read: train/cat/huge.png: ValueError: above 178 megapixels, " in said
     assert "left out 1 files and folders: train/.owl/" in said
 
 

@@ -18,6 +18,7 @@ from collateral.config.load import load
 from collateral.config.weights import BaseParams
 from collateral.config.yaml import parse
 from collateral.contract.conventions import FILE
+from collateral.contract.messages import quoted
 from collateral.contract.work import count_cores
 from collateral.data._readers.decoding import ImageHeader, read_image_header, take_evenly
 from collateral.data._readers.file_list import find_listed
@@ -226,10 +227,17 @@ def _num_forget(request: InitRequest, index: FolderIndex) -> int:
         count = len(find_listed("--forget", request.forget, columns[FILE], tested))
     if request.forget_where:
         count = len(where.find_indices(request.forget_where, columns))
-    if not 0 < count < len(labels):
-        found = f"{count} of {len(labels)} train images are to be forgotten"
-        raise ValueError(f"--forget: {found}; expected some, and some that are retained")
-    return count
+    if 0 < count < len(labels):
+        return count
+    if not request.forget and not request.forget_where:
+        name = quoted(index.examples.class_names[0])
+        raise ValueError(
+            f"--forget: missing; class {name} has too few train images to forget a part of them; "
+            "say what to forget: --forget LIST, or --forget-where COLUMN=VALUE"
+        )
+    option = "--forget" if request.forget else "--forget-where"
+    found = f"{count} of {len(labels)} train images are to be forgotten"
+    raise ValueError(f"{option}: {found}; expected some, and some that are retained")
 
 
 def _candidates(request: InitRequest, short_side: int) -> Iterator[tuple[int, int, int]]:

@@ -105,8 +105,7 @@ def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
 def _list_checks(config: Path, results: Path) -> Iterator[Check]:
     config_check, valid = read_config(config)
     needed = needed_bytes(valid, slurm.IN_FLIGHT) if valid else None
-    for group, requirements in by_group(distribution(PACKAGE).requires or []).items():
-        yield group_check(group, requirements)
+    yield from package_checks()
     yield from (device_check(), threads_check(), memory_check(), config_check)
     yield disk_check(results, needed)
     yield from map(data_check, build_grid(valid).values() if valid else [])
@@ -118,6 +117,18 @@ def _list_checks(config: Path, results: Path) -> Iterator[Check]:
 
 
 # Packages
+
+
+def package_checks() -> Iterator[Check]:
+    """Check the packages of every dependency group, or say that this package is not installed."""
+    try:
+        wanted = distribution(PACKAGE).requires or []
+    except PackageNotFoundError:
+        how = "`make setup` in a checkout, or `pip install 'collateral[torch,workflow]'`"
+        yield Check("packages", "collateral itself is not installed", how)
+        return
+    for group, requirements in by_group(wanted).items():
+        yield group_check(group, requirements)
 
 
 def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
@@ -278,7 +289,11 @@ def slurm_check() -> Check:
 
 def partition_checks() -> Iterator[Check]:
     """Check that the cluster has the partitions that the SLURM profile names, if it names any."""
-    names = profile_partitions(PROFILE) if PROFILE.is_file() else []
+    try:
+        names = profile_partitions(PROFILE) if PROFILE.is_file() else []
+    except ConfigError as error:
+        yield Check("partition", str(error), "mend the profile")
+        return
     try:
         there = slurm.partition_names(slurm.partitions()) if names else []
     except slurm.ClusterError:

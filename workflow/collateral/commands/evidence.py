@@ -64,6 +64,8 @@ def evidence(
     name = f"{found.benchmark.name}-{found.cell}-{found.run}-{found.seed}"
     folder = out or Path("evidence") / name
     _check_folder(folder, found)
+    if sign:
+        _check_key(sign)
     table = read_cell(found, verify(found.benchmark / found.cell / layout.METRICS, found.benchmark))
     content = {
         "made": date.today().isoformat(),
@@ -97,6 +99,14 @@ def _check_folder(folder: Path, found: FoundRun) -> None:
         raise ValueError(f"--out: {folder}: lies in the results; choose a place outside of them")
     if not find_spec("rocrate"):
         raise ValueError("needs rocrate; install it: pip install 'collateral[evidence]'")
+
+
+def _check_key(key: Path) -> None:
+    """Raise if the record could not be signed: no key, or no ssh-keygen."""
+    if not key.expanduser().is_file():
+        raise ValueError(f"--sign: {key}: there is no such file")
+    if not shutil.which("ssh-keygen"):
+        raise ValueError("--sign: there is no program ssh-keygen here (of OpenSSH)")
 
 
 def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: str) -> None:

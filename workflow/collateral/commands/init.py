@@ -14,7 +14,8 @@ from collateral.commands._proposal import (
     propose,
 )
 from collateral.config.cells import slug
-from collateral.contract.messages import listed
+from collateral.config.weights import SEED
+from collateral.contract.messages import listed, looked_for
 from collateral.data._readers.file_list import find_tables
 from collateral.plan import paths
 from collateral.plan.estimate import duration
@@ -48,6 +49,11 @@ def _option_errors(wish: InitRequest) -> Iterator[str]:
         yield f"--test-share: {wish.test_share:g}: should be between 0 and 1"
     if wish.weights and wish.size is None:
         yield "--size: missing; with --weights, say at which size your model was trained"
+    if bool(wish.mean) != bool(wish.std):
+        yield "--mean, --std: go together; give both, or neither"
+    path = Path(wish.weights or "")
+    if wish.weights and SEED not in wish.weights and not path.expanduser().is_file():
+        yield f"--weights: there is no file {wish.weights}{looked_for(path)}"
     here, images = Path.cwd(), wish.folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"

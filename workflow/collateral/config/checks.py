@@ -52,25 +52,37 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     entries = [benchmark.methods, *(cell.methods for cell in benchmark.cells.values())]
     values = [value for methods in entries for raw in methods.values() for value in raw.values()]
     is_tuned = any(isinstance(value, list) and len(value) > 1 for value in values)
-    has_momentum = base.optimizer == "sgd" and base.momentum > 0
-    has_validation = base.checkpoint == "best_validation"
+    is_sgd, has_validation = base.optimizer == "sgd", base.checkpoint == "best_validation"
     has_weights = retrain is not None and retrain.weights is not None
-    # Each row: path of a key, whether the key has an effect, and what it needs for an effect.
-    rows = [
-        (("base", "momentum"), base.optimizer == "sgd", "`optimizer: sgd`"),
-        (("base", "nesterov"), has_momentum, "`optimizer: sgd` and a momentum above 0"),
-        (("base", "validation_share"), has_validation, "`checkpoint: best_validation`"),
-        (("base", "rename"), base.weights is not None, "`weights`"),
-        (("retrain", "rename"), has_weights, "`weights`"),
-        (("retrain", "rte"), has_weights, "`weights`"),
-        (("positive",), bool(benchmark.groups), "`groups` to compare"),
-        (("select",), is_tuned or benchmark.select == PAPER, "a method with a list of values"),
+    # Keys, whether they have an effect, what they need, and what the config says instead.
+    rows: list[tuple[Place, bool, str, str]] = [
+        (("base", "momentum"), is_sgd or not base.momentum, "`optimizer: sgd`", base.optimizer),
+        (("base", "nesterov"), is_sgd or not base.nesterov, "`optimizer: sgd`", base.optimizer),
+        (
+            ("base", "nesterov"),
+            not (is_sgd and base.nesterov) or base.momentum > 0,
+            "a momentum above 0",
+            "momentum: 0",
+        ),
+        (
+            ("base", "validation_share"),
+            has_validation,
+            "`checkpoint: best_validation`",
+            base.checkpoint,
+        ),
+        (("base", "rename"), base.weights is not None or not base.rename, "`weights`", ""),
+        (("retrain", "rename"), has_weights, "`weights`", ""),
+        (("retrain", "rte"), has_weights, "`weights`", ""),
+        (("positive",), bool(benchmark.groups), "`groups` to compare", ""),
+        (("select",), is_tuned or benchmark.select == PAPER, "a method with a list of values", ""),
     ]
-    for place, has_effect, needed in rows:
-        *above, key = place
+    for place, has_effect, needed, found in rows:
+        *above, key = map(str, place)
         model = getattr(benchmark, above[0]) if above else benchmark
-        if not has_effect and model and key in model.model_fields_set and getattr(model, key):
-            yield place, f"without effect: it needs {needed}; leave it out"
+        is_given = model is not None and key in model.model_fields_set
+        if is_given and getattr(model, key) is not None and not has_effect:
+            says = f", and the config says {found}" if found else ""
+            yield place, f"without effect: it needs {needed}{says}; leave it out"
 
 
 def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -96,7 +108,8 @@ def _weights_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 
 def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check the data set and its options, and the classes under `classes` and `positive`."""
-    if not DATA.has(name := str(benchmark.data.get("name"))):
+    name: Any = benchmark.data.get("name")
+    if not DATA.has(name):
         yield ("data", "name"), DATA.no_such(name)
         return
     options = DATA.load(name).Options
@@ -142,7 +155,7 @@ def _control_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         if error := _control_error(benchmark, name):
             yield ("controls", index), error
     for index, name in enumerate(benchmark.track if benchmark.track != ALL else ()):
-        if name not in benchmark.methods:
+        if name not in (ALL, *benchmark.methods):
             yield ("track", index), unknown_name("method", name, benchmark.methods)
 
 
@@ -243,7 +256,8 @@ def _forget_errors(
     benchmark: BenchmarkConfig, forget: Mapping[str, Any], where: Place
 ) -> Iterator[Problem]:
     """Check the parameters of a forget set, its classes, and the shadow models that it needs."""
-    if not FORGET.has(kind := str(forget.get("kind"))):
+    kind: Any = forget.get("kind")
+    if not FORGET.has(kind):
         yield (*where, "kind"), FORGET.no_such(kind)
         return
     module, classes = FORGET.load(kind), cells.known_classes(benchmark)

@@ -51,9 +51,13 @@ def quoted(value: Any) -> str:
 
 
 def looked_for(path: Path) -> str:
-    """Return the end of an error message: the absolute path of a relative `path`, else ""."""
+    """Return the end of an error message: where a missing relative `path` was looked for, or ""."""
     path = path.expanduser()
-    if path.is_absolute():
+    try:
+        is_there = path.exists()
+    except OSError:  # no permission, or a name that is too long
+        is_there = False
+    if path.is_absolute() or is_there:
         return ""
     return f"; paths start at the working folder: looked for {str(path.absolute())!r}"
 

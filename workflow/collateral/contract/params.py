@@ -28,7 +28,7 @@ TOUCHABLE = ("retain", "forget images", "forget labels")
 def not_boolean(value: Any) -> Any:
     """Refuse true and false, because Python and pydantic would treat them as 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("should not be true or false; put a name in quotes")
+        raise ValueError("should be a number, or a name in quotes, not true or false")
     return value
 
 

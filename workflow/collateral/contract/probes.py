@@ -115,6 +115,8 @@ class Probes(Strict):
     @classmethod
     def _listed_or_empty_means_defaults(cls, given: Any) -> Any:
         if isinstance(given, list | tuple):
+            if len({*map(str, given)}) < len(given):
+                raise ValueError("a value stands there twice")
             given = {str(name): None for name in given}
         if given == {}:
             known = ", ".join(cls.model_fields)

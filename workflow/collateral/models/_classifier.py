@@ -49,8 +49,10 @@ class Classifier(nn.Module):
         return HEAD + name.removeprefix(f"{self.head_path}.") if is_head else BODY + name
 
     def own_names(self, name: str) -> str:
-        """Translate the name of a weight in this class into its name in the wrapped model."""
-        if self.head_path and name.startswith(HEAD):
+        """Return the name of a weight in the wrapped model from its name in this class."""
+        if not self.head_path:
+            return name
+        if name.startswith(HEAD):
             return f"{self.head_path}." + name.removeprefix(HEAD)
         return name.removeprefix(BODY)
 

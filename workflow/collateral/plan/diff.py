@@ -70,6 +70,16 @@ def record_differences(job: Job, folder: Path) -> list[str]:
 
 def describe(folder: Path, found: Comparison) -> Iterator[str]:
     """Yield lines about records that differ from the plan, are missing, or are not planned."""
+    # A difference of a forget set in what was chosen, and not only in the code.
+    changed = [
+        name
+        for name, lines in found.different.items()
+        if Path(name).name == Path(layout.SPLIT).name
+        and any(line.startswith("chosen") for line in lines)
+    ]
+    if changed:
+        cells = f"{len(changed)} cells" if len(changed) > 1 else "1 cell"
+        yield f"{folder}: made for another request: the forget set of {cells} has changed"
     yield from first_lines(_name_differences(folder, found))
     if found.different:
         yield f"{folder}: not as planned: {len(found.different)}; a run makes these again"

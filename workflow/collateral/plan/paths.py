@@ -1,8 +1,4 @@
-"""Path patterns of all files, with Snakemake's wildcards in braces; and the Snakefile's folder.
-
-Every name of results/layout.py is also a name here, with its path below the benchmark's folder:
-`paths.METRICS` is results/{benchmark}/metrics.csv. Names that are assigned below have precedence.
-"""
+"""Paths of all files, as patterns with Snakemake's wildcards in braces; folder of the Snakefile."""
 
 from __future__ import annotations
 
@@ -23,31 +19,54 @@ RESULTS = "results"
 LOGS = "logs"
 
 BENCHMARK = f"{RESULTS}/{{benchmark}}"
+DATA = f"{BENCHMARK}/{layout.DATA}"
+LABELS = f"{BENCHMARK}/{layout.LABELS}"
+DATA_RECORD = f"{BENCHMARK}/{layout.DATA_RECORD}"
+PLAN = f"{BENCHMARK}/{layout.PLAN}"
+METRICS = f"{BENCHMARK}/{layout.METRICS}"
+METRICS_RECORD = f"{BENCHMARK}/{layout.METRICS_RECORD}"
+COSTS = f"{BENCHMARK}/{layout.COSTS}"
+COSTS_RECORD = f"{BENCHMARK}/{layout.COSTS_RECORD}"
+PROBLEMS = f"{BENCHMARK}/{layout.PROBLEMS}"
+GATES = f"{BENCHMARK}/{layout.GATES}"
+TABLES = f"{BENCHMARK}/{layout.TABLES}"
+FIGURES = f"{BENCHMARK}/{layout.FIGURES}"
+REPORT = f"{BENCHMARK}/{layout.REPORT}"
+REPORT_PROBLEMS = f"{BENCHMARK}/{layout.REPORT_PROBLEMS}"
+GLANCE = f"{BENCHMARK}/{layout.GLANCE}"
+CHECKED = f"{BENCHMARK}/{layout.CHECKED}"
 
+BASE = f"{BENCHMARK}/{layout.BASE}"
+EMBEDDINGS = f"{BASE}/{layout.EMBEDDINGS}"
+SHADOW = f"{BENCHMARK}/{layout.SHADOW}"
 
-def __getattr__(name: str) -> str:
-    """Return the path pattern of a file or folder that is called `name` in results/layout.py."""
-    return f"{BENCHMARK}/{getattr(layout, name)}"
+CELL = f"{BENCHMARK}/{layout.CELL}"
+SPLIT = f"{BENCHMARK}/{layout.SPLIT}"
+NEIGHBOURS = f"{BENCHMARK}/{layout.NEIGHBOURS}"
+NEIGHBOURS_RECORD = f"{BENCHMARK}/{layout.NEIGHBOURS_RECORD}"
+PICTURES = f"{BENCHMARK}/{layout.PICTURES}"
+PICTURES_RECORD = f"{BENCHMARK}/{layout.PICTURES_RECORD}"
+CELL_METRICS = f"{CELL}/{layout.METRICS}"
+CELL_METRICS_RECORD = f"{CELL}/{layout.METRICS_RECORD}"
+CELL_COSTS = f"{CELL}/{layout.COSTS}"
+CELL_COSTS_RECORD = f"{CELL}/{layout.COSTS_RECORD}"
+CELL_PROBLEMS = f"{CELL}/{layout.PROBLEMS}"
 
+TUNE = f"{BENCHMARK}/{layout.TUNE}"
+TRIALS = f"{TUNE}/{layout.TRIALS}"
+SELECTED = f"{TUNE}/{layout.SELECTED}"
+TEACHER = f"{BENCHMARK}/{layout.TEACHER}"
+TEACHER_SAYS = f"{TEACHER}/{layout.TEACHER_RESULT}"
+SUPPORT_SIZE = f"{BENCHMARK}/{layout.SUPPORT_SIZE}"
+SUPPORT_SIZES = f"{SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
+PROBE = f"{BENCHMARK}/{layout.PROBE}"
+PROBE_SHOWS = f"{PROBE}/{layout.PROBE_RESULT}"
+EXPOSURE = f"{BENCHMARK}/{layout.EXPOSURE}"
+EXPOSED = f"{EXPOSURE}/{layout.EXPOSURE_MARGINS}"
 
-def _in(folder: str, name: str) -> str:
-    return f"{BENCHMARK}/{folder}/{name}"
-
-
-EMBEDDINGS = _in(layout.BASE, layout.EMBEDDINGS)
-CELL_METRICS = _in(layout.CELL, layout.METRICS)
-CELL_COSTS = _in(layout.CELL, layout.COSTS)
-CELL_METRICS_RECORD = _in(layout.CELL, layout.METRICS_RECORD)
-CELL_COSTS_RECORD = _in(layout.CELL, layout.COSTS_RECORD)
-CELL_PROBLEMS = _in(layout.CELL, layout.PROBLEMS)
-TRIALS = _in(layout.TUNE, layout.TRIALS)
-SELECTED = _in(layout.TUNE, layout.SELECTED)
-TEACHER_SAYS = _in(layout.TEACHER, layout.TEACHER_RESULT)
-SUPPORT_SIZES = _in(layout.SUPPORT_SIZE, layout.SUPPORT_SIZES)
-PROBE_SHOWS = _in(layout.PROBE, layout.PROBE_RESULT)
-EXPOSED = _in(layout.EXPOSURE, layout.EXPOSURE_MARGINS)
-EPOCHS = _in(layout.RUN, layout.EPOCHS)
-RETRAIN = f"{BENCHMARK}/{layout.RUN}".replace("{run}", layout.RETRAIN)
+RUN = f"{BENCHMARK}/{layout.RUN}"
+RETRAIN = RUN.replace("{run}", layout.RETRAIN)
+EPOCHS = f"{RUN}/{layout.EPOCHS}"
 
 INDEX = f"{RESULTS}/report.html"
 THEORY = f"{RESULTS}/theory"

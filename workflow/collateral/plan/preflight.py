@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,17 @@ from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
 from collateral.jobs._job import OwnFile
+from collateral.jobs._method import MethodJob
 from collateral.jobs.data import DataJob, required_by_runs, required_retained
 from collateral.jobs.split import SplitJob
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
+from collateral.plan.diff import record_differences
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
-from collateral.plugins.find import FORGET, METHOD, MODEL
+from collateral.plugins.find import DATA, FORGET, METHOD, MODEL
 
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
@@ -53,17 +56,23 @@ def check_plan(
 def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
     """Yield the problems in the code of plugged-in models and methods.
 
-    Packages that are not installed are a problem only if jobs of this benchmark will run here.
+    Packages that are not installed are a problem only if jobs with the model, or jobs of the
+    method, will run here.
     """
     runs = [run for cell in benchmark.cells.values() for run in cell.unlearned.values()]
-    values = {str(v) for run in runs for one in run.choices for v in one.model_dump().values()}
-    models = {benchmark.config.model, *values.intersection(MODEL.names())}
-    methods = {run.method.uses for run in runs}
-    will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
-    for model in sorted(filter(MODEL.is_plugged_in, models)):
+    models = {name for name in MODEL.names() if MODEL.is_plugged_in(name)}
+    if models:  # A parameter of a method, such as `teacher`, may name a model.
+        values = {str(v) for run in runs for one in run.choices for v in one.model_dump().values()}
+        models &= {benchmark.config.model, *values}
+    for model in sorted(models):
+        will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
         found = _plugged_errors(MODEL.module(model), "build", will_run=will_run)
         yield from found or _errors(declared_work, model)
+    methods = {run.method.uses for run in runs}
     for method in sorted(filter(METHOD.is_plugged_in, methods)):
+        of_methods = [job for job in list_jobs(benchmark) if isinstance(job, MethodJob)]
+        own_jobs = [job for job in of_methods if job.spec.method.uses == method]
+        will_run = runs_here and any(job.will_run for job in own_jobs)
         yield from _plugged_errors(METHOD.module(method, "method"), "unlearn", will_run=will_run)
 
 
@@ -151,9 +160,12 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
     if not benchmark.config.groups:
         return
     try:
-        columns = find_workload(benchmark).size.columns()
+        columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
     except ValueError:
         return  # the check of the data, or the job that reads the data, reports this error
+    data = benchmark.config.data["name"]
+    if not columns and DATA.is_plugged_in(data) and not hasattr(DATA.load(data), "columns"):
+        return  # columns are known only when the data are read; the metrics report a wrong name
     for index, name in enumerate(benchmark.config.groups):
         key = f"benchmarks.{benchmark.name}.groups[{index}]"
         if name not in columns:
@@ -161,6 +173,21 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}: {known}"
         elif (count := len({*columns[name]})) > MOST_GROUPS:
             yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
+
+
+def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
+    """Return the metadata columns in labels.npz by name; empty without a current file."""
+    job = DataJob(benchmark)
+    path = Path(job.path(paths.LABELS))
+    if not path.exists() or record_differences(job, path.parent):
+        return {}
+    # Imported only if needed, because numpy takes long to import, and few configs have `groups`.
+    labels = import_module("collateral.results.dataset").Labels.load(path)
+    found: dict[str, list[Any]] = {}
+    for columns in (labels.columns, labels.test_columns):
+        for name, values in columns.items():
+            found.setdefault(name, []).extend(values)
+    return found
 
 
 def _file_errors(job: SplitJob) -> Iterator[str]:

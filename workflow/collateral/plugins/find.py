@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collateral.contract.messages import looked_for, unknown_name
+from collateral.contract.messages import listed, looked_for, unknown_name
 from collateral.plugins.modules import shipped_folder
 
 if TYPE_CHECKING:
@@ -109,7 +109,12 @@ class Kind:
         return name in self.names() and name not in self.own
 
     def no_such(self, name: Any) -> str:
-        """Return "no method 'sdd'; known: ..."; say if a folder `sdd` lacks the required file."""
+        """Return "no method 'sdd'; known: ..."; say if a folder `sdd` lacks the required file.
+
+        If the name is None, the config does not have the key.
+        """
+        if name is None:
+            return f"missing; {listed('known', self.names())}"
         if family := self._family(name):
             return str(self._knowing(family).no_such(name))
         members = [f"{prefix}{str(name).lower()}" for prefix in self.families]

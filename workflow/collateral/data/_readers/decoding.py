@@ -119,7 +119,13 @@ def _open_image(source: Source) -> Image.Image:
     if not isinstance(source, Path | bytes):
         return source()
     file = source if isinstance(source, Path) else io.BytesIO(source)
-    return Image.open(file, formats=tuple(SUFFIXES_OF))
+    try:
+        return Image.open(file, formats=tuple(SUFFIXES_OF))
+    except Image.UnidentifiedImageError:  # Pillow's message has the memory address of the bytes.
+        raise ValueError("no image that can be read") from None
+    except Image.DecompressionBombError:
+        most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
+        raise ValueError(f"above {most} megapixels, Pillow's limit; make it smaller") from None
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:

@@ -123,6 +123,8 @@ class Examples:
         if by is not None and by not in self.columns:
             raise ValueError(f"data.test_by: {unknown_name('column', by, self.columns)}")
         groups = [str(group) for group in (keys if by is None else self.columns[by])]
+        if by is None:
+            self._check_enough_remain(options, staying)
         drawn = draw_groups(self.labels, groups, options.test_share, options.test_seed, staying)
         if lacking := {*self.labels} - {self.labels[row] for row in drawn}:
             name = quoted(self.class_names[min(lacking)])
@@ -131,6 +133,20 @@ class Examples:
                 "it has stay in the train set or are of one group (`test_by`); give a test set"
             )
         return replace(self, is_test=[row in drawn for row in range(len(self.labels))])
+
+    def _check_enough_remain(self, options: ImageFileOptions, staying: set[int]) -> None:
+        """Raise if fewer images of a class can be test images than `test_share` asks for."""
+        assert options.test_share is not None
+        key = "train_list" if getattr(options, "train_list", None) else "train_where"
+        movable = Counter(label for row, label in enumerate(self.labels) if row not in staying)
+        for label, total in Counter(self.labels).items():
+            wanted = count_test_examples(total, options.test_share)
+            if movable[label] < wanted:
+                raise ValueError(
+                    f"data.{key}: leaves {movable[label]} images of class "
+                    f"{quoted(self.class_names[label])} to test on, where `test_share` asks for "
+                    f"{wanted}; give a test set"
+                )
 
     def split_labels(self) -> Labels:
         """Return labels and metadata columns of the train and the test set."""
@@ -172,6 +188,11 @@ def join_columns(train: Columns, num_train: int, test: Columns, num_test: int) -
     }
 
 
+def count_test_examples(total: int, share: float) -> int:
+    """Return a share of `total`: at least one test example of a class, and at most all but one."""
+    return min(max(1, round(share * total)), total - 1)
+
+
 def draw_groups(
     labels: Sequence[int], groups: Sequence[str], share: float, seed: int, stay: set[int]
 ) -> set[int]:
@@ -183,8 +204,7 @@ def draw_groups(
     is not drawn, and every class keeps a train example.
     """
     totals, tested, chosen = Counter(labels), Counter[int](), set[int]()
-    # The wanted number of test examples of a class is at least one, and at most all but one.
-    wanted = {label: min(max(1, round(share * n)), n - 1) for label, n in totals.items()}
+    wanted = {label: count_test_examples(total, share) for label, total in totals.items()}
     rows: dict[str, list[int]] = {}
     for row, group in enumerate(groups):
         rows.setdefault(group, []).append(row)

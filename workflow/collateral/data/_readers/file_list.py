@@ -163,22 +163,25 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
     """
     path = path.expanduser()
     try:
-        columns, *rows = _read_rows(path) or [[]]
+        (_, columns), *rows = _read_rows(path) or [(1, [])]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"data.table: {str(path)!r}: {error}{looked_for(path)}") from None
     at = f"data.table: {str(path)!r}"
     if FILE not in columns:
         raise ValueError(f"{at}: {unknown_name('column', FILE, columns)}")
-    if len({*columns, ""}) <= len(columns) or any(len(row) != len(columns) for row in rows):
-        expected = f"expected {len(columns)} values in every row, and columns with different names"
-        raise ValueError(f"{at}: columns {columns}; {expected}")
-    named = [row[columns.index(FILE)] for row in rows]
+    if len({*columns, ""}) <= len(columns):
+        raise ValueError(f"{at}: columns {columns}; expected columns with different names")
+    for line, row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{at}: line {line}: {len(row)} values for {len(columns)} columns")
+    named = [row[columns.index(FILE)] for _, row in rows]
     places = _find_places(named, files)
-    counts, row_of = Counter(places), dict(zip(places, rows, strict=True))
+    counts = Counter(places)
+    row_of = {place: row for place, (_, row) in zip(places, rows, strict=True)}
     lacking = [file for place, file in enumerate(files) if place not in row_of]
     wrong = [
-        name
-        for name, place in zip(named, places, strict=True)
+        f"{name} (line {line})"
+        for name, place, (line, _) in zip(named, places, rows, strict=True)
         if place is None or counts[place] > 1
     ]
     if lacking or wrong:
@@ -208,15 +211,15 @@ def find_tables(folder: Path, column: str) -> list[Path]:
 def _header(path: Path) -> list[str]:
     """Return the column names of a CSV file; an empty list if the file cannot be read."""
     try:
-        return _read_rows(path)[0]
+        return _read_rows(path)[0][1]
     except (OSError, ValueError, IndexError, csv.Error):
         return []
 
 
-def _read_rows(path: Path) -> list[list[str]]:
-    """Return the non-empty rows of a CSV file."""
+def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the non-empty rows of a CSV file, each with the number of its last line."""
     text = path.read_text(encoding="utf-8-sig")
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows = [[value.strip() for value in row] for row in reader]
-    return [row for row in rows if any(row)]
+    rows = [(reader.line_num, [value.strip() for value in row]) for row in reader]
+    return [(line, row) for line, row in rows if any(row)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
-from collateral.contract.messages import looked_for
+from collateral.contract.messages import looked_for, quoted
 from collateral.contract.params import Strict, UserPath
 from collateral.results.provenance import content_hash
 
@@ -62,11 +62,9 @@ def _read_indices(path: Path, total: int) -> NDArray[np.int64]:
         if path.suffix == ".npy":
             array = np.load(path, allow_pickle=False)
         elif path.suffix == ".json":
-            array = np.array(json.loads(path.read_text(encoding="utf-8")))
+            array = _read_json(path)
         else:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            numbers = (line.partition("#")[0].strip() for line in lines)
-            array = np.array([int(number) for number in numbers if number])
+            array = _read_text(path)
     except (OSError, ValueError, EOFError) as error:
         raise ValueError(f"path: '{path}': {error}{looked_for(path)}") from None
     if array.ndim != 1 or not array.size or not np.issubdtype(array.dtype, np.integer):
@@ -77,3 +75,29 @@ def _read_indices(path: Path, total: int) -> NDArray[np.int64]:
         expected = f"different indices of train examples, 0 to {total - 1}"
         raise ValueError(f"path: '{path}': {wrong[0]}; expected {expected}")
     return indices.astype(np.int64)
+
+
+def _read_json(path: Path) -> NDArray[Any]:
+    """Return the list in a JSON file; raise if an item is not an integer."""
+    import numpy as np
+
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for item in content if isinstance(content, list) else ():
+        if type(item) is not int:  # bool is a subclass of int, so isinstance would accept True.
+            raise ValueError(f"{json.dumps(item)} is not a whole number")
+    return np.array(content)
+
+
+def _read_text(path: Path) -> NDArray[Any]:
+    """Return the indices in a text file; raise if a line is not an integer."""
+    import numpy as np
+
+    indices = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        text = line.partition("#")[0].strip()
+        # int() would accept 1_000 and digits that are not ASCII.
+        if text and not (text.isascii() and text.removeprefix("-").isdecimal()):
+            raise ValueError(f"line {number}: {quoted(text)} is not a whole number")
+        if text:
+            indices.append(int(text))
+    return np.array(indices)

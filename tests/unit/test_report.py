@@ -38,10 +38,11 @@ from collateral.report import forgotten
 from collateral.report.forgotten import copies_table, describe_forget_set
 from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render, vega_library
+from collateral.report.provenance import first_record
 from collateral.report.sections import TABS
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
-from collateral.results.files import read_json
+from collateral.results.files import InvalidResultError, read_json
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import write_signed
 from collateral.results.split import Split
@@ -436,6 +437,17 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
     assert "taken for digit_3" in page_of(folder)
 
 
+def test_missing_pictures_beside_outputs_are_an_error(benchmark_of, tmp_path):
+    fake = full_cell(num_seeds=1, runs=("ft",))
+    folder, cell = benchmark_of(fake), read_cell(tmp_path / "same", fake)
+    assert build_gallery(folder, cell) is None
+    write_models(folder, fake.name, {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    for place in (layout.NEIGHBOURS, layout.PICTURES):
+        (folder / place.format(cell=fake.name)).unlink()
+    with pytest.raises(InvalidResultError):
+        build_gallery(folder, cell)
+
+
 def write_files_and_copies(folder, cell, copies, forget=(0, 2, 5)):
     """Give the examples of `write_models` files, forget some of them, and say who is copied."""
     place = np.arange(8)
@@ -532,6 +544,18 @@ def test_what_ran_has_the_exact_parameters(benchmark_of):
         ("Original", ["mlp", "epochs=7"]),
     ]
     assert "Computed with numpy 2." in page_of(folder)
+
+
+def test_a_folder_of_a_run_without_its_record_is_an_error(benchmark_of, tmp_path):
+    fake = full_cell(num_seeds=1, runs=("ft",))
+    folder, cell = benchmark_of(fake), read_cell(tmp_path / "same", fake)
+    assert first_record(folder, cell, "ft") == {}
+    write_models(folder, fake.name, {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    assert first_record(folder, cell, "ft")
+    run = folder / layout.run_folder("ft").format(cell=fake.name, seed=0, run="ft")
+    (run / layout.RECORD).unlink()
+    with pytest.raises(InvalidResultError):
+        first_record(folder, cell, "ft")
 
 
 def test_without_cached_models_the_page_has_neither(benchmark_of):

@@ -492,7 +492,7 @@ CLAUSES = [
     Clause(r"no clear change after ((?:[A-Z]+ \([^)]*\)(?:, )?)+)", change(0)),
     Clause(rf"Forgotten examples \(AUC before: {N}\)", before("forget")),
     Clause(r"a trace is left by ((?:[A-Z]+ \([^)]*\)(?:, )?)+)", left(has_trace=True)),
-    Clause(rf"{N} shadow models (?:show|find) no", lambda *_: [NUM_SHADOWS]),
+    Clause(rf"{N} shadow models (?:show|find)", lambda *_: [NUM_SHADOWS]),
     Clause(r"no trace after ((?:[A-Z]+ \([^)]*\)(?:, )?)+)", left(has_trace=False)),
     # Budgets.
     Clause(rf"within {N} % ([A-Z]+(?: and [A-Z]+)*) \({N} points\)", leader),

@@ -375,9 +375,9 @@ def test_words_name_who_exposes_and_who_hides_the_neighbours(tmp_path):
     said = words(shown(tmp_path, ga=0.1, ft=0.0, rl=-0.05))
     assert said == (
         "Retained examples near the forgotten ones (AUC before: 0.600): more exposed after GA "
-        "(+0.100); less exposed after RL (−0.050); no clear change after FT (0.000). Forgotten "
-        "examples (AUC before: 0.700): a trace is left by GA (0.600), RL (0.550); no trace is "
-        "found after FT (0.500)."
+        "(+0.100); less exposed after RL (−0.050); 16 shadow models show no clear change after FT "
+        "(0.000). Forgotten examples (AUC before: 0.700): a trace is left by GA (0.600), RL "
+        "(0.550); 16 shadow models find no trace after FT (0.500)."
     )
 
 
@@ -391,8 +391,8 @@ def test_a_method_that_was_skipped_keeps_its_row_and_is_not_spoken_of(tmp_path):
 
 def test_words_say_so_where_nobody_differs(tmp_path):
     said = words(shown(tmp_path, ft=0.0))
-    assert "(AUC before: 0.600): no clear change after FT (0.000)." in said
-    assert "(AUC before: 0.700): no trace is found after FT (0.500)." in said
+    assert "(AUC before: 0.600): 16 shadow models show no clear change after FT (0.000)." in said
+    assert "(AUC before: 0.700): 16 shadow models find no trace after FT (0.500)." in said
 
 
 def test_what_has_no_auc_is_not_spoken_of(tmp_path):

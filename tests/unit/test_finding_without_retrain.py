@@ -13,6 +13,7 @@ from plug_ins import forgotten_after, write_files
 from sealing import seal
 
 from collateral.findings.checks import CHECKS, NEED_RETRAIN, run_checks
+from collateral.findings.columns import number_source
 from collateral.findings.registry import (
     WITHOUT_RETRAIN,
     cell_numbers,
@@ -167,12 +168,23 @@ def test_the_base_is_the_first_row_and_every_table_says_what_the_reference_is(tm
     assert cell.runs("reference") == ["original"] and cell.labels["original"] == "Original"
     (table,) = make_tables("without_retrain", cell)
     lines = [line for group in table.grids[0].groups for line in group]
-    assert [line.label for line in lines] == ["Original", "FT"]
-    assert [line.fields[0].value for line in lines] == ["100.0 ± 0.0", "25.0 ± 0.0"]
-    assert "an estimate of Retrain's: 50.0 %." in table.caption
+    assert [line.label for line in lines] == ["Original", "FT", "Local teacher"]
+    assert [line.fields[0].value for line in lines] == ["100.0 ± 0.0", "25.0 ± 0.0", "50.0"]
+    assert lines[-1].fields[0].source == number_source("original", "estimated_ua")
+    assert "The local teacher is not trained on the forget set" in table.caption
     for finding in ("without_retrain", "locality", "membership"):
         for table in make_tables(finding, cell):
             assert table.caption.endswith(WITHOUT_RETRAIN)
+
+
+def test_without_a_teacher_none_is_mentioned(tmp_path):
+    rows = rows_without_retrain()
+    rows.metrics = [row for row in rows.metrics if row["metric"] != "estimated_ua"]
+    (cell,) = read_cells(tmp_path, rows, plan=PLAN).cells
+    (table,) = make_tables("without_retrain", cell)
+    lines = [line for group in table.grids[0].groups for line in group]
+    assert [line.label for line in lines] == ["Original", "FT"]
+    assert "teacher" not in table.caption
 
 
 def test_with_retrain_no_table_says_more_than_it_did(tmp_path):

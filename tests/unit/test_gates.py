@@ -171,12 +171,21 @@ def test_the_smallest_batch_follows_from_retrains_record(tmp_path, params, expec
     assert facts(tmp_path, params=params).get("smallest_batch") == expected
 
 
-def test_only_a_retrain_that_did_not_learn_needs_a_cure(tmp_path):
-    bad, good = (
-        asked(tmp_path / name, cell)["Retrain learned"].text
-        for name, cell in (("bad", changed("ra", *[0.69] * 5)), ("good", good_cell()))
-    )
-    assert "train longer" in bad and "train longer" not in good
+@pytest.mark.parametrize(
+    ("sizes", "is_named"), [([31] * 5, True), ([32] * 5, False), ([np.nan] * 5, False)]
+)
+def test_the_cure_of_a_retrain_that_did_not_learn_names_a_small_batch(tmp_path, sizes, is_named):
+    cell = changed("ra", *[0.69] * 5)
+    cell.add("retrain", "smallest_batch", *sizes)
+    said = asked(tmp_path, cell)["Retrain learned"].text
+    assert "train longer" in said
+    assert ("smallest batch has 31 examples" in said) == ("batch norm" in said) == is_named
+
+
+def test_a_retrain_that_learned_needs_no_cure(tmp_path):
+    cell = good_cell()
+    cell.add("retrain", "smallest_batch", *[9] * 5)
+    assert "train longer" not in asked(tmp_path, cell)["Retrain learned"].text
 
 
 def test_what_an_old_record_does_not_say_is_undefined(tmp_path):
@@ -400,9 +409,11 @@ def test_the_defaults_that_are_tried_beside_a_grid_are_no_end_of_it(tmp_path):
 
 
 @pytest.mark.parametrize("trial", [0, 1])
-def test_of_two_values_none_is_inside(tmp_path, trial):
+def test_of_two_values_none_is_inside_and_this_is_said(tmp_path, trial):
     plan = CellPlan(trials={"ga": [*RATES[:2], {"lr": 0.1}]}, candidates={"ga": 2})
-    assert asked(tmp_path, took(trial), plan)["tuning"].colour == "green"
+    found = asked(tmp_path, took(trial), plan)["tuning"]
+    assert found.colour == "green"
+    assert found.text.endswith("not checked, because only two values were tried: GA lr")
 
 
 @pytest.mark.parametrize(

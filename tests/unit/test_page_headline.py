@@ -82,8 +82,13 @@ SENTENCES = {
             D=[COLLAPSED, LIKE],
             E=[HURT, LIKE],
         ),
-        "A is like Retrain in both tests. Hurt the neighbours: E in 1 of 2 tests, B in both "
-        "tests; hurt everyone: C in 1 of 2 tests; collapsed: D in 1 of 2 tests.",
+        "A is like Retrain in both tests. Hurt the neighbours: B in both tests; E in 1 of "
+        "2 tests. Hurt everyone: C in 1 of 2 tests. Collapsed: D in 1 of 2 tests.",
+    ),
+    "several hurt in the same number of tests": (
+        decide(A=[LIKE] * 2, B=[HURT, LIKE], C=[HURT] * 2, D=[UNLIKE, HURT_ALL], E=[HURT] * 2),
+        "A is like Retrain in both tests. Hurt the neighbours: C, E in both tests; B, D in 1 of 2 "
+        "tests.",
     ),
     "a loss that the base model has too": (
         decide(A=[LIKE], B=[replace(score(HURT_FAR), is_of_base=True)]),
@@ -96,7 +101,7 @@ SENTENCES = {
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HURT] for name in "BCDE"}),
-        "A is like Retrain in this test. Hurt the neighbours: 4 methods.",
+        "A is like Retrain in this test. Hurt the neighbours: 4 methods in this test.",
     ),
     "a method that did not run everywhere": (
         decide(A=[LIKE, None], B=[LIKE, LIKE]),
@@ -148,6 +153,16 @@ def test_the_explanation_has_the_numbers_of_the_table():
         "A is 1.3 and 6.6 points from Retrain, averaged over UA, RA, TA and MIA (another "
         "retraining: 0.5 and 0.5; doing nothing: 20.0 and 20.0). It takes 50 % of Retrain's time."
     )
+
+
+def test_the_explanation_leaves_out_what_is_unknown():
+    cells = [replace(cell(place), retraining=None) for place in range(3)]
+    said = write(decide(A=[UNDECIDED] * 3, cells=cells), "explanation")
+    assert "A is 1.0, 1.0 and 1.0 points" in said
+    assert "TA and MIA (doing nothing: 20.0, 20.0 and 20.0). It takes" in said
+    cells = [replace(one, nothing=None) for one in cells]
+    said = write(decide(A=[UNDECIDED] * 3, cells=cells), "explanation")
+    assert "TA and MIA. It takes" in said
 
 
 def test_beside_the_headline_stands_how_sure_it_is():

@@ -324,3 +324,22 @@ def test_without_numbers_there_is_no_verdict_to_draw(tmp_path):
     lost = replace(ALIKE, status=("diverged",) * 5)
     cell = table_of(tmp_path, {"retrain": ENDS["retrain"], "ft": lost})
     assert not list(view_function("verdict", "plots")(cell))
+
+
+def epochs_cell():
+    fake = full_cell()
+    for epoch in range(2):
+        fake.add("ga", "epoch_ua", 0.5, 0.6, 0.7, at=epoch)
+    return fake
+
+
+@pytest.mark.parametrize(
+    ("finding", "fake", "grey"),
+    [
+        ("locality", full_cell, "between retrainings lie; a line inside it is no finding."),
+        ("accuracy", full_cell, "Grey: where 95 % of differences between retrainings lie."),
+        ("epochs", epochs_cell, "Grey: the range of 95 % of the means of other retrainings."),
+    ],
+)
+def test_each_caption_says_what_its_grey_area_is(plots_of, finding, fake, grey):
+    assert only(plots_of(finding, fake())).caption.endswith(grey)

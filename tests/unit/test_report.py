@@ -34,12 +34,15 @@ from collateral.findings.registry import (
 )
 from collateral.plots.plot import Panel, Plot
 from collateral.plugins.find import FINDING, add_plugins
+from collateral.report import forgotten
+from collateral.report.forgotten import copies_table, describe_forget_set
 from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render, vega_library
+from collateral.report.provenance import first_record
 from collateral.report.sections import TABS
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
-from collateral.results.files import read_json
+from collateral.results.files import InvalidResultError, read_json
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import write_signed
 from collateral.results.split import Split
@@ -434,8 +437,19 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
     assert "taken for digit_3" in page_of(folder)
 
 
-def write_files_and_copies(folder, cell, copies):
-    """Give the examples of `write_models` files, forget three of them, and say who is copied."""
+def test_missing_pictures_beside_outputs_are_an_error(benchmark_of, tmp_path):
+    fake = full_cell(num_seeds=1, runs=("ft",))
+    folder, cell = benchmark_of(fake), read_cell(tmp_path / "same", fake)
+    assert build_gallery(folder, cell) is None
+    write_models(folder, fake.name, {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    for place in (layout.NEIGHBOURS, layout.PICTURES):
+        (folder / place.format(cell=fake.name)).unlink()
+    with pytest.raises(InvalidResultError):
+        build_gallery(folder, cell)
+
+
+def write_files_and_copies(folder, cell, copies, forget=(0, 2, 5)):
+    """Give the examples of `write_models` files, forget some of them, and say who is copied."""
     place = np.arange(8)
     files = [
         {FILE: np.array([f"{top}/<script>{i}.png" for i in place])} for top in ("train", "test")
@@ -446,7 +460,8 @@ def write_files_and_copies(folder, cell, copies):
     replace(Neighbours.load(path), copies=np.array(copies, np.int64).reshape(-1, 3)).save(path)
     seal(folder)
     chosen = {"kind": "files", "path": "gone <b>.txt", "sha256": "0"}
-    split = Split(np.array([0, 2, 5]), 8, (0, 1), chosen)
+    affected = tuple(sorted({index % 2 for index in forget}))
+    split = Split(np.array(forget), 8, affected, chosen)
     split.save(folder / layout.SPLIT.format(cell=cell), labels, folder / layout.LABELS)
 
 
@@ -480,6 +495,33 @@ def test_all_copies_of_a_forgotten_image_are_listed_and_it_counts_once(benchmark
     assert kept == ["train/<script>6.png", "train/<script>7.png"]
 
 
+def test_one_example_is_forgotten(benchmark_of):
+    folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
+    write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    write_files_and_copies(folder, "digit_3-50", [], forget=(0,))
+    said = describe_forget_set(folder, "digit_3-50")
+    assert said.words.startswith("1 of 8 train examples is forgotten: 1 of 4 digit_3. ")
+
+
+def test_classes_that_are_not_named_are_counted_with_their_examples(benchmark_of, monkeypatch):
+    monkeypatch.setattr(forgotten, "MOST_CLASSES", 1)
+    folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
+    write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    write_files_and_copies(folder, "digit_3-50", [], forget=(0, 1, 2, 3, 4))
+    said = describe_forget_set(folder, "digit_3-50")
+    assert ": 3 of 4 digit_3, 2 in 1 more class. " in said.words
+
+
+def test_copies_that_are_not_listed_are_counted():
+    labels = Labels(np.zeros(200, int), np.zeros(1, int), ("a",))
+    pairs = [(index, 100 + index) for index in range(60)]
+    [lines] = copies_table(pairs, labels).grids[0].groups
+    assert len(lines) == 50
+    caption = copies_table(pairs, labels).caption
+    assert caption.endswith("There are 60 pairs of copies; 10 more are not listed.")
+    assert "listed" not in copies_table(pairs[:50], labels).caption
+
+
 def test_without_copies_the_page_says_that_none_stays_behind(benchmark_of):
     folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
     write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
@@ -502,6 +544,18 @@ def test_what_ran_has_the_exact_parameters(benchmark_of):
         ("Original", ["mlp", "epochs=7"]),
     ]
     assert "Computed with numpy 2." in page_of(folder)
+
+
+def test_a_folder_of_a_run_without_its_record_is_an_error(benchmark_of, tmp_path):
+    fake = full_cell(num_seeds=1, runs=("ft",))
+    folder, cell = benchmark_of(fake), read_cell(tmp_path / "same", fake)
+    assert first_record(folder, cell, "ft") == {}
+    write_models(folder, fake.name, {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    assert first_record(folder, cell, "ft")
+    run = folder / layout.run_folder("ft").format(cell=fake.name, seed=0, run="ft")
+    (run / layout.RECORD).unlink()
+    with pytest.raises(InvalidResultError):
+        first_record(folder, cell, "ft")
 
 
 def test_without_cached_models_the_page_has_neither(benchmark_of):

@@ -185,7 +185,7 @@ def test_numbers_that_methods_report_have_a_table_of_their_own(tmp_path):
         ["FT", "depth", "3.5 ± 0.7071"],
         ["FT", "Teacher UA (%)", "50.0 ± 14.1"],
     ]
-    assert "an estimate of Retrain's UA" in table.caption
+    assert "Retrain's UA of 65.0 %" in table.caption
     assert [record["metric"] for record in table.records] == ["depth", "teacher_ua"]
 
 

@@ -79,6 +79,9 @@ def test_a_paced_run_has_its_end_alone_and_is_not_ranked(tmp_path):
         "20 %": ["FT"],
     }
     assert "*: not ranked: its schedule depends on the number of epochs" in found.conventions
+    plan = BenchmarkPlan(RUNS, "matched", {"digit_3-50": CellPlan(paced=("salun",))})
+    [found] = tables(read_cell(tmp_path, tracked_cell(), plan))
+    assert "*: not ranked" not in found.conventions  # The paced run is not in the table.
 
 
 def test_the_csv_has_the_numbers_unrounded_with_their_seconds(table):
@@ -99,6 +102,17 @@ def test_words_name_who_leads(tmp_path):
 def test_words_make_no_claim_of_one_seed(tmp_path):
     said = words(read_cell(tmp_path, tracked_cell(num_seeds=1)))
     assert said.startswith("One seed, so no claim: nearest")
+
+
+def test_where_nobody_is_in_time_that_is_said(tmp_path):
+    slow = tracked_cell(ft=FakeCourse((0.4, 0.2), (50, 60)))
+    said = words(read_cell(tmp_path, slow))
+    assert said == "No ranked method has a model within 20 % of Retrain's cost."
+
+
+def test_a_share_that_is_not_named_is_spoken_of_only_if_there_is_one(tmp_path):
+    fast = tracked_cell(ga=FakeCourse((0.4, 0.3, 0.2, 0.1, 0.05, 0.01), (0, 1, 2, 5, 10, 20)))
+    assert "not named" not in words(read_cell(tmp_path, fast))
 
 
 def test_without_tracked_runs_there_is_nothing(tmp_path):

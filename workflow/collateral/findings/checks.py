@@ -22,7 +22,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 # Minimum accuracy on retained examples (RA) at which Retrain counts as trained well enough.
 LEAST_RA = 0.9
-ADVICE = "train longer (`base.epochs`), or with another `base.lr` or `base.batch_size`"
+SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
 PART = "colours"  # `Problem.part` of a check that raised an error
@@ -95,7 +95,19 @@ def check_learned(cell: CellTable) -> Outcome:
     if math.isnan(least):
         return "red", f"Retrain's RA is undefined: {_select_seeds(cell, np.isnan(ra))}"
     text = f"Retrain's lowest RA of {count_seeds(len(cell.seeds))} is {metric.text(least)} %, {bar}"
-    return ("green", text) if least >= LEAST_RA else ("red", f"{text}; {ADVICE}")
+    return ("green", text) if least >= LEAST_RA else ("red", f"{text}; {_suggest_training(cell)}")
+
+
+def _suggest_training(cell: CellTable) -> str:
+    """Suggest changes of the config that could make Retrain more accurate."""
+    advice = "train longer (`base.epochs`) or with another rate (`base.lr`)"
+    smallest = mean_of_defined(cell.values(cell.reference, "smallest_batch"))
+    if smallest < SMALL_BATCH:  # false if it is NaN
+        advice += (
+            f"; its smallest batch has {smallest:.0f} examples, which are few for batch norm: "
+            "another `base.batch_size` may leave more for the last batch"
+        )
+    return advice
 
 
 def check_base_differs(cell: CellTable) -> Outcome:
@@ -228,10 +240,19 @@ def check_tuning(cell: CellTable) -> Outcome:
     text = "; ".join(f"{fault}: {', '.join(named)}" for fault, named in faults.items() if named)
     if text:
         return "amber", text
-    return "green", (
+    text = (
         f"{len(chosen)} tuned methods: where three values or more were tried, the chosen one is "
         "neither the smallest nor the largest"
     )
+    pairs = [
+        f"{labels.get(run, run)} {key}"
+        for run in chosen
+        for key, grid in _list_numbers(plan.grid(run)).items()
+        if len(grid) == 2
+    ]
+    if pairs:
+        text += f"; not checked, because only two values were tried: {', '.join(pairs)}"
+    return "green", text
 
 
 def find_edges(
@@ -242,12 +263,20 @@ def find_edges(
     A parameter is yielded as its name, its chosen value, and the smallest and largest grid value.
     Grids of two values are left out, because both of their values are ends.
     """
-    for key in trials[0]:
-        grid = {trial[key] for trial in trials}
-        if len(grid) > 2 and all(type(value) in (int, float) for value in grid):
-            low, high, value = min(grid), max(grid), trials[chosen][key]
-            if value in (low, high):
-                yield key, value, low, high
+    for key, grid in _list_numbers(trials).items():
+        low, high, value = min(grid), max(grid), trials[chosen][key]
+        if len(grid) > 2 and value in (low, high):
+            yield key, value, low, high
+
+
+def _list_numbers(trials: Sequence[Mapping[str, Any]]) -> dict[str, set[float]]:
+    """Return the tried values of each parameter whose values are all numbers."""
+    values = {key: {trial[key] for trial in trials} for key in trials[0]}
+    return {
+        key: tried
+        for key, tried in values.items()
+        if all(type(value) in (int, float) for value in tried)
+    }
 
 
 def check_seeds(cell: CellTable) -> Outcome:

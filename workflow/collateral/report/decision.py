@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -194,13 +194,18 @@ class Decision:
         )
 
     @property
-    def harms(self) -> dict[str, dict[str, int]]:
-        """For each kind of harm, the methods that do it, with the number of cells where they do."""
-        found: dict[str, dict[str, int]] = {harm: {} for harm in HARMS.values()}
-        for row in self.methods:
-            for harm, count in Counter(score.harm for score in row.scores if score).items():
-                found.setdefault(harm, {})[row.label] = count
-        return {harm: methods for harm, methods in found.items() if harm and methods}
+    def harms(self) -> dict[str, dict[int, list[str]]]:
+        """For each kind of harm, the methods that do it by their number of cells, most first."""
+        found: dict[str, dict[int, list[str]]] = {}
+        for harm in dict.fromkeys((*HARMS.values(), AS_BASE)):
+            methods = defaultdict(list)
+            for row in self.methods:
+                count = sum(score is not None and score.harm == harm for score in row.scores)
+                if count:
+                    methods[count].append(row.label)
+            if methods:
+                found[harm] = dict(sorted(methods.items(), reverse=True))
+        return found
 
     @property
     def worst_hurt(self) -> dict[str, Score]:

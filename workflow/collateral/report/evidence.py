@@ -35,6 +35,15 @@ from collateral.results.table import BenchmarkTable, CellTable, read_tables
 Content = dict[str, Any]
 ENDS = ("low", "high")  # suffixes of the metrics that are the ends of an interval
 COLOURS = ("red", "amber", "green")
+# Labels of the measures that the verdict tests.
+MEASURED = {
+    "ua": "Accuracy on the forgotten images (UA)",
+    "mia": "Forgotten images that an attack takes for unseen ones (MIA)",
+    "near": "Loss of the nearest retained images",
+    "far": "Loss of all other retained images",
+    "far_test": "Loss of test images that are not near",
+    "damage": "Damage: near loss minus far loss",
+}
 SHADOW_ATTACK = "ulira_auc"
 ACCURACIES = ("ua", "ra", "ta")
 ATTACKS = (
@@ -49,6 +58,41 @@ PLACES = {
     ("near", "test"): "Nearest test images",
     ("far", "test"): "All other test images",
 }
+# Sentence on each optional result that was not computed, by the metric that it would add.
+OPTIONAL = {
+    SHADOW_ATTACK: "No attack with shadow models was run (`shadows:`).",
+    "residual_accuracy": "Hidden features were not probed (`probe:`).",
+}
+NO_ORIGINAL = "The model before was not measured (`controls: [original]`)."
+NO_RETRAIN = (
+    "There is no Retrain, so nothing shows how a model without these images behaves: no verdict, "
+    "no intervals and no margins; losses are counted against the {before}. Left out: "
+    "{findings}; checks: {checks}."
+)
+OTHER_TOOL = (
+    "Another tool unlearned this model. Its weights are known by their hash; its method, "
+    "parameters, data, random seed and time, and the model that it started from, are not recorded."
+)
+LATER = (
+    "The model that was in use before this request was not measured on these images. Where there "
+    "is a column Base, it is the model that was trained on all images, also on those of earlier "
+    "requests."
+)
+# What no record shows.
+LIMITS = (
+    "Whether a law or a duty is met. We know of no authority that has published a threshold for "
+    "these numbers, and this record sets none.",
+    "That nothing about the forgotten images is left in the weights. Only the attacks above were "
+    "run; another or a stronger attack may succeed.",
+    "That the list is complete, or that it is the list of the person who made the request. It was "
+    "used as it was given.",
+    "That the images are gone elsewhere: from data sets, backups, copies that differ in a pixel, "
+    "features, or other models that were trained on them.",
+    "That the images of earlier requests stay forgotten. Only those of this request are measured.",
+    "Harm to people, groups or uses that the images of this data set do not contain.",
+    "That these results are honest. Hashes show that a file is the one that was recorded; a "
+    "signature shows who signed.",
+)
 
 
 def read_cell(found: FoundRun, metrics: Path) -> CellTable:
@@ -70,9 +114,9 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
     columns[found.run] = "This model"
     differences_by_group = list(_group_rows(found, cell))
     tested = [row for row in differences_by_group if "low" in row["number"]]
+    untested = len(differences_by_group) - len(tested)
     gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
     gates.sort(key=lambda gate: COLOURS.index(gate.colour))
-    known = cell.metrics(found.run)
     content = {
         "run": _describe_run(found, cell),
         "request": request,
@@ -84,14 +128,8 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
         "groups": sorted(tested, key=_group_order),
         "untested": list(_untested_groups(cell)),
         "checks": [{"colour": g.colour, "name": g.name, "text": g.text} for g in gates],
-        # Parts of a complete record that these results do not have.
-        "missing": {
-            "findings": excluded_findings(cell.reference),
-            "checks": [] if cell.has_retrain else list(NEED_RETRAIN),
-            "group_intervals": len(differences_by_group) - len(tested),
-            "shadows": SHADOW_ATTACK not in known,
-            "probe": "residual_accuracy" not in known,
-        },
+        "missing": list(_missing(found, cell, bool(request["earlier"]), untested)),
+        "limits": [*LIMITS, _limit_of_seeds(cell)],
         "columns": columns,
         "versions": found.record.get("versions", {}),
         "commands": _commands(found),
@@ -108,7 +146,6 @@ def _describe_run(found: FoundRun, cell: CellTable) -> Content:
         "address": f"{found.benchmark.name}/{found.cell}",
         "run": found.run,
         "label": {**cell.labels, **cell.benchmark.labels}[found.run],
-        "method": record.get("method", ""),
         "about": about.text if about else "",
         "seed": found.seed,
         "seeds": list(cell.seeds),
@@ -191,7 +228,7 @@ def _describe_verdict(run: str, cell: CellTable) -> Content:
     one = verdicts.get(run)
     rows = [
         {
-            "measure": at,
+            "label": MEASURED[at],
             "difference": _number(cell, Source(run, "difference", at=at)),
             "equivalence": [cell.number(run, f"equivalence_{end}", at=at) for end in ENDS],
             "margin": _number(cell, Source(cell.reference, "margin", at=at)),
@@ -301,6 +338,37 @@ def _group_order(row: Content) -> tuple[bool, float]:
     number = row["number"]
     is_found = number["low"] > 0 or number["high"] < 0
     return not is_found, -abs(number["value"])
+
+
+def _missing(
+    found: FoundRun, cell: CellTable, is_later: bool, groups_without_interval: int
+) -> Iterator[str]:
+    """Yield a sentence for each part of a complete record that these results do not have."""
+    if found.record.get("method") == "given":
+        yield OTHER_TOOL
+    if not cell.has_retrain:
+        before = "base" if is_later else "model before"
+        findings = ", ".join(excluded_findings(cell.reference))
+        yield NO_RETRAIN.format(before=before, findings=findings, checks=", ".join(NEED_RETRAIN))
+    if is_later:
+        yield LATER
+    elif layout.ORIGINAL not in cell.kinds:
+        yield NO_ORIGINAL
+    if groups_without_interval:
+        count = groups_without_interval
+        yield f"{count} differences by group have no interval, so they are left out."
+    known = cell.metrics(found.run)
+    yield from (text for metric, text in OPTIONAL.items() if metric not in known)
+
+
+def _limit_of_seeds(cell: CellTable) -> str:
+    count = len(cell.seeds)
+    if count == 1:
+        return "What chance does: there is one seed."
+    return (
+        f"That this model behaves as the mean. Verdict and intervals are of the method over {count}"
+        " seeds; this model is one of them."
+    )
 
 
 def _commands(found: FoundRun) -> Content:

@@ -18,10 +18,7 @@ from collateral.results.split import Split
 MOST_CLASSES = 8  # largest number of classes that the summary lists
 MOST_COPIES = 50  # largest number of rows of the table of copies
 NOT_SHOWN = ("kind", "sha256")  # keys of `Split.chosen` that the page does not list
-CAPTION = (
-    "Pixel by pixel the same, in the size that models are given; "
-    f"the first {MOST_COPIES} pairs are listed."
-)
+CAPTION = "Pixel by pixel the same, in the size that models are given."
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,9 @@ def describe_forget_set(folder: Path, cell: str) -> Forgotten | None:
     copies = Neighbours.load(verify(neighbours, folder)).copies
     exact = [] if copies is None else copies[copies[:, 2] == EXACT].tolist()
     num_copied = "not searched" if copies is None else len({forgot for forgot, *_ in exact})
+    verb = "is" if len(split.forget) == 1 else "are"
     words = (
-        f"{len(split.forget)} of {split.num_train} train examples are forgotten: "
+        f"{len(split.forget)} of {split.num_train} train examples {verb} forgotten: "
         f"{_list_classes(split, labels)}. Chosen by {_describe_choice(split)}. "
         f"Forgotten examples with an exact copy among the retained: {num_copied}."
     )
@@ -61,8 +59,11 @@ def _list_classes(split: Split, labels: Labels) -> str:
     )
     order = sorted(split.affected, key=lambda c: (-forgot[c], c))
     named = [f"{forgot[c]} of {of[c]} {labels.class_names[c]}" for c in order[:MOST_CLASSES]]
-    num_more = len(order) - len(named)
-    return ", ".join([*named, *([f"and {num_more} more classes"] if num_more else [])])
+    rest = order[MOST_CLASSES:]
+    if rest:
+        classes = "class" if len(rest) == 1 else "classes"
+        named.append(f"{sum(forgot[c] for c in rest)} in {len(rest)} more {classes}")
+    return ", ".join(named)
 
 
 def _describe_choice(split: Split) -> str:
@@ -81,4 +82,8 @@ def copies_table(pairs: list[tuple[int, int]], labels: Labels) -> Table:
     rows = [[*describe(forgot), *describe(kept)] for forgot, kept in pairs[:MOST_COPIES]]
     lines = [Line(first, [Field(text) for text in others]) for first, *others in rows]
     grid = Grid("Forgotten", ["Class", "Retained copy", "Its class"], [lines], is_prose=True)
-    return Table("exact-copies", "Exact copies that stay behind", [grid], CAPTION)
+    caption = CAPTION
+    if len(pairs) > MOST_COPIES:
+        more = len(pairs) - MOST_COPIES
+        caption += f" There are {len(pairs)} pairs of copies; {more} more are not listed."
+    return Table("exact-copies", "Exact copies that stay behind", [grid], caption)

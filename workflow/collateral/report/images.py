@@ -132,12 +132,14 @@ def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures 
 
 
 def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
-    """Return the gallery of a cell; None if its files are missing."""
+    """Return the gallery of a cell; None if all of its files are missing."""
     runs = [cell.reference, *(run for run in cell.runs("method") if not cell.failure_summary(run))]
     neighbours, images = (
         folder / place.format(cell=cell.name) for place in (layout.NEIGHBOURS, layout.PICTURES)
     )
-    if not neighbours.exists() and not images.exists():
+    files = {run: _find_outputs(folder, cell, run) for run in runs}
+    needed = [neighbours, images, folder / layout.LABELS, *(f for run in runs for f in files[run])]
+    if not any(file.exists() for file in needed):
         return None
     pictures = Pictures.load(verify(images, folder))
     listed = Neighbours.load(verify(neighbours, folder))
@@ -146,9 +148,8 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
         return Gallery(left_out)
     shown = _with_pictures(listed, pictures)
     labels = Labels.load(verify(folder / layout.LABELS, folder))
-    retrain, *methods = (
-        _read_outputs(run, _find_outputs(folder, cell, run), shown) for run in runs
-    )
+    sound = {run: [verify(file, folder) for file in files[run]] for run in runs}
+    retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
     # The divisor 4 is for two subsets (retained and test) and two images per example: the example
     # and its nearest forgotten example.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
@@ -208,7 +209,7 @@ def _find_outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
     files = [folder / place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds]
     # A base model that all seeds share has only one file of outputs.
     shared = [file for file in files if file.exists()] if run == layout.ORIGINAL else []
-    return [verify(file, folder) for file in shared or files]
+    return shared or files
 
 
 def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutputs:

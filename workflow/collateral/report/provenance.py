@@ -89,15 +89,10 @@ def list_sources(tables: Iterable[Table]) -> list[Source]:
     return list(dict.fromkeys(one for f in fields if f.source for one in (f.source, *f.also)))
 
 
-def read_records(
-    folder: Path, cell: CellTable, run: str, count: int | None = None
-) -> dict[int, dict[str, Any]]:
-    """Return a run's existing records for the first `count` seeds, each record with its path."""
+def read_records(folder: Path, cell: CellTable, run: str) -> dict[int, dict[str, Any]]:
+    """Return the records of all seeds of a run that have one, each with its path."""
     place = f"{layout.run_folder(run)}/{layout.RECORD}"
-    files = {
-        seed: folder / place.format(cell=cell.name, seed=seed, run=run)
-        for seed in cell.seeds[:count]
-    }
+    files = {seed: folder / place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds}
     return {
         seed: {"place": file.relative_to(folder).as_posix(), **read_signed(file, folder)}
         for seed, file in files.items()
@@ -132,8 +127,10 @@ def list_runs(folder: Path, cell: CellTable) -> list[Table]:
 
 
 def first_record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    """Return the record of a run on the first seed; empty if there is none."""
-    return read_records(folder, cell, run, count=1).get(cell.seeds[0], {})
+    """Return the record of a run on the first seed; empty if the run's folder is missing."""
+    place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
+    file = folder / place / layout.RECORD
+    return read_signed(file, folder) if file.parent.exists() else {}
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:

@@ -8,7 +8,6 @@ from collateral.results.table import CellTable
 SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds."
 ONE_SEED = "One seed: no spread and no noise floor can be given."
 CHANCE = "†: within what 95 % of such deviations stay below (Student t of n seeds); not a finding."
-NOISE = "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
 DIFFERENT_DEVICES = (
     "These times are of different devices, and must not be compared: {named}. Shares of Retrain's "
     "time are given on its own device alone."
@@ -23,12 +22,10 @@ def join_sentences(*sentences: str) -> str:
 def fill_caption(caption: str, cell: CellTable, **more: str) -> str:
     """Return a caption with its keys in braces replaced by texts and numbers of a cell.
 
-    Keys are title, spread, reference, n (number of seeds), noise (what grey means in a plot) and
-    the keys of `more`.
+    Keys are title, spread, reference, n (number of seeds), and the keys of `more`.
     """
     about = {"title": cell.title, "spread": describe_spread(cell), "n": len(cell.seeds)}
-    noise = NOISE if cell.has_retrain else ""
-    return caption.format(**about, reference=cell.reference_label, noise=noise, **more).strip()
+    return caption.format(**about, reference=cell.reference_label, **more).strip()
 
 
 def describe_spread(cell: CellTable) -> str:

@@ -159,8 +159,9 @@ def compare(
     With several seeds, the last row is the noise floor.
     """
     columns = {metric: _compared_column(cell, metric) for part in parts for metric in part}
-    groups, several = rows_by_kind(cell), len(cell.seeds) > 1
-    groups[-1] += [TableRow(cell, FLOOR, "Retrain, other seeds", is_aside=True)] * several
+    groups = rows_by_kind(cell)
+    if len(cell.seeds) > 1:
+        groups[-1].append(TableRow(cell, FLOOR, "Retrain, other seeds", is_aside=True))
     grids = [build_grid(corner, [columns[metric] for metric in part], groups) for part in parts]
     caption = captions.join_sentences(
         f"{subject}: {cell.title}.",
@@ -177,7 +178,7 @@ def compare(
         UA,
         captions.describe_metrics(metric for metric in columns if metric not in terms),
         RANKING.format(ranked=ranked),
-        FLOOR_NOTE if several else "",
+        FLOOR_NOTE if len(cell.seeds) > 1 else "",
         UNDEFINED,
     )
     records = build_records(chain(*groups), [*columns.values()])

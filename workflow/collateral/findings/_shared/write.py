@@ -101,7 +101,8 @@ def _markdown(field: Field) -> str:
     value, deviation = escape_markdown(field.value), escape_markdown(field.deviation)
     if field.is_best:  # print the deviation in bold; if there is none, the value
         value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
-    return f"{value} {deviation}".strip() + "†" * field.is_chance
+    mark = "†" if field.is_chance else ""
+    return f"{value} {deviation}".strip() + mark
 
 
 def to_latex(table: Table, label: str) -> str:
@@ -123,7 +124,8 @@ def to_latex(table: Table, label: str) -> str:
         r"\setlength{\tabcolsep}{4pt}",
     ]
     for place, grid in enumerate(table.grids):
-        lines += [r"\par\medskip"] * bool(place)
+        if place > 0:
+            lines.append(r"\par\medskip")
         lines += _latex_grid(grid)
     if below := " ".join([*notes, *marks]):
         lines += [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\scriptsize {escape_latex(below)}}}"]
@@ -191,7 +193,8 @@ def _latex(field: Field) -> str:
         bold = rf"\textbf{{{deviation or value}}}"
         value, deviation = (value, bold) if deviation else (bold, "")
     # The dagger takes no width, so that numbers with and without it are aligned.
-    return f"{value} {deviation}".strip() + r"\rlap{$^\dagger$}" * field.is_chance
+    mark = r"\rlap{$^\dagger$}" if field.is_chance else ""
+    return f"{value} {deviation}".strip() + mark
 
 
 def escape_latex(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from collateral.contract.metrics import PERCENT
-from collateral.findings._shared.captions import fill_caption
+from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
 from collateral.findings.gap import TERMS
@@ -20,9 +20,9 @@ RATES = TERMS["avg_gap_affected"]
 CAPTION = (
     "Accuracy on the affected classes, those that have a forgotten example, minus {reference}'s: "
     "on their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of "
-    "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale. "
-    "{noise}"
+    "them is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale."
 )
+NOISE = "Grey: where 95 % of differences between retrainings lie."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -35,16 +35,16 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     panel, reference = _panel(cell), cell.reference_label
     axis = Axis(f"Unlearned − {reference} (points)", limits=fit_differences([panel]))
     reading = f"Below zero: less accurate than {reference}."
-    panels = [replace(panel, y=axis)]
-    yield plot_cell(cell, "affected", panels, fill_caption(CAPTION, cell), reading=reading)
+    caption = join_sentences(fill_caption(CAPTION, cell), NOISE if cell.has_retrain else "")
+    yield plot_cell(cell, "affected", [replace(panel, y=axis)], caption, reading=reading)
 
 
 def _panel(cell: CellTable) -> Panel:
     reference = {metric: cell.values(cell.reference, metric) for metric in RATES}
-    names = {
-        float(place): find_metric(metric).label + "\n(undefined)" * bool(np.isnan(values).all())
-        for place, (metric, values) in enumerate(reference.items())
-    }
+    names = {}
+    for place, (metric, values) in enumerate(reference.items()):
+        label = find_metric(metric).label
+        names[float(place)] = f"{label}\n(undefined)" if np.isnan(values).all() else label
     noise = [PERCENT * noise_floor(cell, metric) for metric in RATES]
     series = [_bars(cell, run, reference, noise) for run in find_looks(cell)]
     bands = [

@@ -16,7 +16,9 @@ def _cost(label: str, description: str, unit: str) -> Metric:
 METRICS = {
     "rte": _cost("RTE", "seconds from the base model and the data to the unlearned model", "s"),
     EPOCH_SECONDS: _cost(
-        "Seconds by epoch", "seconds from the run's start to the end of an epoch", "s"
+        "Seconds by epoch",
+        "seconds from the run's start to the end of an epoch, preparation included",
+        "s",
     ),
     "seconds": _cost("Seconds", "seconds of one phase of the run", "s"),
     "tuning_seconds": _cost("Tuning", "seconds of all tuning trials", "s"),
@@ -30,8 +32,9 @@ METRICS = {
     ),
     "paying_deletions": _cost(
         "Pays from",
-        "deletions from which tuning once and unlearning each time is faster than retraining each "
-        "time: tuning / (Retrain's RTE - RTE); undefined if never, and on other devices",
+        "deletions from which tuning once (with its teacher) and unlearning each time is faster "
+        "than retraining each time: tuning / (Retrain's RTE - RTE); undefined if never, and on "
+        "other devices",
         "",
     ),
     "on_device": _cost("Device", "1 for the device that `at` names", ""),

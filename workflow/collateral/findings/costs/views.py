@@ -44,7 +44,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
         for row in rows
     ]
     ledger = LEDGER if any(not math.isnan(LEDGER[0].value(row)) for row in rows) else []
-    metrics = [column.metric for column in (*totals, *LEDGER[1:] * cell.has_retrain)]
+    compared = LEDGER[1:] if cell.has_retrain else []
+    metrics = [column.metric for column in (*totals, *compared)]
     yield Table(
         "costs",
         "Costs",

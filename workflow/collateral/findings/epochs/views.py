@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from collateral.contract.rows import TRACKED
-from collateral.findings._shared.captions import fill_caption
+from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings._shared.series import average_seeds, find_looks, plot_cell, with_level
 from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Panel, Plot
@@ -15,8 +15,9 @@ METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: {reference}. Bands: 95 % intervals over "
-    "seeds. The panels' scales differ. {noise}"
+    "seeds. The panels' scales differ."
 )
+NOISE = "Grey: the range of 95 % of the means of other retrainings."
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -25,7 +26,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     if not runs:
         return
     panels = [_panel(cell, runs, metric) for metric in METRICS]
-    caption = fill_caption(CAPTION, cell)
+    caption = join_sentences(fill_caption(CAPTION, cell), NOISE if cell.has_retrain else "")
     reading = f"Epoch 0: the base model. Dashed: {cell.reference_label}."
     plot = plot_cell(cell, "epochs", panels, caption, "by epoch", reading)
     yield replace(plot, columns=3, row_height=1.7)

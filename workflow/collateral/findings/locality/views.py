@@ -47,8 +47,9 @@ PLOT_CAPTION = (
     "affected, to the nearest one's forgotten examples), seed i against seed i, in ten bins of "
     "equal width; an empty bin is a gap. Below: examples per bin, mean over seeds, on a "
     "logarithmic scale. Bars: 95 % intervals over seeds. On the page, bins of fewer than five "
-    "examples are faint. {noise}"
+    "examples are faint."
 )
+NOISE = "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -107,7 +108,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         left = replace(right, title=f"{name}:\n{reference} − unlearned (points)")
         panels += [replace(panel, y=y) for panel, y in zip(row, (left, right), strict=True)]
     panels += [_count_panel(cell, RETAIN, "Examples"), _count_panel(cell, "test", "")]
-    caption = fill_caption(PLOT_CAPTION, cell)
+    noise = NOISE if cell.has_retrain else ""
+    caption = join_sentences(fill_caption(PLOT_CAPTION, cell), noise)
     reading = f"Above zero: less accurate, or less confident, than {reference}."
     plot = plot_cell(cell, "similarity", panels, caption, reading=reading, columns=2)
     seeds, *failures = plot.notes

@@ -26,7 +26,10 @@ CONVENTIONS = (
     "A copy of the base has minus its own MMD² from Retrain, a copy of Retrain plus the same. A "
     "method starts from the base and Retrain does not, which alone may make a value negative."
 )
-FEW = "Nearer to Retrain or to the base: {count:.0f} forgotten examples are too few to tell."
+FEW = (
+    "Nearer to Retrain or to the base: {count:.0f} forgotten examples are too few to tell "
+    f"(at least {LEAST_EXAMPLES})."
+)
 ONE_SEED = "Nearer to Retrain or to the base: one seed has no interval, so no claim."
 NOTHING = (
     "On the forget set, even another Retrain's outputs are not clearly nearer to Retrain's than to "

@@ -133,7 +133,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
     yield Table("support-auto", "k: auto", [grid], fill(AUTO), records=records)
     columns = {"k": [Column(KL), Column(heading=DIFFERENCE.heading, show=_show_difference)]}
     between = Column("support_kl_retrains").field(TableRow(cell, supports.run, ""))
-    last = [Line("two Retrains", [between, Field("")], is_aside=True)] * (len(cell.seeds) > 1)
+    last = []
+    if len(cell.seeds) > 1:
+        last = [Line("two Retrains", [between, Field("")], is_aside=True)]
     title, described = "Support size after the fact: this uses Retrain", describe_metrics([KL])
     yield build_table(
         "support-retrain", title, columns, [rows, last], fill(AFTER_THE_FACT), described

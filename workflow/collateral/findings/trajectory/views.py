@@ -97,8 +97,7 @@ def find_budgets(cell: CellTable, paths: Mapping[str, pd.DataFrame]) -> list[dic
     idle = least = float(next(iter(paths.values()))["gap"][0])
     for share in SHARES:
         of_share = [record for record in records if record["percent"] == share]
-        methods = [record for record in of_share if record["kind"] == "method"]
-        ranked = [one for one in methods if one["status"] == "ok" and not one["is_paced"]]
+        ranked = [record for record in of_share if _is_ranked(record)]
         least = float(np.fmin.reduce([least, *(record["avg_gap"] for record in ranked)]))
         for record in ranked:
             record["best"] = record["avg_gap"] == least < idle
@@ -106,6 +105,10 @@ def find_budgets(cell: CellTable, paths: Mapping[str, pd.DataFrame]) -> list[dic
     numbers = {"avg_gap": idle, "epoch": 0, "seconds": 0.0, "n": len(cell.seeds)}
     ended = {"is_paced": False, "status": "ok", "best": False}
     return [*records, *({**base, "percent": share, **numbers, **ended} for share in SHARES)]
+
+
+def _is_ranked(record: Mapping[str, Any]) -> bool:
+    return record["kind"] == "method" and record["status"] == "ok" and not record["is_paced"]
 
 
 def _make_record(cell: CellTable, run: str, path: pd.DataFrame, share: int) -> dict[str, Any]:
@@ -152,7 +155,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Within a budget",
         [Grid("Method", headings, groups)],
         join_sentences(caption, different_devices(cell)),
-        join_sentences(CONVENTIONS, PACED if cell.plan.paced else ""),
+        join_sentences(CONVENTIONS, PACED if any(run in cell.plan.paced for run in paths) else ""),
         records,
     )
 
@@ -216,12 +219,16 @@ def words(cell: CellTable) -> str:
             parts.append(f"within {share} % {names} ({gap} points)")
     if not parts:
         within = f"within {SHARES[-1]} % of Retrain's cost"
+        if not any(_is_ranked(record) and record["epoch"] > 0 for record in records):
+            return f"No ranked method has a model {within}."
         return f"No ranked method is nearer to Retrain {within} than doing nothing ({idle})."
     claim = "One seed, so no claim: nearest" if len(cell.seeds) == 1 else "Nearest"
-    return (
+    is_complete = len(parts) == len(SHARES)
+    return join_sentences(
         f"{claim} to Retrain, by the average gap and for a share of its cost, is "
-        f"{', '.join(parts)}. A larger share that is not named brings no method nearer. Doing "
-        f"nothing has {idle}."
+        f"{', '.join(parts)}.",
+        "" if is_complete else "A larger share that is not named brings no method nearer.",
+        f"Doing nothing has {idle}.",
     )
 
 

@@ -131,9 +131,12 @@ def _make_records(row: TableRow, metrics: Sequence[str]) -> Iterator[dict[str, A
 
 
 def words(cell: CellTable) -> str:
-    """Return sentences on how exposed near retained examples and forgotten examples are."""
-    near = ("more exposed after", "less exposed after", "no clear change after")
-    forgotten = ("a trace is left by", "below guessing after", "no trace is found after")
+    """Return sentences on the exposure of near retained examples and of forgotten ones."""
+    if not find_attacked(cell):
+        return ""
+    models = f"{count_models(cell)} shadow models"
+    near = ("more exposed after", "less exposed after", f"{models} show no clear change after")
+    forgotten = ("a trace is left by", "below guessing after", f"{models} find no trace after")
     return join_sentences(
         _describe_exposure(cell, "Retained examples near the forgotten ones", CHANGE_NEAR, near),
         _describe_exposure(cell, "Forgotten examples", AUC_FORGET, forgotten, CHANCE_AUC),

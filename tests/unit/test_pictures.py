@@ -171,8 +171,8 @@ def test_with_models_data_set_and_prepared_files_stay_where_pictures_are_withhel
     write_record(prepared.parent / layout.RECORD, {}, root=folder, files=[prepared])
     for keep, is_there in (("retained", False), ("all", True)):
         make(folder, keep)
-        _, withheld = write_bundle(tmp_path / "a.tar", [folder], with_models=True)
-        assert withheld == ([] if is_there else ["digits"])
+        made = write_bundle(tmp_path / "a.tar", [folder], with_models=True)
+        assert made.withheld == ([] if is_there else ["digits"])
         content = (tmp_path / "a.tar").read_bytes()
         assert b"digits/base/seed-0/embeddings.npz" in content
         for name in (b"digits/dataset.npz", b"amun-0/prepared.safetensors"):

@@ -52,9 +52,13 @@ WRONG = {
     "no arrays": (
         "name: digits",
         "name: arrays, path: no.npz",
-        "data.path: there is no file no.npz",
+        "data.path: no.npz: no .npz file of numpy.savez there",
     ),
-    "no parquet": ("name: digits", "name: parquet, path: no", "data.path: there is no folder 'no'"),
+    "no parquet": (
+        "name: digits",
+        "name: parquet, path: no",
+        "data.path: no .parquet file at 'no'",
+    ),
     "a way out": ("smoke:", "../smoke:", "benchmarks.../smoke: not usable as a folder's name"),
     "a class": ("classes: [digit_3]", "classes: [数字]", "{at}.classes[0]: no class '数字'"),
     "a home": ("name: digits", "name: mnist, root: ~no-one/x", "root: '~no-one/x': not a path: "),
@@ -184,7 +188,7 @@ def test_a_list_of_indices_that_is_not_there_is_named_before_any_job(fresh):
 def test_an_index_out_of_range_is_named_before_any_job(fresh):
     (fresh.folder / "listed.txt").write_text("3\n240\n")
     said = run_with(fresh, lambda benchmark: benchmark.update(cells=LISTED))
-    assert "cells.listed.forget.path: 'listed.txt': 240: no train example has this index" in said
+    assert "cells.listed.forget.path: 'listed.txt': 240; expected different indices" in said
     assert not (fresh.folder / "results").exists()
 
 
@@ -211,7 +215,7 @@ def test_labels_out_of_range_are_named_before_any_job(fresh):
     )  # fmt: skip
     own = {"name": "arrays", "path": "own.npz"}
     said = run_with(fresh, lambda benchmark: benchmark.update(data=own, classes=[1]))
-    assert "benchmarks.smoke.data.path: own.npz: test_labels: found label -5" in said
+    assert "benchmarks.smoke.data.path: own.npz: test_labels: -5; expected 0 to 1" in said
     assert not (fresh.folder / "results").exists()
 
 

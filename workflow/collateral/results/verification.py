@@ -8,7 +8,7 @@ from typing import Any
 
 from collateral.results import layout, provenance
 from collateral.results.files import MISSING, InvalidResultError, read_json
-from collateral.results.provenance import FILES, INPUTS
+from collateral.results.provenance import FILES, INPUTS, content_hash
 
 # Files that may be absent, because tables, figures and pages do not need them.
 DISPENSABLE = {
@@ -80,7 +80,7 @@ def _check_signed(path: Path, listed: list[Path]) -> Iterator[InvalidResultError
     for name, digest in content.get(FILES, {}).items():
         file = path.parent / name
         listed.append(file)
-        if file.exists() and provenance.content_hash(file) != digest:
+        if file.exists() and content_hash(file) != digest:
             yield InvalidResultError(file, provenance.OTHER_CONTENT.format(path.name))
         elif not file.exists() and file.name not in DISPENSABLE:
             yield InvalidResultError(file, f"{MISSING}, and {path.name} names it")

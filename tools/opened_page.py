@@ -84,3 +84,10 @@ def marks_by_figure(figures: Any, label: str) -> list[int]:
     """Return how many marks of a method each figure has; of LTD's teacher too."""
     marks = f"[aria-label*='method: {label}']"
     return [figures.nth(k).locator(marks).count() for k in range(figures.count())]
+
+
+def open_dialog(tab: Any, number: Any) -> Any:
+    """Click a number; return the dialog that says where it comes from, once it is open."""
+    number.evaluate("(one) => one.click()")
+    tab.wait_for_selector("#provenance[open]")
+    return tab.locator("#provenance")

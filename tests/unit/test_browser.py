@@ -11,7 +11,7 @@ from expected_pictures import Long
 from fake_results import RUNS, full_cell, read_cells, write_models
 from made_benchmark import LABELS, PART, Made, compute
 from made_benchmark import RUNS as MADE_RUNS
-from opened_page import CHROMIUM, OVERLAPS, Opened, marks_by_figure
+from opened_page import CHROMIUM, OVERLAPS, Opened, marks_by_figure, open_dialog
 from page_reading import CHARTS, draw
 from sealing import seal
 
@@ -127,8 +127,7 @@ def test_a_heading_sorts_its_table(opened):
 
 def test_a_number_tells_where_it_comes_from(opened):
     cell = opened.tab.locator("section.cell").first
-    cell.locator("button[data-source='ga|ua||']").first.click()
-    dialog = opened.tab.locator("#provenance")
+    dialog = open_dialog(opened.tab, cell.locator("button[data-source='ga|ua||']").first)
     said = dialog.inner_text()
     assert "metrics.csv, line" in said
     assert '{"lr":0.1}' in said
@@ -138,8 +137,8 @@ def test_a_number_tells_where_it_comes_from(opened):
 
 
 def test_a_number_over_all_cells_tells_where_it_comes_from_too(opened):
-    opened.tab.locator("#all button[data-source='ga|lowest_cells||avg_gap']").first.click()
-    said = opened.tab.locator("#provenance").inner_text()
+    number = opened.tab.locator("#all button[data-source='ga|lowest_cells||avg_gap']").first
+    said = open_dialog(opened.tab, number).inner_text()
     opened.tab.keyboard.press("Escape")
     assert "Lowest in of ga, avg_gap" in said
     assert re.search(r"over seeds\s+2 \(results/digits/metrics.csv, line \d+\)", said)
@@ -204,8 +203,8 @@ def test_the_reader_of_a_link_sees_what_it_leads_to(browser, page_file):
 
 def test_the_table_that_decides_tells_its_numbers(browser, deciding):
     opened = Opened(browser, deciding)
-    opened.tab.locator("#decision button[data-source='ga|difference||damage']").click()
-    assert "line" in opened.tab.locator("#provenance dd").first.inner_text()
+    number = opened.tab.locator("#decision button[data-source='ga|difference||damage']")
+    assert "line" in open_dialog(opened.tab, number).locator("dd").first.inner_text()
     assert opened.said == []
     opened.tab.close()
 

@@ -79,7 +79,7 @@ def cell_setting(
 
     `forgotten` has, for each affected class, its number of forgotten examples and its size.
     """
-    # If there is any option besides the name, the data set may not be complete.
+    # Other options of the data set, such as a number of images, may make it incomplete.
     if data.keys() != {"name"} or len(forgotten) != 1:
         return None
     ((name, (count, size)),) = forgotten.items()

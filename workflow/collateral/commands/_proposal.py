@@ -27,12 +27,12 @@ from collateral.data.folder import Options as FolderOptions
 from collateral.data.forget import where
 from collateral.plan.estimate import SHIPPED, Rates, estimate
 
-# Pairs (seeds, epochs) from best to worst. More seeds are preferred to more epochs, because only
-# with several seeds can a difference between methods be significant.
+# Pairs (seeds, epochs) from best to worst. More seeds are preferred to more epochs:
+# only with several seeds can a difference between methods be significant.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
 SIZES = (224, 160, 128, 96, 64, 48, 32)  # height and width of the images in pixels
-# Images below FAIR_SIZE pixels, or fewer than FEW_SEEDS seeds, are proposed only if nothing else
-# fits the time limit.
+# Images below FAIR_SIZE pixels are proposed only if nothing else fits the time limit.
+# The same holds for fewer than FEW_SEEDS seeds.
 FAIR_SIZE, FEW_SEEDS = 64, 3
 TEST_SHARE = 0.2  # fraction of every class for the test set
 FRACTION = 0.5  # fraction of the first class to forget, if the user names no forget set

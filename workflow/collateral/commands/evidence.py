@@ -165,8 +165,8 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
 
 def _sign(folder: Path, key: Path) -> None:
     """Sign evidence.json with an SSH key."""
-    # The file is passed as standard input. If ssh-keygen were given a file name, it might keep an
-    # old signature and report success.
+    # The file is passed as standard input.
+    # With a file name, ssh-keygen might keep an old signature and report success.
     with (folder / SIGNATURE).open("wb") as signature:
         if not _keygen(folder / RECORD, "sign", "-f", key.expanduser(), stdout=signature):
             raise ValueError(f"--sign: {key}: ssh-keygen could not sign; no record was written")

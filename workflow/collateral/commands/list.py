@@ -60,7 +60,7 @@ def _points(share: str) -> str:
 
 
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
-    """Return the description and parameters of one entry, and the file of a plug-in, as text."""
+    """Return a text on one method, metric or other part: description, parameters, own file."""
     file = _file(kind, name)
     head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])

@@ -19,8 +19,8 @@ class Row:
     seed: int | None = None
     # Subset on which the number is computed (retain, test or forget), if there is one.
     set: str = ""
-    # Part that the number belongs to, if the metric has one number per part: a similarity bin, an
-    # epoch, a support size, a class, a group, or "near" or "far" (from the forget set).
+    # Part that the number belongs to, if the metric has one number per part.
+    # Parts are a similarity bin, an epoch, a support size, a class, a group, "near" or "far".
     at: At = None
 
 

@@ -94,7 +94,7 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         names = [field.alias or name for name, field in type(params).model_fields.items()]
-        # If the error names no parameter of the forget set, its cause is the data set.
+        # If the error names no key of the forget set's config, the data set is the cause.
         return (key, problem) if key in names else None
     return None
 

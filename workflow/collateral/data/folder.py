@@ -66,8 +66,8 @@ class FolderIndex:
 
     examples: Examples
     locations: list[Path]
-    # Ignored paths: hidden ones, files without an image suffix, files outside of class folders, and
-    # further test folders.
+    # Ignored are hidden paths, files without an image suffix or outside of class folders,
+    # and further test folders.
     left_out: list[str]
     state: str  # hash of the images' paths, sizes and modification times, and of the table
 

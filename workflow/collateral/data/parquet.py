@@ -207,7 +207,7 @@ def _holds_bytes(kind: Any) -> bool:
 
 
 def _list_further(schema: pa.Schema, image: str, label: str) -> list[str]:
-    """Return the names of the metadata columns: other columns of integers, booleans or text."""
+    """Return the names of the metadata columns: integers, booleans or text, but not the labels."""
     from pyarrow import types
 
     kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)

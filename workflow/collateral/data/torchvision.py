@@ -69,12 +69,12 @@ class Options(RootOptions):
 
 
 def class_names(options: Options) -> tuple[str, ...] | None:
-    """Return the class names; None if only the files contain them."""
+    """Return the class names; None if they are known only after the download."""
     return _facts(options).names
 
 
 def draws_test(options: Options) -> bool:
-    """Return whether the test set is a random sample, because the data set has no test set."""
+    """Tell whether the data set comes without a test set, so that a test set is drawn at random."""
     return not _facts(options).test
 
 

@@ -156,7 +156,7 @@ def check_forgettable(cell: CellTable) -> Outcome:
 def check_recipe(cell: CellTable) -> Outcome | None:
     """Check that Retrain is about as accurate as the base model, if the user trained the base."""
     if "base_ta_gap" not in cell.metrics(cell.reference):
-        return None  # Collateral trained the base model in the same way as Retrain
+        return None  # The user gave no base model: it was trained in the same way as Retrain.
     found, examples = cell.values(cell.reference, "base_ta_gap"), "of unaffected classes"
     if np.isnan(found).all():  # for example, because all classes are affected
         found, examples = cell.values(ORIGINAL, "far_loss", "test"), "far from the forget set"

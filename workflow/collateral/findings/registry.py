@@ -155,7 +155,7 @@ def cell_name(source: Source) -> str:
 
 
 def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: int) -> list[T]:
-    """Call `make` on the table of all cells, then on each cell; return all results."""
+    """Call `make` on the benchmark's table, then on the table of each cell; return all results."""
     sources: list[Source] = [table, *table.cells]
     if processes == 1:
         return [make(source) for source in sources]
@@ -172,7 +172,7 @@ def in_page_order(*parts: str, reference: str = RETRAIN) -> list[str]:
 
 
 def with_part(part: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings that have the module `part` and accept the reference.
+    """Return the findings that have the module `part` and can be computed with the reference.
 
     Each finding comes after the findings that it needs.
     """
@@ -189,7 +189,7 @@ def excluded_findings(reference: str) -> list[str]:
 
 
 def _accepts(reference: str, name: str) -> bool:
-    """Tell whether a finding, and all findings that it needs, accept the reference of a benchmark.
+    """Tell whether a finding, and all findings that it needs, can be computed with a reference.
 
     The reference is Retrain or the base model.
     """

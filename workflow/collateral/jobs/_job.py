@@ -82,7 +82,7 @@ class Job:
         return {name: getattr(value, "name", value) for name, value in values}
 
     def path(self, pattern: str, **wildcards: Any) -> str:
-        """Fill a path pattern with the job's wildcards; values in `wildcards` have precedence."""
+        """Fill a path pattern with the job's wildcards, or with the values that are passed here."""
         return pattern.format(**{**self.wildcards, **wildcards})
 
     @property
@@ -189,8 +189,8 @@ class Job:
 class CellJob(Job):
     """A job that belongs to one cell."""
 
-    # Name of an attribute of Cell. The attribute lists the runs that have a job of this kind, or is
-    # true if the cell has jobs of this kind. If the name is empty, every cell has such jobs.
+    # Name of the attribute of Cell that lists the runs with a job of this kind.
+    # Or of an attribute that is true if the cell has such a job; if empty, every cell has one.
     listed: ClassVar[str] = ""
 
     cell: Cell

@@ -37,7 +37,7 @@ class Preparations:
         """For each call of `prepare`, find the job that runs it: the first that needs it."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
-        # A dict keeps the last value; the list is reversed, so that the first job makes the files.
+        # The first job that needs a call of `prepare` runs it. Reversed, as a dict keeps the last.
         # Sweeps are last in the list of runs, so that a new sweep does not change any other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
         # Name of the folder that the teacher's `prepare` writes; empty if the cell has no teacher.

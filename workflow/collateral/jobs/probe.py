@@ -1,4 +1,4 @@
-"""Job that probes the models of a cell and seed, if the config has the key `probe`."""
+"""Job that probes all models of one cell and one seed, if the config has the key `probe`."""
 
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work

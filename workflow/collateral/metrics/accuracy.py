@@ -10,8 +10,8 @@ from collateral.metrics.similarity import bin_count, bin_mean
 # Dict from the name of an accuracy to the subset on which it is computed.
 SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
 NUM_BINS = 15  # number of confidence bins for calibration errors
-# Minimum number of examples for calibration errors; with fewer, even a calibrated model has an
-# error of several percentage points.
+# Minimum number of examples for calibration errors.
+# With fewer, even a calibrated model has an error of several percentage points.
 LEAST_EXAMPLES = 500
 
 

@@ -259,7 +259,7 @@ def mover_limit(
 
 
 def mover_p(contrast: Contrast, sd: AnyFloats, sd_freedom: float | AnyFloats) -> Floats:
-    """Return the smallest level at which MOVER finds equivalence; 1 if it finds none at 0.45.
+    """Return the p-value of equivalence by MOVER; 1 if even the level 0.45 does not show it.
 
     `sd` is Retrain's standard deviation over seeds, with `sd_freedom` degrees of freedom.
     """

@@ -49,7 +49,7 @@ class Classifier(nn.Module):
         return HEAD + name.removeprefix(f"{self.head_path}.") if is_head else BODY + name
 
     def own_names(self, name: str) -> str:
-        """Return the name of a weight in the wrapped model from its name in this class."""
+        """Return the name that a weight of this wrapper has in the wrapped model."""
         if not self.head_path:
             return name
         if name.startswith(HEAD):

@@ -30,8 +30,8 @@ from collateral.models._classifier import Classifier
 WIDTHS = (16, 32, 64)
 # Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
 KEPT = 4
-# Memory of a training step over that of stage 1: the sum of all stages, 1 + 1/2 + 1/4, for the
-# forward pass, and the same for the backward pass.
+# Memory of a training step divided by that of stage 1 in the forward pass.
+# Stages 1 to 3 take 1 + 1/2 + 1/4 in the forward pass, and the same in the backward pass.
 STEP = 3.5
 # Dict from patterns in public implementations' names of weights to their replacements in ours.
 SHARED = {

@@ -64,7 +64,7 @@ def plan_hash(benchmark: Benchmark) -> str:
 
 
 def presenting_code(stage: str) -> str:
-    """Return the fingerprint of a stage and of the findings that it imports."""
+    """Return the fingerprint of the source code of a stage and of all findings that it presents."""
     findings = [FINDING.module(name) for name in FINDING.names()]
     return stage_code(stage, *findings, *FINDING.parts(PARTS[stage]))
 

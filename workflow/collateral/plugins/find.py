@@ -87,7 +87,7 @@ class Kind:
         return [*self.own, *sorted(plugged)]
 
     def module(self, name: str, part: str = "") -> str:
-        """Return the import name of a plug-in, or of the module `part` in its folder."""
+        """Return the import name of a plug-in; with `part`, that of a module in its folder."""
         if not self.has(name):
             raise ValueError(self.no_such(name))
         family = self._family(name)
@@ -95,7 +95,7 @@ class Kind:
         return ".".join(filter(None, (self.package, file, part)))
 
     def load(self, name: str, part: str = "") -> Any:
-        """Import a plug-in, or the module `part` in its folder."""
+        """Import a plug-in; with `part`, import this module of the plug-in's folder."""
         module = self.module(name, part)
         try:
             return import_module(module)

@@ -40,8 +40,8 @@ HARMS = {
 }
 AS_BASE = "lose accuracy everywhere, as the base model does"
 USABLE = (verdict.LIKE, verdict.UNDECIDED)
-# Metrics of damage, the accuracy that the neighbours of the forget set lose beyond all other
-# examples: the mean, and the ends of its interval.
+# Metrics of damage: the mean, and the ends of its interval.
+# Damage is the accuracy that neighbours of the forget set lose beyond all other examples.
 DAMAGE = ("difference", "difference_low", "difference_high")
 DOT_WIDTH = 76.0  # width in pixels of the small plot that shows the damage of one method
 EDGE = 6.0  # number of pixels that the small plot leaves empty at each end
@@ -54,7 +54,7 @@ class Score:
     """Results of a method in a cell: verdict, damage with 95 % interval, gap to Retrain, time."""
 
     verdict: str
-    title: str  # text of the verdict on the page, with a note
+    title: str  # the verdict in the words of the page, including a note if there is one
     sentence: str  # sentence that states the numbers behind the verdict
     damage: float | None
     low: float | None

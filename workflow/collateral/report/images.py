@@ -53,8 +53,8 @@ class Example:
     origin: str  # subset of the example: retained, test or forgotten
     nearest: int | None = None  # index, in the sheet, of the nearest forgotten example
     change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
-    # Class that most seeds predict after unlearning, and the number of these seeds; empty if the
-    # class is correct.
+    # Class that most seeds predict after unlearning, and the number of these seeds.
+    # Empty if the class is correct.
     predicted: str = ""
     file: str = ""  # path of the image, if examples are files
     # Most likely classes: one text for Retrain and one for the unlearned model.
@@ -150,8 +150,8 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     labels = Labels.load(verify(folder / layout.LABELS, folder))
     sound = {run: [verify(file, folder) for file in files[run]] for run in runs}
     retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
-    # The divisor 4 is for two subsets (retained and test) and two images per example: the example
-    # and its nearest forgotten example.
+    # The divisor is 4: two subsets (retained and test), with two images per example.
+    # The second image is the nearest forgotten example.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
         Strip(
@@ -172,7 +172,7 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Keep examples with an image; the nearest forgotten example is -1 if that one has no image."""
+    """Keep the examples that have an image; a nearest forgotten example without one becomes -1."""
     order = {place: k for k, place in enumerate(pictures.place.tolist())}
     nearest = listed.shown_nearest
     if nearest is not None:

@@ -23,8 +23,7 @@ HASH = 12  # number of characters of a hash that the page shows
 CAPTION = "On the first seed; Original is the base model."  # caption of the table of runs
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
-# For each cell and source link (keys of a row), rows of the long tables: file, seed, line number
-# and value.
+# Rows of the long tables (file, seed, line number and value) by cell and source link.
 Rows = dict[tuple[str, Source], list[tuple[str, str, int, str]]]
 
 

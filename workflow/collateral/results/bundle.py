@@ -40,8 +40,8 @@ TIMESTAMP = ".snakemake_timestamp"  # file that Snakemake writes into each outpu
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
 # Files and folders that contain images: the data set, and results of `prepare` (such as AMUN's).
 WITH_IMAGES = {layout.DATA, layout.PREPARED}
-# Names of files and folders that are derived from several runs: PAGE in the folder of a benchmark,
-# NEIGHBOURS in the folder of a cell.
+# Names of files and folders that are derived from several runs.
+# PAGE is in the folder of a benchmark, NEIGHBOURS in the folder of a cell.
 PAGE = {*layout.PRESENTED, layout.CHECKED}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
@@ -201,8 +201,8 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
             (scratch / RESULTS / name).parent.mkdir(parents=True, exist_ok=True)
             (scratch / RESULTS / name).symlink_to(path.absolute())
         _check_sound(scratch / RESULTS, benchmarks, results)
-        # Metadata is written before the files, because Snakemake does not notice changes of files
-        # that have no metadata.
+        # Metadata is written before the files.
+        # Snakemake does not notice changes of files that have no metadata.
         added = _new_metadata(folders.values(), benchmarks, results, left_out)
         write_metadata(results.parent, added)
         _move(new, results)
@@ -228,8 +228,8 @@ def _unpack(archive: Path, folder: Path) -> Files:
     if manifest.get("version") != VERSION:
         versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
         raise ValueError(f"{archive}: {versions}; unpack it with the one that wrote it")
-    # The names of benchmarks are not read from the manifest, because a forged name could lead to
-    # files outside of the folder.
+    # The names of benchmarks are not read from the manifest.
+    # A forged name could lead to files outside of the folder.
     benchmarks = {path.name for path in folder.glob(f"{RESULTS}/*") if path.is_dir()} - {THEORY}
     files = _list_files(folder / RESULTS, benchmarks)
     is_listed = len(files) == len(members) - len(OWN) == manifest["num_files"]
@@ -331,8 +331,7 @@ def list_outputs(project: Path, kind: str, names: Iterable[str]) -> Files:
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
     """Write Snakemake's files of metadata; a file name that is too long is split into folders."""
-    # Both folders are made, because if only one exists, Snakemake assumes that an older version of
-    # Snakemake made it.
+    # Both folders are made: if only one exists, Snakemake assumes that an older version made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
     length = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 255) - 1

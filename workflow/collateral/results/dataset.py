@@ -123,8 +123,8 @@ class Neighbours(ArrayFile):
 
     # For each listed example: the forget example nearest to it, as a position in this list.
     shown_nearest: NDArray[np.int64] | None = None
-    # One row per retained copy of a forgotten image: train indices of the forgotten and the
-    # retained image, and number of bits in which their hashes differ (-1 for an exact copy).
+    # One row per retained copy of a forgotten image: train indices of both images,
+    # and the number of bits in which their hashes differ (-1 for an exact copy).
     copies: NDArray[np.int64] | None = None
     # Height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None

@@ -47,5 +47,5 @@ def count_amber_gates(path: Path) -> int:
 
 
 def _verified(path: Path) -> list[Gate]:
-    """Read and verify gates.json; return no gates if the file is missing, as in older results."""
+    """Read and verify the checks in gates.json; older results have no such file, and no checks."""
     return read_gates(verify(path, path.parent)) if path.exists() else []

@@ -66,15 +66,15 @@ THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
 THEORY_FINDINGS = "findings.csv"  # file with the claims of the theory
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
-# Names of the files and folders that are derived from several runs: CELL_NUMBERS in the folder of a
-# cell, PRESENTED in the folder of a benchmark.
+# Names of the files and folders that are derived from several runs.
+# CELL_NUMBERS are in the folder of a cell, PRESENTED in the folder of a benchmark.
 CELL_NUMBERS = (METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS)
 PRESENTED = (
     *(PLAN, *CELL_NUMBERS, GATES, TABLES, FIGURES),
     *(REPORT, REPORT_PROBLEMS, GLANCE),
 )
-# Dict from the name of a file to the name of the record that lists it, for folders into which
-# several jobs write.
+# Name of the record that lists a file, by file name.
+# It is for folders into which several jobs write.
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,

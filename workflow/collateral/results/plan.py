@@ -54,8 +54,8 @@ class CellPlan:
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Tracked runs in which the steps of an epoch depend on the total number of epochs.
     paced: tuple[str, ...] = ()
-    # For each tuned method: number of trials that tuning can select. In `trials`, a trial with
-    # default parameters may follow these trials.
+    # For each tuned method, the number of trials among which tuning selects.
+    # In `trials`, a trial with default parameters may follow these trials.
     candidates: Mapping[str, int] = field(default_factory=dict)
 
     def grid(self, run: str) -> list[dict[str, Any]]:
@@ -84,8 +84,8 @@ class BenchmarkPlan:
     model: str = ""
     select: Rule = PAPER  # rule by which tuning selects parameter values
     reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
-    # If the user gives the base model: whether it may have been trained on test images, because the
-    # test set is drawn at random. Otherwise None.
+    # Whether the user's base model may have been trained on test images.
+    # (It may if the test set is drawn at random.) None if the user gives no base model.
     test_drawn: bool | None = None
     # If Retrain was not run: publication that reports the means of Retrain to compare with.
     # Otherwise empty.

@@ -1,4 +1,4 @@
-"""Contents of record.json, cost.json (different on every rerun) and selected.json."""
+"""Contents of record.json, selected.json, and cost.json (times, which differ on every rerun)."""
 
 import os
 import platform

@@ -75,7 +75,7 @@ class CellTable:
         return np.full(len(self.seeds), np.nan) if found is None else found
 
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
-        """Return the value of a metric over all seeds; NaN if it is undefined."""
+        """Return a metric that has one value for all seeds together; NaN if it is undefined."""
         return self._overall.get(_key(run, metric, subset, at), math.nan)
 
     def metrics(self, run: str) -> list[str]:
@@ -142,8 +142,8 @@ def at_order(at: str) -> tuple[bool, int, str]:
 def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequence[str]) -> None:
     """Write the metrics or costs of a cell as CSV, sorted by run, seed, metric, set and `at`."""
     chosen = cell.split.chosen
-    # In later rounds the fraction in the config is not exact, because examples of earlier requests
-    # are left out of the forget set.
+    # In later rounds the fraction in the config is not exact:
+    # examples of earlier requests are left out of the forget set.
     stated = {} if len(cell.split.earlier) else chosen
     place = {"cell": cell.name, **{key: stated.get(key, "") for key in ("class", "fraction")}}
     written = (

@@ -7,8 +7,8 @@ from typing import Annotated
 from collateral.findings.registry import read_problems
 from collateral.results.provenance import verify
 
-# For each part of a finding, the Snakemake rule that computes it. If a finding fails, the rule
-# records the failure and succeeds.
+# For each part of a finding, the Snakemake rule that computes it.
+# If a finding fails, the rule records the failure and succeeds.
 RULES = {
     "numbers": "metrics",
     "across": "gather",

@@ -1,4 +1,4 @@
-"""Compute each example's similarity to the forget set; list neighbours and copies of that set."""
+"""Compute each example's similarity to the forget set; list neighbours and copies of images."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Train the local teacher with which tuning can select parameters without Retrain."""
+"""Train a teacher of LTD; tuning can select hyperparameters by its UA instead of Retrain's."""
 
 from collateral.plugins.find import prepare_class
 from collateral.results import layout

@@ -30,7 +30,7 @@ WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 def open_checkpoints(
     folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
 ) -> "Checkpoints":
-    """Return the checkpoints of a job; those of a job with another record cannot be loaded."""
+    """Return the checkpoints of a job; they can be loaded only by a job with the same `record`."""
     identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
     if interval_seconds is None:
         given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)

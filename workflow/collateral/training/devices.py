@@ -48,8 +48,7 @@ def make_deterministic() -> None:
     """Make torch give bitwise equal results on devices of one kind; call it before CUDA starts."""
     # cuBLAS reads this variable at its start; if it is not set, torch refuses matrix products.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # `warn_only` is not set, because it would allow a gradient that is not deterministic, that of
-    # fused attention.
+    # `warn_only` is not set: it would allow fused attention, whose gradient is not deterministic.
     torch.use_deterministic_algorithms(True)
     # New tensors are not filled: each is written before it is read, and filling takes 5 % longer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]

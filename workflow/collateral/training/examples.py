@@ -93,7 +93,7 @@ class Examples:
         return replace(self, labels=labels.to(self.rows.device))
 
     def joined(self, other: Examples) -> Examples:
-        """Return these examples followed by `other`, which must have the same images."""
+        """Return these examples followed by `other`; both must index the same array of images."""
         assert other.images is self.images, "examples of different sets of images"
         rows, labels = torch.cat([self.rows, other.rows]), torch.cat([self.labels, other.labels])
         return replace(self, rows=rows, labels=labels)

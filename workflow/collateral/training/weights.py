@@ -42,7 +42,7 @@ def name_in_errors(key: str) -> Iterator[None]:
 
 
 def describe_file(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return the record's entry for a user's weight file: name, hash and renamed prefixes."""
+    """Return the record's entry for a user's weight file: name, hash, and renaming of weights."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 

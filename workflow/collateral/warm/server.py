@@ -223,8 +223,8 @@ def fork(action: Callable[[], int]) -> int:
 
 def serve(stages: dict[int, str], others: Iterable[int]) -> int:
     """Serve these stages in this process until the run ends."""
-    # The other server's sockets are closed in this process: if the other server dies, its clients
-    # notice only if no process has its sockets open.
+    # The other server's sockets are closed in this process.
+    # Clients notice the death of a server only if no process has its sockets open.
     close(others)
     Server(stages).serve()
     return 0

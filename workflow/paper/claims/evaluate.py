@@ -200,7 +200,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def choose(answers: Sequence[Answer], ids: str | None) -> list[Answer]:
-    """Return the answers to the claims whose ids are given as "1-11,19"; all if `ids` is empty."""
+    """Select the answers about the claims with these ids, such as "1-11,19"; all if empty."""
     if not ids:
         return list(answers)
     wanted = {number for part in ids.split(",") for number in _range(part)}

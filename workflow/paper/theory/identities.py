@@ -57,7 +57,7 @@ def error(sides: Sides) -> float:
 
 
 def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return both sides of each identity of Proposition 1, for trajectories and expected losses."""
+    """Return both sides of each identity of Proposition 1: on trajectories and expected losses."""
     X = rng.standard_normal((size.runs, size.long, size.short))
     y = models.draw_responses(rng, X, SIGMA2)
     eta, T = 10 ** rng.uniform(-4, -2), size.steps

@@ -196,7 +196,7 @@ def count_test_examples(total: int, share: float) -> int:
 def draw_groups(
     labels: Sequence[int], groups: Sequence[str], share: float, seed: int, stay: set[int]
 ) -> set[int]:
-    """Draw groups of examples that contain about the fraction `share` of each class, as a test set.
+    """Draw a test set of whole groups, which has about the fraction `share` of each class.
 
     Groups are visited in the order of a hash of their names. A group is drawn if the numbers of
     test examples per class are then nearer to the wanted numbers. If a class has no test example

@@ -19,8 +19,8 @@ from collateral.data._readers.pixels import to_uint8
 
 IMAGES = "uint8, or floats from 0 to 1, of shape (N, H, W), (N, H, W, 1) or (N, H, W, 3)"
 CLASS_NAMES = "class_names"
-# Names of the arrays of images and labels. OWN_FILE_KEYS are used if the train set and the test set
-# are in separate files.
+# Names of the arrays of images and labels.
+# OWN_FILE_KEYS are used if the train set and the test set are in separate files.
 TRAIN_KEYS = [("train_images", "train_labels")]
 TEST_KEYS = [("test_images", "test_labels")]
 OWN_FILE_KEYS = [("images", "labels"), ("X", "y")]

@@ -154,8 +154,8 @@ def _test_gaps(run: str, parts: Sequence[GroupPart], gaps: Floats) -> Iterator[R
         sizes = np.array([len(parts[i].members) for i in chosen])
         mean = np.array([mean_of_defined(values) for values in gaps[chosen]])
         _, variance, count = moments(gaps[chosen])
-        # Equal gaps in all seeds would give a variance of 0. The variance of a rate is therefore at
-        # least as large as if a single example differed in one seed.
+        # Equal gaps in all seeds would give a variance of 0.
+        # The least variance of a rate is that of a single example that differs in one seed.
         least = 1 / sizes**2 / count if measure in RATES else 0.0
         contrast = Contrast(mean, np.sqrt(np.maximum(variance, least) / count), count - 1)
         low, high = contrast.interval(holm_levels(contrast.p))

@@ -58,7 +58,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _find_parts(cell: CellTable, measure: str) -> Iterator[tuple[str, str]]:
-    """Yield each pair of a subset and "near" or "far" in which at least one group is tested.
+    """Yield the pairs (subset, "near" or "far") with at least one group that is tested.
 
     Measures without this division have empty text as the second item.
     """

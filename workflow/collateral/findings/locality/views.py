@@ -69,7 +69,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _column(cell: CellTable, metric: str, name: str) -> Column:
-    """Return the column of a loss on a subset; the heading also has the number of examples."""
+    """Return a column of accuracy lost on a subset; its heading gives the number of examples."""
     count = COUNTS[metric]
     size = find_metric(count).text(mean(cell.values(cell.reference, count, name)))
     heading = f"{find_metric(metric).label}, {SETS[name]} ({size})"
@@ -213,8 +213,8 @@ def find_losses(cell: CellTable) -> pd.DataFrame:
         tested, low, high = (
             cell.number(run, f"difference{end}", at="near") for end in ("", "_low", "_high")
         )
-        # The tested loss is used if there is one, so that the loss fits its interval: an interim
-        # analysis tests only the first seeds.
+        # The tested loss is used if there is one, so that the loss fits its interval.
+        # (An interim analysis tests only the first seeds.)
         near = mean(cell.values(run, "near_loss", RETAIN)) if math.isnan(tested) else tested
         if not cell.failure_summary(run) and not math.isnan(near):
             is_chance = not (low > 0 or high < 0)

@@ -61,7 +61,7 @@ class ProbedRun:
     def rows(
         self, metric: str, values: Floats, subset: str = "", at: Iterable[At] = (None,)
     ) -> Iterator[Row]:
-        """Yield the rows of one metric of the run, one per seed and index (`at`)."""
+        """Yield the table rows of one metric of the run: one row per seed and per value of `at`."""
         by_seed = np.reshape(values, (len(self.cell.seeds), -1))
         for seed, row in zip(self.cell.seeds, by_seed, strict=True):
             for index, value in zip(at, row, strict=True):

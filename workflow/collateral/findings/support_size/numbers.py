@@ -1,4 +1,4 @@
-"""Metrics of LTD's teachers by support size: their predictions for the forget set are compared.
+"""Metrics of LTD's teachers by the size of their support (train set).
 
 A teacher's histogram is the mean of its class probabilities over the forget set. As in the
 student's training targets, only each example's few largest probabilities are kept, renormalised.

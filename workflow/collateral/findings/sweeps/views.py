@@ -173,7 +173,7 @@ def _show_noise(key: str, value: float, sweep: Sweep) -> Field:
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield plots of each sweep of a numeric parameter, and one plot of sweeps of teacher seeds."""
+    """Yield plots of each numeric parameter that is swept, and a plot of the teacher seeds."""
     for sweep in cell.plan.sweeps:
         # A sweep of teacher seeds is not drawn over an axis, because a seed is not a quantity.
         if sweep.key != TEACHER_SEED:
@@ -250,7 +250,7 @@ def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
     if len(sweep.numbers) < 2:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
-    # If no reported metric changes, the parameter does not influence the teacher.
+    # If the teacher's metrics are the same for all values, they are not plotted.
     if not any(np.ptp(_known(cell, sweep, name), axis=0).any() for name in reported):
         reported = []
     kept = {

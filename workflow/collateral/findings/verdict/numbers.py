@@ -134,7 +134,7 @@ class AgainstRetrain:
 
     @cached_property
     def stated(self) -> Floats:
-        """Margin of each measure in the config, as a rate; NaN if the config has none for it."""
+        """Margins that the config sets, one per measure, between 0 and 1; NaN if not set."""
         pairs = (text.split("=") for text in self.cell.margins)
         known = {MARGIN_KEYS[key]: float(value) / PERCENT for key, value in pairs}
         return np.array([known.get(at, np.nan) for at in MEASURES])

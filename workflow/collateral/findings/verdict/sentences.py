@@ -77,8 +77,8 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    # The verdict as displayed. The number of seeds is added to "cannot tell", and a note to
-    # "hurt everyone" if the base model has the same loss.
+    # The verdict as displayed. The number of seeds is added to "cannot tell".
+    # A note is added to "hurt everyone" if the base model has the same loss.
     title: str
     sentence: str
     is_of_base: bool = False  # whether the base model already has the same loss

@@ -59,7 +59,7 @@ def _add_products(model: nn.Module, batch: Batch, directions: Directions, total:
 
 
 def _make_hook(directions: Directions, total: Tensor) -> Hook:
-    """Return a forward hook that adds a layer's inner products to `total` in the backward pass."""
+    """Return a forward hook of a layer; later, the backward pass adds inner products to `total`."""
 
     def register(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         x = inputs[0].detach()

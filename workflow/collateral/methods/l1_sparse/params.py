@@ -46,7 +46,7 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Whether the steps of an epoch depend on the total number of epochs.
+        """Whether training in an epoch depends on the total number of epochs.
 
         They do with a linear `schedule`, and with `plain_epochs`: the last epochs of the run.
         """

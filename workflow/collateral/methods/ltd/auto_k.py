@@ -19,8 +19,8 @@ from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 NUM_BINS = 10  # number of bins of equal width, by similarity to the forget set
-# The chosen learning rate is the first that costs at least this accuracy on the retained examples
-# most similar to the forget set (those in the last bin).
+# The first learning rate is chosen that lowers the accuracy by at least this much.
+# The accuracy is that on the retained examples most similar to the forget set (the last bin).
 MIN_DROP = 0.05
 # Every further bin of the support loses at least this fraction of the largest accuracy drop.
 HALF = 0.5
@@ -62,8 +62,7 @@ def take_ascent_step(
     stepped = copy.deepcopy(base)
     for rate in RATES:
         _step(stepped, base, slope, rate)
-        # To save time, learning rates are tried only on the retained examples that are most
-        # similar to the forget set.
+        # To save time, learning rates are tried only on retained examples like the forget set.
         lost = was_right[top].double() - _is_right(stepped, nearest).double()
         if lost.mean() >= MIN_DROP:
             break

@@ -11,8 +11,8 @@ from torch.nn.functional import normalize
 from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
 LEAST_PER_CELL = 39  # minimum number of examples per index cell; with fewer, faiss prints a warning
-# Number of k-means iterations, and of training examples per cell, when faiss builds an index;
-# faiss's defaults take 20 times as long.
+# Number of k-means iterations, and of training examples per cell, of an index of faiss.
+# The defaults of faiss take 20 times as long.
 ROUNDS, PER_CELL = 5, 64
 PROBES = 16  # number of index cells searched per query; see benchmarks/bench_support.py
 

@@ -23,7 +23,7 @@ class Prepare(MethodParams):
     )
 
     def count_adjacent(self, retained: int) -> int:
-        """Return the number of adjacent examples; at least one retained example stays remote."""
+        """Return the number of adjacent examples: at most all retained examples but one."""
         return min(max(1, round(self.adjacent_share * retained)), retained - 1)
 
     def prepared_numbers(self, sizes: Sizes) -> int:

@@ -247,7 +247,7 @@ def test_the_finding_of_the_docs_works(tmp_path):
     """The code of docs/add-a-finding.md, as it stands there."""
     text = (Path(__file__).parents[2] / "docs/add-a-finding.md").read_text()
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
-    blocks, (columns, nearness) = blocks[:3], blocks[3:]
+    blocks, (columns, plots, nearness) = blocks[:3], blocks[3:]
     files = {block.splitlines()[0].removeprefix("# "): block for block in blocks}
     assert list(files) == ["__init__.py", "numbers.py", "views.py"]
     assert sum(len(block.splitlines()) for block in blocks) < 40
@@ -284,6 +284,9 @@ def test_the_finding_of_the_docs_works(tmp_path):
         [[retrain], [*methods]] = table.grids[0].groups
         assert [field.value for field in retrain.fields] == ["–", "–"]
         assert [line.fields[1].value for line in methods][:1] == ["+0.1 ± 0.1"]
+        (folder / "drawing.py").write_text(plots)
+        (plot,) = FINDING.load("overconfidence", "drawing").plots(cell)
+        assert {one.label for one in plot.panels[0].series} >= {"FT", "GA"}
     finally:
         paths.remove(str(folder.parent.resolve()))
         plugged = ("overconfidence", "near_errors")

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.config.cells import RESERVED, format_value, format_varied, is_slug, slug
+from collateral.config.cells import format_value, format_varied, is_slug, slug
 from collateral.plan import paths
+from collateral.results.layout import RESERVED
 
 
 def test_folders_beside_names_of_the_users_own_are_reserved():

@@ -343,7 +343,7 @@ def test_the_papers_times_are_within_50_percent(benchmark, place, method, second
     cell = work.benchmark.cells[place]
     params, sizes = cell.runs[method].params, work.sizes(cell)
     computed = params.unlearn_work(sizes)
-    if cell.runs[method].preparations:
+    if cell.runs[method].prepare_calls:
         computed += params.prepare_work(sizes)
     computed = computed.for_model(work.benchmark.config.model)
     assert A100.seconds(computed, IMAGES) == pytest.approx(seconds, rel=0.5)

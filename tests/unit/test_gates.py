@@ -450,7 +450,7 @@ def test_a_gate_that_raises_is_amber_and_a_problem_and_stops_no_other(tmp_path, 
     )
     assert [gate for gate in gates if gate.colour != "green"] == [of_seeds]
     assert [gate.name for gate in gates] == [*CHECKS]
-    assert str(problem).startswith("finding gates: its colours in digit_3-50 could not be made: ")
+    assert str(problem).startswith("finding gates: its checks in digit_3-50 could not be made: ")
     assert problem.part in RULES
 
 

@@ -26,7 +26,7 @@ LAYERS = {
     "contract": set(),
     "metrics": {"contract"},
     "plugins": {"contract"},
-    "config": {"contract", "data", "plugins"},
+    "config": {"contract", "data", "plugins", "results"},
     "plan": {"config", "contract", "data", "models", "plugins", "results", "warm"},
     "results": {"contract", "metrics"},
     "data": {"contract", "plugins", "results"},

@@ -123,7 +123,8 @@ def test_numbers_stand_beyond_the_intervals_of_bars(figures):
                     if max(ends) > top if is_up else min(ends) < bottom:
                         is_up = not is_up  # the axis cuts the interval: at its other end
                     end = np.clip(max(ends) if is_up else min(ends), bottom, top)
-                    text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
+                    text = f"{y:{panel.bar_format or panel.number_format}}".replace("-", "−")
+                    text = text if text.strip("+−0.") else "0"
                     expected.append((text, pytest.approx(end)))
         texts = [text for text in axes.texts if hasattr(text, "xy")]
         assert [(text.get_text(), text.xy[1]) for text in texts] == expected

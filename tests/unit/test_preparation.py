@@ -6,7 +6,7 @@ import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
-from collateral.jobs._method import Preparation, find_preparations
+from collateral.jobs._method import PreparePlan, find_prepare_plans
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def cell_of(plugins, vary=None, **methods):
 def sources(cell, run):
     """Return which tunings on the first seed, and which run on others, prepare what a run needs."""
     first, other = (
-        find_preparations(cell).for_run(cell.runs[run], is_first_seed=is_first)
+        find_prepare_plans(cell).for_run(cell.runs[run], is_first_seed=is_first)
         for is_first in (True, False)
     )
     assert not first.tunings or not first.runs
@@ -34,11 +34,11 @@ def sources(cell, run):
 
 def test_a_method_of_one_phase_prepares_nothing():
     cell = grid(sweeps={"s": {"method": "ft", "vary": {"lr": [0.5]}}}).cells["digit_3-50"]
-    assert cell.runs["ft"].preparations == {}
+    assert cell.runs["ft"].prepare_calls == {}
     for name in ("ft", "ft@lr=0.5"):
         for is_first_seed in (True, False):
-            found = find_preparations(cell).for_run(cell.runs[name], is_first_seed=is_first_seed)
-            assert found == Preparation()
+            found = find_prepare_plans(cell).for_run(cell.runs[name], is_first_seed=is_first_seed)
+            assert found == PreparePlan()
 
 
 def test_what_one_run_alone_needs_it_makes_itself(plugins):
@@ -47,8 +47,8 @@ def test_what_one_run_alone_needs_it_makes_itself(plugins):
 
 def test_equal_prepare_values_are_prepared_by_the_first_run(plugins):
     cell = cell_of(plugins, two={"lr": 0.5}, same={"uses": "two", "size": "10"}, ft={})
-    (name,) = cell.runs["two"].preparations
-    assert [*cell.runs["same"].preparations] == [name]
+    (name,) = cell.runs["two"].prepare_calls
+    assert [*cell.runs["same"].prepare_calls] == [name]
     assert name.startswith("two-")
     assert sources(cell, "two") == ([], None)
     assert sources(cell, "same") == ([], "two")
@@ -56,7 +56,7 @@ def test_equal_prepare_values_are_prepared_by_the_first_run(plugins):
 
 def test_other_prepare_values_are_prepared_apart(plugins):
     cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
-    assert cell.runs["two"].preparations.keys() != cell.runs["other"].preparations.keys()
+    assert cell.runs["two"].prepare_calls.keys() != cell.runs["other"].prepare_calls.keys()
     assert sources(cell, "two") == sources(cell, "other") == ([], None)
 
 
@@ -87,7 +87,7 @@ def test_of_two_tunings_the_first_prepares(plugins):
 
 def test_tuning_prepares_every_value_that_may_be_chosen(plugins):
     cell = cell_of(plugins, two={"size": [10, 20]}, small={"uses": "two", "size": 10})
-    assert len(cell.runs["two"].preparations) == 2
+    assert len(cell.runs["two"].prepare_calls) == 2
     assert sources(cell, "two") == (["two"], None)
     # On another seed `two` may prepare 20, so that `small` cannot rely on it.
     assert sources(cell, "small") == (["two"], None)
@@ -117,7 +117,7 @@ def test_one_more_sweep_changes_no_run_that_is_there(plugins, own, vary):
 
 def made(cell, name, *, tuning=False, is_first_seed=True):
     """Return the sizes for which a job prepares itself."""
-    run, found = cell.runs[name], find_preparations(cell)
+    run, found = cell.runs[name], find_prepare_plans(cell)
     job = found.for_tuning(run) if tuning else found.for_run(run, is_first_seed=is_first_seed)
     return [params.size for params in job.made]
 
@@ -125,8 +125,8 @@ def made(cell, name, *, tuning=False, is_first_seed=True):
 def test_a_tuning_prepares_for_all_its_trials_and_finds_what_others_have(plugins):
     cell = cell_of(plugins, two={"size": [20, 30]}, more={"uses": "two", "size": [30, 40]})
     assert made(cell, "two", tuning=True) == [20, 30, 10]  # the default comes last
-    assert find_preparations(cell).for_tuning(cell.runs["two"]).tunings == ()
-    assert find_preparations(cell).for_tuning(cell.runs["more"]).tunings == ("two",)
+    assert find_prepare_plans(cell).for_tuning(cell.runs["two"]).tunings == ()
+    assert find_prepare_plans(cell).for_tuning(cell.runs["more"]).tunings == ("two",)
     assert made(cell, "more", tuning=True) == [40, 10]
 
 
@@ -149,9 +149,9 @@ def test_where_tunings_have_one_of_two_choices_a_run_makes_the_other(plugins):
 @pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
 def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
     cell = cell_of(plugins, vary={"size": [20, 30]}, two=own, same={"uses": "two", **own})
-    found = find_preparations(cell)
+    found = find_prepare_plans(cell)
     kept = {
-        name: {*run.prepared(found.for_tuning(run).made)}
+        name: {*run.find_prepare_calls(found.for_tuning(run).made)}
         for name, run in cell.runs.items()
         if name in cell.tuned
     }
@@ -159,25 +159,27 @@ def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
         job = found.for_run(run, is_first_seed=is_first_seed)
         there = set().union(*(kept[name] for name in job.tunings))
         for name in job.runs:
-            there |= {*cell.runs[name].preparations}
-        assert {*run.preparations} <= there | {*run.prepared(job.made)}
-        assert not {*run.prepared(job.made)} & there
+            there |= {*cell.runs[name].prepare_calls}
+        assert {*run.prepare_calls} <= there | {*run.find_prepare_calls(job.made)}
+        assert not {*run.find_prepare_calls(job.made)} & there
 
 
 @pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"k": [10, 20]}])
 def test_what_the_cells_teacher_has_nobody_else_makes_on_its_seed(own):
     methods = {"ltd": own, "same": {"uses": "ltd", **own}, "ft": {"lr": [0.1, 0.2]}}
     cell = grid(methods=methods, select="teacher").cells["digit_3-50"]
-    found, (taught, *_) = find_preparations(cell), cell.runs["ltd"].preparations
+    found, (taught, *_) = find_prepare_plans(cell), cell.runs["ltd"].prepare_calls
     for name in cell.tuned:
-        assert taught not in cell.runs[name].prepared(found.for_tuning(cell.runs[name]).made)
+        assert taught not in cell.runs[name].find_prepare_calls(
+            found.for_tuning(cell.runs[name]).made
+        )
     for name in ("ltd", "same"):
         first, other = (
             found.for_run(cell.runs[name], is_first_seed=is_first) for is_first in (True, False)
         )
         assert first.teacher
         assert not other.teacher
-        assert taught not in cell.runs[name].prepared(first.made)
-    assert taught in cell.runs["ltd"].prepared(
+        assert taught not in cell.runs[name].find_prepare_calls(first.made)
+    assert taught in cell.runs["ltd"].find_prepare_calls(
         found.for_run(cell.runs["ltd"], is_first_seed=False).made
     )

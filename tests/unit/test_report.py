@@ -311,6 +311,28 @@ def test_a_finding_that_raises_is_named_and_the_rest_is_there(benchmark_of, plug
     assert "Near and far" in page
 
 
+def test_an_answer_that_raises_is_named_and_one_of_the_test_set_is_given(benchmark_of, plugins):
+    table = "from collateral.findings.columns import plain_table\n\n\ndef tables(cell):\n"
+    table += '    yield plain_table(cell, "{0}", "{0}", ["ua"])\n'
+    files = {}
+    for name, answer in (("astray", ("ua", "nowhere")), ("tested", ("ua", "test"))):
+        files[f"findings/{name}/__init__.py"] = f'"""Is it?"""\nMETRICS = {{}}\nANSWER = {answer}\n'
+        files[f"findings/{name}/views.py"] = table.format(name)
+    add_plugins([write_files(plugins, files)])
+    cell = full_cell()
+    own = next(row for row in cell.metrics if (row["run"], row["metric"]) == ("ft", "ua"))
+    cell.metrics += [
+        own | {"run": run, "set": subset, "value": value}
+        for subset in ("nowhere", "test")
+        for run, value in (("ft", "0.5"), ("ga", "0.25"), ("retrain", "0.5"))
+    ]
+    folder = benchmark_of(cell)
+    assert gathered(folder).problems == [
+        Problem("astray", "words", "digit_3-50", "KeyError: 'nowhere'")
+    ]
+    assert " on test examples is nearest to " in page_of(folder)
+
+
 def test_what_failed_before_the_page_is_named_on_it_once(benchmark_of):
     folder = benchmark_of(full_cell())
     known = Problem("gap", "numbers", "digit_3-50", "ValueError: <b>")

@@ -456,8 +456,8 @@ CLAUSES = [
         is_rare=True,
     ),
     Clause(
-        rf"Probably {N} seeds would decide ([^:]+): `seeds: \[([^\]]*)\]` in the config; finished "
-        rf"runs stay. Deciding again raises the error above 5 %. `looks: \[{N}, {N}\]` beside it",
+        rf"Probably {N} seeds would decide ([^:]+): seeds: \[([^\]]*)\] in the config; finished "
+        rf"runs stay. Deciding again raises the error above 5 %. looks: \[{N}, {N}\] beside it",
         proposed,
         is_rare=True,
     ),

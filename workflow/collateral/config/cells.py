@@ -1,4 +1,4 @@
-"""The cells of a benchmark, as a dict from name to forget set; and allowed names of folders."""
+"""The cells of a benchmark, as a dict from name to forget set; and names that fit in a path."""
 
 import re
 from collections.abc import Mapping
@@ -10,11 +10,6 @@ from collateral.config.schema import BenchmarkConfig
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import DATA, FORGET
 
-# Names of folders in results/, which no benchmark, cell or run may have.
-_FOLDERS = """
-    base exposure figures local_teacher logs probe retrain shadows support_size tables theory tune
-"""
-RESERVED = frozenset(_FOLDERS.split())
 LONGEST = 100  # maximum length of a name
 
 

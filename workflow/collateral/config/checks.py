@@ -13,6 +13,7 @@ from collateral.contract.conventions import PAPER, TEACHER, class_index
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, params_class
+from collateral.results.layout import RESERVED
 
 # Name of the module, in the folder of a finding, that contains published numbers of Retrain.
 RETRAIN_PART = "retrain"
@@ -30,9 +31,9 @@ def benchmark_errors(name: str, benchmark: BenchmarkConfig) -> Iterator[Problem]
 def _name_errors(where: Place) -> Iterator[Problem]:
     """Check that the last key of a config path can be the name of a folder."""
     name = str(where[-1])
-    if not cells.is_slug(name) or name in cells.RESERVED:
+    if not cells.is_slug(name) or name in RESERVED:
         allowed = f"use a-z, 0-9, _, and from the second letter . and -, at most {cells.LONGEST}"
-        taken = f"taken are {', '.join(sorted(cells.RESERVED))}"
+        taken = f"taken are {', '.join(sorted(RESERVED))}"
         yield where, f"not usable as a folder's name; {allowed}; {taken}"
 
 

@@ -25,7 +25,7 @@ LEAST_RA = 0.9
 SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
-PART = "colours"  # `Problem.part` of a check that raised an error
+PART = "checks"  # `Problem.part` of a check that raised an error
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
     "whether Retrain was trained as well as the given base cannot be decided: there are no test "

@@ -233,7 +233,7 @@ def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) 
     """Return a table of means over seeds, with one row per run and one column per metric."""
     columns = [Column(metric) for metric in metrics]
     caption = join_sentences(
-        f"{title}: {cell.title}.", describe_spread(cell), describe_metrics(metrics)
+        f"{title}: {cell.title}.", describe_spread(cell), describe_metrics(cell, metrics)
     )
     table = build_table(name, title, columns, rows_by_kind(cell), caption)
     return replace(table, records=build_records(all_rows(cell), columns))

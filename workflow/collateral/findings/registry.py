@@ -31,7 +31,7 @@ PRINTED = (
 )
 VIEWS = "views"  # name of the module in which a finding makes its tables, plots and sentences
 T = TypeVar("T")
-Source = BenchmarkTable | CellTable
+AnyTable = BenchmarkTable | CellTable  # numbers of all cells, or of one
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Problem:
     """An error raised by a part of a finding."""
 
     finding: str
-    part: str  # part that raised the error: numbers, across, colours, table, plots or words
+    part: str  # part that raised the error: numbers, across, checks, table, plots or words
     cell: str  # name of the cell; empty if the part covers all cells
     error: str
 
@@ -137,7 +137,7 @@ def view_function(finding: str, name: str) -> Callable[[Any], Any] | None:
     return getattr(FINDING.load(finding, VIEWS), name, None) if has_views else None
 
 
-def make_tables(finding: str, source: Source) -> Iterator[Table]:
+def make_tables(finding: str, source: AnyTable) -> Iterator[Table]:
     """Yield the tables of a finding; if there is no Retrain, the captions say so."""
     is_cell = isinstance(source, CellTable)
     make = view_function(finding, "tables" if is_cell else "tables_across")
@@ -149,14 +149,14 @@ def make_tables(finding: str, source: Source) -> Iterator[Table]:
         yield replace(table, caption=join_sentences(first, table.caption, last))
 
 
-def cell_name(source: Source) -> str:
+def cell_name(source: AnyTable) -> str:
     """Return the name of a cell, or empty text for the table of all cells."""
     return source.name if isinstance(source, CellTable) else ""
 
 
-def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: int) -> list[T]:
+def map_sources(make: Callable[[AnyTable], T], table: BenchmarkTable, processes: int) -> list[T]:
     """Call `make` on the benchmark's table, then on the table of each cell; return all results."""
-    sources: list[Source] = [table, *table.cells]
+    sources: list[AnyTable] = [table, *table.cells]
     if processes == 1:
         return [make(source) for source in sources]
     # Processes are forked, because forked processes inherit the folders of plug-ins.

@@ -2,6 +2,12 @@
 
 Missing files, differences from the plan, preflight checks, the estimate and the rules all use this
 one list of kinds. Files whose names begin with `_` are helpers.
+
+- The file, its rule and its stage have the same name. The first job class in the file is used.
+- The annotated attributes of a job class are the wildcards of the rule. A wildcard that is an
+  integer is listed in NUMBERS, and in `wildcard_constraints` of rules/lookup.smk.
+- `cell_attribute` says which runs of a cell have a job, one per seed. A kind with other jobs
+  overrides `list_in_cell`.
 """
 
 from collections.abc import Iterator

@@ -191,7 +191,7 @@ class CellJob(Job):
 
     # Name of the attribute of Cell that lists the runs with a job of this kind.
     # Or of an attribute that is true if the cell has such a job; if empty, every cell has one.
-    listed: ClassVar[str] = ""
+    cell_attribute: ClassVar[str] = ""
 
     cell: Cell
 
@@ -203,11 +203,11 @@ class CellJob(Job):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield all jobs of this kind in one cell: one per seed and per run in `listed`."""
-        listed = getattr(cell, cls.listed) if cls.listed else (cell.name,)
-        values = {"seed": benchmark.seeds, "run": listed, "method": listed}
+        """Yield all jobs of this kind in one cell: one per seed and per run that has one."""
+        runs = getattr(cell, cls.cell_attribute) if cls.cell_attribute else (cell.name,)
+        values = {"seed": benchmark.seeds, "run": runs, "method": runs}
         domains = [values[one.name] for one in fields(cls) if one.name in values]
-        return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if listed)
+        return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if runs)
 
     @property
     def split(self) -> str:

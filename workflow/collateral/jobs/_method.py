@@ -21,7 +21,7 @@ from collateral.results.files import read_json
 
 
 @dataclass(frozen=True)
-class Preparation:
+class PreparePlan:
     """Which other jobs run `prepare` for a job, and for which parameters the job runs it itself."""
 
     tunings: tuple[str, ...] = ()  # names of methods whose tuning jobs run `prepare`
@@ -30,58 +30,58 @@ class Preparation:
     made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
 
 
-class Preparations:
+class PreparePlans:
     """All calls of `prepare` in a cell, and the jobs that run them."""
 
     def __init__(self, cell: Cell) -> None:
         """For each call of `prepare`, find the job that runs it: the first that needs it."""
-        runs = [run for run in cell.runs.values() if run.preparations]
+        runs = [run for run in cell.runs.values() if run.prepare_calls]
         tunings = [run for run in runs if run.name in cell.tuned]
         # The first job that needs a call of `prepare` runs it. Reversed, as a dict keeps the last.
         # Sweeps are last in the list of runs, so that a new sweep does not change any other run.
-        self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
+        self._tunings = {name: run.name for run in reversed(tunings) for name in run.prepare_calls}
         # Name of the folder that the teacher's `prepare` writes; empty if the cell has no teacher.
-        self._teacher = next(iter(cell.teacher.preparations)) if cell.teacher else ""
+        self._teacher = next(iter(cell.teacher.prepare_calls)) if cell.teacher else ""
         self._tunings.pop(self._teacher, None)
         self._is_later_round = bool(cell.forget.earlier)
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
-    def for_tuning(self, run: RunSpec) -> Preparation:
+    def for_tuning(self, run: RunSpec) -> PreparePlan:
         """Return which jobs run `prepare` for a tuning job: itself, other tunings, the teacher."""
-        makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
+        makers = {name: self._tunings[name] for name in run.prepare_calls if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
-        prepared = run.prepared(run.trial_params)
+        prepared = run.find_prepare_calls(run.trial_params)
         has_teacher = prepared.pop(self._teacher, None) is not None
         made = [
             params for name, params in prepared.items() if makers.get(name, run.name) == run.name
         ]
-        return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
+        return PreparePlan(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
 
-    def for_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
+    def for_run(self, run: RunSpec, *, is_first_seed: bool) -> PreparePlan:
         """Return which jobs run `prepare` for a run: other jobs, or the job of the run itself.
 
         For the first seed, tuning may have run `prepare`. After round 1 no files are shared,
         because each run starts from its own model of the round before.
         """
         if self._is_later_round:
-            return Preparation(made=tuple(run.preparations.values()))
-        makers = {name: self._tunings.get(name) for name in run.preparations}
+            return PreparePlan(made=tuple(run.prepare_calls.values()))
+        makers = {name: self._tunings.get(name) for name in run.prepare_calls}
         tunings = tuple(dict.fromkeys(maker for maker in makers.values() if maker))
-        has_teacher = self._teacher in run.preparations
+        has_teacher = self._teacher in run.prepare_calls
         if is_first_seed and (tunings or has_teacher):
             found = {*self._tunings, self._teacher}
-            made = [params for name, params in run.preparations.items() if name not in found]
-            return Preparation(tunings=tunings, teacher=has_teacher, made=tuple(made))
+            made = [params for name, params in run.prepare_calls.items() if name not in found]
+            return PreparePlan(tunings=tunings, teacher=has_teacher, made=tuple(made))
         first = self._runs.get(_key(run), run.name)
         if first != run.name:
-            return Preparation(runs=(first,))
-        return Preparation(made=tuple(run.preparations.values()))
+            return PreparePlan(runs=(first,))
+        return PreparePlan(made=tuple(run.prepare_calls.values()))
 
 
 @cache
-def find_preparations(cell: Cell) -> Preparations:
-    """Return the `Preparations` of a cell; they are computed only once."""
-    return Preparations(cell)
+def find_prepare_plans(cell: Cell) -> PreparePlans:
+    """Return the `PreparePlans` of a cell; they are computed only once."""
+    return PreparePlans(cell)
 
 
 def _key(run: RunSpec) -> tuple[str | None, ...]:
@@ -89,7 +89,7 @@ def _key(run: RunSpec) -> tuple[str | None, ...]:
 
     If tuned parameters change these files, the key includes the name of the tuning.
     """
-    return (*run.preparations, run.tuned_by if len(run.preparations) > 1 else None)
+    return (*run.prepare_calls, run.tuned_by if len(run.prepare_calls) > 1 else None)
 
 
 DONE_FILES = (layout.RECORD, layout.COST)  # names of the files that every finished job has
@@ -125,25 +125,25 @@ class MethodJob(CellJob):
         return self.path(paths.SELECTED, method=method, cell=first)
 
     @property
-    def preparation(self) -> Preparation:
+    def prepare_plan(self) -> PreparePlan:
         """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
-        return Preparation()
+        return PreparePlan()
 
     @property
     def work(self) -> Work:
         """Estimated amount of computation of the calls of `prepare` in this job."""
-        return self.workload.prepare(self.cell, self.preparation.made).for_model(self.model)
+        return self.workload.prepare(self.cell, self.prepare_plan.made).for_model(self.model)
 
     @property
     def bytes(self) -> float:
         """Disk space of the files that `prepare` writes in this job, in bytes."""
         sizes = self.workload.sizes(self.cell)
-        return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.preparation.made)
+        return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.prepare_plan.made)
 
     @property
-    def _preparing(self) -> list[str]:
+    def _preparing_jobs(self) -> list[str]:
         """Folders of the jobs that run `prepare` for this job."""
-        found = self.preparation
+        found = self.prepare_plan
         folders = [self.path(paths.TUNE, method=name) for name in found.tunings]
         folders += [self.path(paths.TEACHER)] if found.teacher else []
         return folders + [self.path(paths.RUN, seed=self.seed, run=name) for name in found.runs]
@@ -151,13 +151,13 @@ class MethodJob(CellJob):
     @property
     def prepared(self) -> list[str]:
         """Folders with files that `prepare` wrote in other jobs, and that this job may read."""
-        return [paths.prepared(folder) for folder in self._preparing]
+        return [paths.prepared(folder) for folder in self._preparing_jobs]
 
     @property
     def prepared_by(self) -> list[str]:
         """Cost files, which are written last, of the jobs that run `prepare` for this job."""
         # These inputs are not `ancient`, because Snakemake 9.27 would then keep outdated outputs.
-        return [paths.cost(folder) for folder in self._preparing]
+        return [paths.cost(folder) for folder in self._preparing_jobs]
 
     @property
     def code(self) -> str:

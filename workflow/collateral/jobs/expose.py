@@ -19,7 +19,7 @@ class ExposeJob(FirstSeedJob):
     """Runs one method on each attacked shadow model, with random numbers of the first seed."""
 
     folder = paths.EXPOSURE
-    listed = "exposed"
+    cell_attribute = "exposed"
     evaluated = layout.EXPOSURE_MARGINS
 
     run: str
@@ -55,7 +55,7 @@ class ExposeJob(FirstSeedJob):
         sizes, choices = replace(whole, **shares), self.spec.choices
         work = inference_work(workload.size.num_train) * len(choices)
         work += workload.sum_work("unlearn_work", choices, sizes)
-        if self.spec.preparations:
+        if self.spec.prepare_calls:
             work += workload.sum_work("prepare_work", choices, sizes)
         return (work * (len(self.shadows) / len(choices))).for_model(self.model)
 

@@ -10,7 +10,7 @@ class GivenJob(WeightsJob, CellJob):
     """Evaluation of a file of unlearned weights."""
 
     folder = paths.RUN
-    listed = "given"
+    cell_attribute = "given"
     stage = "given"
 
     seed: int

@@ -12,7 +12,7 @@ class ProbeJob(CellJob):
     """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
     folder = paths.PROBE
-    listed = "probed"
+    cell_attribute = "probed"
     uses_model = True
     files = (layout.PROBE_RESULT, layout.RECORD, layout.COST)
     evaluated = layout.PROBE_RESULT

@@ -11,7 +11,7 @@ class RetrainJob(WeightsJob, CellJob):
     """Training of the retrained model of one seed."""
 
     folder = paths.RETRAIN
-    listed = "has_retrain"
+    cell_attribute = "has_retrain"
 
     seed: int
 

@@ -20,7 +20,7 @@ class SupportSizeJob(MethodJob):
     """Training of the teachers of one seed, one per support size."""
 
     folder = paths.SUPPORT_SIZE
-    listed = "support_sized"
+    cell_attribute = "support_sized"
     evaluated = layout.SUPPORT_SIZES
 
     seed: int
@@ -53,7 +53,7 @@ class SupportSizeJob(MethodJob):
     @property
     def selected(self) -> list[str]:
         """File with the parameters that tuning selected, if the teachers depend on them."""
-        return super().selected if len(self.spec.preparations) > 1 else []
+        return super().selected if len(self.spec.prepare_calls) > 1 else []
 
     @property
     def work(self) -> Work:

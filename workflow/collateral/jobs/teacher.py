@@ -1,7 +1,7 @@
 """Job that trains LTD's teacher for the first seed, if the selection rule of tuning uses it."""
 
 from collateral.jobs._job import Record, as_json
-from collateral.jobs._method import FirstSeedJob, Preparation
+from collateral.jobs._method import FirstSeedJob, PreparePlan
 from collateral.plan import paths
 from collateral.plan.grid import RunSpec
 from collateral.plugins.find import prepare_values
@@ -11,7 +11,7 @@ class TeacherJob(FirstSeedJob):
     """Training of the local teacher of a cell."""
 
     folder = paths.TEACHER
-    listed = "teacher"
+    cell_attribute = "teacher"
     files = ()
 
     @property
@@ -27,9 +27,9 @@ class TeacherJob(FirstSeedJob):
         return ["--method", self.spec.method.uses, "--params", values]
 
     @property
-    def preparation(self) -> Preparation:
+    def prepare_plan(self) -> PreparePlan:
         """One call of `prepare`, which trains the teacher."""
-        return Preparation(made=(self.spec.params,))
+        return PreparePlan(made=(self.spec.params,))
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write with the current config and code."""

@@ -5,8 +5,8 @@ from collateral.jobs._job import Record, as_json
 from collateral.jobs._method import (
     DONE_FILES,
     FirstSeedJob,
-    Preparation,
-    find_preparations,
+    PreparePlan,
+    find_prepare_plans,
     method_options,
 )
 from collateral.plan import paths
@@ -18,7 +18,7 @@ class TuneJob(FirstSeedJob):
     """Tuning of one method."""
 
     folder = paths.TUNE
-    listed = "tuned"
+    cell_attribute = "tuned"
     files = (layout.TRIALS, layout.SELECTED, *DONE_FILES)
     evaluated = layout.TRIALS
 
@@ -43,9 +43,9 @@ class TuneJob(FirstSeedJob):
         return [self.path(paths.TEACHER_SAYS)] if self.cell.teacher else []
 
     @property
-    def preparation(self) -> Preparation:
+    def prepare_plan(self) -> PreparePlan:
         """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
-        return find_preparations(self.cell).for_tuning(self.spec)
+        return find_prepare_plans(self.cell).for_tuning(self.spec)
 
     @property
     def work(self) -> Work:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from collateral.contract.work import Work
 from collateral.jobs._job import Record, as_json
-from collateral.jobs._method import MethodJob, Preparation, find_preparations, method_options
+from collateral.jobs._method import MethodJob, PreparePlan, find_prepare_plans, method_options
 from collateral.jobs._weights import RUN_FILES
 from collateral.plan import paths
 from collateral.plan.grid import RunSpec
@@ -15,7 +15,7 @@ class UnlearnJob(MethodJob):
     """One run of a method or control, for one seed."""
 
     folder = paths.RUN
-    listed = "unlearned"
+    cell_attribute = "unlearned"
     evaluated = layout.OUTPUTS
 
     seed: int
@@ -52,9 +52,9 @@ class UnlearnJob(MethodJob):
         )
 
     @property
-    def preparation(self) -> Preparation:
+    def prepare_plan(self) -> PreparePlan:
         """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
-        found = find_preparations(self.cell)
+        found = find_prepare_plans(self.cell)
         return found.for_run(self.spec, is_first_seed=self.seed == self.benchmark.seeds[0])
 
     @property
@@ -72,8 +72,8 @@ class UnlearnJob(MethodJob):
         run, workload = self.spec, self.workload
         unlearning = workload.unlearn(self.cell, run.choices) * (1 / len(run.choices))
         num_evaluated = 1 + (workload.num_tracked(self.cell, run) if run.tracked else 0)
-        prepared = workload.prepare(self.cell, self.preparation.made)
-        share = prepared * (1 / max(1, len(run.preparations)))
+        prepared = workload.prepare(self.cell, self.prepare_plan.made)
+        share = prepared * (1 / max(1, len(run.prepare_calls)))
         return (unlearning + workload.evaluation * num_evaluated + share).for_model(self.model)
 
     @property
@@ -81,7 +81,7 @@ class UnlearnJob(MethodJob):
         """Bytes of the run's files and of those that `prepare` writes for one set of parameters."""
         run = self.spec
         tracked = self.workload.tracked_bytes(self.cell, run) if run.tracked else 0
-        return self.workload.run_bytes + tracked + super().bytes / max(1, len(run.preparations))
+        return self.workload.run_bytes + tracked + super().bytes / max(1, len(run.prepare_calls))
 
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write with the current config and code."""

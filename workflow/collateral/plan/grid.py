@@ -70,11 +70,11 @@ class RunSpec:
         return [self.method.params(trial) for trial in self.trials]
 
     @cached_property
-    def preparations(self) -> dict[str, MethodParams]:
+    def prepare_calls(self) -> dict[str, MethodParams]:
         """Dict from folder name to parameters, for every call of `prepare` that a run may need."""
-        return self.prepared(self.choices)
+        return self.find_prepare_calls(self.choices)
 
-    def prepared(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
+    def find_prepare_calls(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
         """Return a dict from folder name to parameters, for each call of `prepare`."""
         if prepare_class(self.method.uses) is None:
             return {}

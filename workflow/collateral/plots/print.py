@@ -30,6 +30,7 @@ from collateral.plots.plot import (
     Plot,
     Series,
     bar_step,
+    format_number,
     shares_x,
     spread_series,
 )
@@ -216,10 +217,12 @@ def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) 
     axes.bar(x, series.y, width, label=escape(series.label), zorder=2, **keywords)
     if len(group) > 1:
         is_narrow = POINTS * _inches(axes, width) < NUMBER_WIDTH
-        write_numbers(axes, series, x, rotation=90 if is_narrow else 0)
+        write_numbers(axes, panel, series, x, rotation=90 if is_narrow else 0)
 
 
-def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64], *, rotation: float) -> None:
+def write_numbers(
+    axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64], *, rotation: float
+) -> None:
     """Write each bar's rounded value at the end of its interval, or opposite if that end is cut."""
     low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
     for at, y, *ends in zip(x, series.y, low, high, strict=True):
@@ -231,7 +234,8 @@ def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64], *, rotatio
         is_cut = upper > top if is_up else lower < bottom
         is_up = is_up != is_cut
         end = np.clip(upper if is_up else lower, bottom, top)
-        text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
+        text = format_number(y, panel.bar_format or panel.number_format)
+        text = text if text.strip("+−0.") else "0"
         style: dict[str, Any] = {"ha": "center", "rotation": rotation, "fontsize": SMALL}
         style |= {"va": "bottom" if is_up else "top", "textcoords": "offset points"}
         axes.annotate(text, (at, end), (0, 1 if is_up else -1), **style)

@@ -148,7 +148,7 @@ KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
 # Not in KINDS, because stages and commands cannot be added under `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
 COMMAND = Kind("command", "collateral.commands", "*.py", "commands")
-PARTS = ("numbers", "views", "plots")  # names of the files that a finding may have
+PARTS = ("numbers", "views")  # names of the files that a finding may have
 
 
 @cache

@@ -13,8 +13,8 @@ from collateral.contract.tables import Table
 from collateral.findings._shared.compare import name_extremes
 from collateral.findings.registry import (
     VIEWS,
+    AnyTable,
     Problem,
-    Source,
     cell_name,
     in_page_order,
     make_tables,
@@ -85,7 +85,7 @@ class Findings:
     reference: str = layout.RETRAIN  # name of the run that others are compared with
     problems: list[Problem] = field(default_factory=list)
 
-    def sections(self, source: Source) -> list[Section]:
+    def sections(self, source: AnyTable) -> list[Section]:
         """Return the non-empty sections of a cell, or those over all cells, in the page's order."""
         captions = self.root / layout.FIGURES / cell_name(source) / layout.CAPTIONS
         known = read_json(captions) if captions.exists() else []
@@ -94,7 +94,7 @@ class Findings:
         found = [self._section(name, source, drawn) for name in names]
         return [one for one in found if one.words or one.pictures or one.blocks]
 
-    def _section(self, name: str, source: Source, drawn: Mapping[str, str]) -> Section:
+    def _section(self, name: str, source: AnyTable, drawn: Mapping[str, str]) -> Section:
         """Return the section of a finding; `drawn` is a dict from printed figure to its finding."""
         finding, cell = FINDING.load(name), cell_name(source)
         pictures = []
@@ -111,7 +111,10 @@ class Findings:
         if isinstance(source, CellTable):
             words = "".join(self._ask(name, "words", cell, lambda: _call(name, "words", source)))
             if tables + pictures and not words and hasattr(finding, "ANSWER"):
-                words = name_extremes(source, *finding.ANSWER)
+                answer = self._ask(
+                    name, "words", cell, lambda: [name_extremes(source, *finding.ANSWER)]
+                )
+                words = "".join(answer)
         return Section(
             name,
             str(finding.__doc__).partition("\n")[0],
@@ -132,7 +135,7 @@ class Findings:
         return found or []
 
 
-def _call(name: str, function: str, source: Source) -> Iterable[Any]:
+def _call(name: str, function: str, source: AnyTable) -> Iterable[Any]:
     """Call a function of a finding's module `views`; empty if there is no such function."""
     found = view_function(name, function)
     return found(source) if found else ()

@@ -87,6 +87,21 @@ RECORDS = {
     REPORT: GLANCE,
     REPORT_PROBLEMS: GLANCE,
 }
+# Names of the files that a record in their folder, or above it, must list.
+RECORDED = {
+    *(MODEL, OUTPUTS, HISTORY, EPOCHS, EMBEDDINGS, MARGINS, EXPOSURE_MARGINS, SUPPORT_SIZES),
+    *(TRIALS, SELECTED, TEACHER_RESULT, PROBE_RESULT, PREPARED_TENSORS, *RECORDS),
+}
+# Names of folders, which no benchmark, cell or run may have.
+RESERVED = {
+    *(TABLES, FIGURES, RETRAIN, "logs", "theory"),
+    *(
+        part
+        for folder in (BASE, TUNE, TEACHER, SUPPORT_SIZE, PROBE, SHADOW, EXPOSURE)
+        for part in folder.split("/")
+        if "{" not in part
+    ),
+}
 # Outputs of a job that trains a model.
 RUN_FILES = {
     "model": MODEL,

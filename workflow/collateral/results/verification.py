@@ -15,14 +15,6 @@ DISPENSABLE = {
     *(layout.DATA, layout.MODEL, layout.EMBEDDINGS),
     *(layout.PREPARED_TENSORS, layout.PREPARED_REPORT),
 }
-# Files that must be listed in a record.
-RECORDED = {
-    *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
-    *(layout.MARGINS, layout.EXPOSURE_MARGINS),
-    *(layout.SUPPORT_SIZES, layout.TRIALS, layout.SELECTED, layout.TEACHER_RESULT),
-    layout.PROBE_RESULT,
-    *(layout.PREPARED_TENSORS, *layout.RECORDS),
-}
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ def verify_results(folder: Path) -> Verification:
                 faults.setdefault(fault.path, fault)
     unlisted = {*files} - {*listed}
     for path in files:
-        if path.name in RECORDED and path in unlisted:
+        if path.name in layout.RECORDED and path in unlisted:
             for fault in _check_unlisted(path, faults):
                 faults.setdefault(fault.path, fault)
     absent = [path for path in listed if path.name in DISPENSABLE and not path.exists()]

@@ -8,7 +8,7 @@ from collateral.plugins.find import prepare_values, prepared_name
 from collateral.results import layout
 from collateral.results.provenance import content_hash
 from collateral.results.split import Split
-from collateral.stages._options import MethodJob
+from collateral.stages._options import MethodOptions
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.job_io import open_session
 from collateral.training.run_method import Prepared, load_method, read_prepared
@@ -17,7 +17,7 @@ from collateral.training.run_method import Prepared, load_method, read_prepared
 class OpenedJob:
     """A method with its data, its forget set, and the results of its first phase, `prepare`."""
 
-    def __init__(self, job: MethodJob) -> None:
+    def __init__(self, job: MethodOptions) -> None:
         """Load the data, and delete files that `prepare` wrote in an earlier run of this job."""
         self._job = job
         self.session = open_session(job.data, job.threads)

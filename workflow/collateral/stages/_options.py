@@ -28,7 +28,7 @@ NO_RENAME: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class JobOptions:
     """Options of a job that makes or evaluates a model."""
 
     data: DataFile
@@ -60,7 +60,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodJob(Job):
+class MethodOptions(JobOptions):
     """Options of a job that runs a method from the base model."""
 
     method: MethodName

@@ -12,7 +12,7 @@ from collateral.results.provenance import verify
 RULES = {
     "numbers": "metrics",
     "across": "gather",
-    "colours": "gather",
+    "checks": "gather",
     "views": "tables",
     "table": "tables",
     "plots": "figures",

@@ -29,7 +29,14 @@ from collateral.results import layout
 from collateral.results.outputs import ShadowMargins
 from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split, ids_hash
-from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile
+from collateral.stages._options import (
+    JobOptions,
+    MethodName,
+    MethodValues,
+    RunName,
+    Selected,
+    SplitFile,
+)
 from collateral.training import shadows as exposure
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
@@ -47,7 +54,7 @@ def expose(
     selected: Selected = (),
     split: SplitFile,
     shadows: Annotated[Sequence[Path], "weights of all shadow models"],
-    job: Job,
+    job: JobOptions,
 ) -> None:
     """Unlearn the forget set from every shadow model that is not finished; save all margins."""
     values = read_chosen_params(params_class(method), params, selected, job.data.parent)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from collateral.contract.conventions import FIGURE_WIDTH
 from collateral.findings import registry
-from collateral.findings.registry import Problem, Source
+from collateral.findings.registry import AnyTable, Problem
 from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import write_json
@@ -34,7 +34,7 @@ def figures(
     sign_folder(out, [plan, metrics, costs])
 
 
-def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[Problem]:
+def draw_all(source: AnyTable, folder: Path, width: float = FIGURE_WIDTH) -> list[Problem]:
     """Write the figures and captions of one cell, or over all cells; return the failed findings.
 
     Captions are in the order in which the web page shows the figures.
@@ -52,7 +52,7 @@ def draw_all(source: Source, folder: Path, width: float = FIGURE_WIDTH) -> list[
 
 
 def _write(
-    finding: str, source: Source, folder: Path, captions: list[dict[str, str]], width: float
+    finding: str, source: AnyTable, folder: Path, captions: list[dict[str, str]], width: float
 ) -> None:
     """Write the figures of a finding, and add their captions to `captions`."""
     names = {known["name"]: known["finding"] for known in captions}

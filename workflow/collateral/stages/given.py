@@ -7,7 +7,7 @@ from collateral.contract.conventions import derive_seed
 from collateral.contract.params import Strict
 from collateral.plugins.find import METHOD
 from collateral.results.record import STATED
-from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile
+from collateral.stages._options import NO_RENAME, JobOptions, Rename, Rte, RunName, SplitFile
 from collateral.training.job_io import open_session, write_results
 from collateral.training.run import Run
 from collateral.training.weights import describe_file, load_trained, name_in_errors, names_in_file
@@ -22,7 +22,7 @@ def given(
     weights: Annotated[Path, "weights of the user's own unlearned model"],
     rename: Rename = NO_RENAME,
     rte: Rte = None,
-    job: Job,
+    job: JobOptions,
 ) -> None:
     """Load the weights that the user gave; write weights, outputs, record and cost of the run."""
     record = {

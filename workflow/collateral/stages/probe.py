@@ -25,7 +25,7 @@ from collateral.results import layout
 from collateral.results.outputs import Embeddings, Probe
 from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split
-from collateral.stages._options import Job, SplitFile
+from collateral.stages._options import JobOptions, SplitFile
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Examples, Task, move_to
 from collateral.training.inference import infer
@@ -49,7 +49,7 @@ def probe(
     runs: Annotated[Sequence[str], "names of the runs"],
     models: Annotated[Sequence[Path], "weights of each run, in the same order"],
     split: SplitFile,
-    job: Job,
+    job: JobOptions,
     embeddings: Annotated[Sequence[Path], "embeddings.npz of the first seed's base"] = (),
 ) -> None:
     """Probe every run, skipping finished runs; write the arrays, the record and the cost."""

@@ -9,7 +9,7 @@ from collateral.contract.params import TrainingParams
 from collateral.results import layout
 from collateral.results.outputs import ShadowMargins
 from collateral.results.split import ids_hash
-from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, TrainingValues
+from collateral.stages._options import NO_RENAME, InitialWeights, JobOptions, Rename, TrainingValues
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.job_io import open_session, write_history, write_model
@@ -25,7 +25,7 @@ def shadow(
     params: TrainingValues,
     init: InitialWeights = None,
     rename: Rename = NO_RENAME,
-    job: Job,
+    job: JobOptions,
 ) -> None:
     """Train a shadow model; write weights, margins, history, record and cost.
 

@@ -12,7 +12,7 @@ from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
 from collateral.results.outputs import SupportSizes
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodJob, Selected
+from collateral.stages._options import MethodOptions, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.run import Run
 from collateral.training.run_method import Method, read_chosen_params
@@ -28,7 +28,7 @@ def support_size(
     sizes: Annotated[Sequence[int], "sizes of the support"],
     top: Annotated[str, "number of classes that a soft label keeps, or all"],
     selected: Selected = (),
-    job: MethodJob,
+    job: MethodOptions,
 ) -> None:
     """Train the teachers, skipping finished ones; write their outputs, the record and the cost."""
     params = read_chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)

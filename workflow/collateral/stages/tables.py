@@ -7,7 +7,7 @@ from typing import Annotated
 
 from collateral.findings import registry
 from collateral.findings._shared.write import write_table
-from collateral.findings.registry import Problem, Source
+from collateral.findings.registry import AnyTable, Problem
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import sign_folder, verify
@@ -31,7 +31,7 @@ def tables(
     sign_folder(out, [plan, metrics, costs])
 
 
-def write_all(source: Source, out: Path) -> list[Problem]:
+def write_all(source: AnyTable, out: Path) -> list[Problem]:
     """Write the tables of a cell, or over all cells; return the findings that raised an error."""
     owners: dict[str, str] = {}
     problems = []
@@ -41,7 +41,7 @@ def write_all(source: Source, out: Path) -> list[Problem]:
     return list(filter(None, problems))
 
 
-def _write(finding: str, source: Source, out: Path, owners: dict[str, str]) -> None:
+def _write(finding: str, source: AnyTable, out: Path, owners: dict[str, str]) -> None:
     """Write the tables of one finding; raise if another finding has a table of the same name.
 
     `owners` is a dict from the name of each table to the name of its finding; it is updated.

@@ -4,11 +4,11 @@ from collateral.plugins.find import prepare_class
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodJob
+from collateral.stages._options import MethodOptions
 from collateral.training.checkpoints import open_checkpoints
 
 
-def teacher(*, job: MethodJob) -> None:
+def teacher(*, job: MethodOptions) -> None:
     """Run LTD's `prepare`, store its result for other jobs, and write the teacher's UA."""
     prepare = prepare_class(job.method)
     assert prepare is not None, f"{job.method} has no teacher"

@@ -11,7 +11,14 @@ from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
 from collateral.results.record import STATED
 from collateral.results.split import Split, ids_hash
-from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, Rte, TrainingValues
+from collateral.stages._options import (
+    NO_RENAME,
+    InitialWeights,
+    JobOptions,
+    Rename,
+    Rte,
+    TrainingValues,
+)
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.inference import accuracy
@@ -34,7 +41,7 @@ def train(
     weights: Annotated[Path | None, "weights of the user's own trained model"] = None,
     rename: Rename = NO_RENAME,
     rte: Rte = None,
-    job: Job,
+    job: JobOptions,
 ) -> None:
     """Train a model; write weights, outputs, history, record and cost."""
     role = "retrain" if split else "base"

@@ -26,7 +26,7 @@ from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify
 from collateral.results.split import Split
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodJob
+from collateral.stages._options import MethodOptions
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.inference import compute_outputs
 from collateral.training.job_io import find_status
@@ -43,7 +43,7 @@ def tune(
     default: Annotated[str, "default parameter values, a JSON object or null"] = "null",
     select: Annotated[Rule, "selection rule"] = PAPER,
     teacher: Annotated[Sequence[Path], "file with the teacher's UA on the forget set"] = (),
-    job: MethodJob,
+    job: MethodOptions,
 ) -> None:
     """Run all trials, skipping finished trials; write all trials, the selected one and the cost."""
     params = params_class(job.method).model_validate_json(job.params)

@@ -18,7 +18,7 @@ from collateral.results.outputs import StoredOutputs, keep_outputs
 from collateral.results.provenance import INPUTS, hash_files, read_signed, verify
 from collateral.results.split import Split
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodJob, RunName, Selected
+from collateral.stages._options import MethodOptions, RunName, Selected
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.inference import compute_outputs
 from collateral.training.job_io import Session, write_results
@@ -33,7 +33,7 @@ def unlearn(
     vary: Annotated[str, "values that a sweep varies, as JSON"] = "{}",
     retrained: Annotated[Sequence[Path], "Retrain's outputs"] = (),
     track: Annotated[bool, "evaluate after every epoch"] = False,
-    job: MethodJob,
+    job: MethodOptions,
 ) -> None:
     """Unlearn the forget set; write weights, outputs, history, record and cost."""
     values, varied = params_class(job.method), json.loads(vary)

@@ -29,10 +29,10 @@ from collateral import cli
 from collateral.results.record import FORKED
 from collateral.warm.client import CODE_BYTES, end_like
 
-# Stages that import torch.
-TRAINING = (
-    *("expose", "given", "probe", "shadow", "support_size"),
-    *("teacher", "train", "tune", "unlearn"),
+STAGES = sorted((Path(__file__).parents[1] / "stages").glob("[!_]*.py"))
+# Stages that import torch: their files import modules of `training`.
+TRAINING = tuple(
+    file.stem for file in STAGES if "from collateral.training" in file.read_text(encoding="utf-8")
 )
 NUM_FILES = 3  # number of standard files: input, output and error
 SAVING_SECONDS = 30  # time that jobs have to save a checkpoint when the run ends
@@ -41,8 +41,8 @@ DIE_WITH_PARENT = 1  # value of PR_SET_PDEATHSIG in linux/prctl.h
 
 
 @dataclass(frozen=True)
-class Job:
-    """A job that a client requests: its arguments, folder, environment and standard files."""
+class Request:
+    """A client's request for a job: arguments, folder, environment and standard files."""
 
     arguments: list[str]
     folder: str
@@ -50,8 +50,8 @@ class Job:
     files: list[int]
 
     @staticmethod
-    def receive(client: socket.socket) -> Job | None:
-        """Read a client's request for a job; None if the client was killed before it sent all."""
+    def receive(client: socket.socket) -> Request | None:
+        """Read the request of a client; None if the client was killed before it sent all."""
         head, files, _, _ = socket.recv_fds(client, CODE_BYTES, NUM_FILES)
         size = int.from_bytes(head, "big")
         body = client.recv(size, socket.MSG_WAITALL)
@@ -61,7 +61,7 @@ class Job:
         count, *texts = body.decode(errors="surrogateescape").split("\0")
         arguments, (folder, *variables) = texts[: int(count)], texts[int(count) :]
         pairs = (variable.partition("=") for variable in variables)
-        return Job(arguments, folder, {name: value for name, _, value in pairs}, files)
+        return Request(arguments, folder, {name: value for name, _, value in pairs}, files)
 
     def run(self) -> int:
         """Run the job in this process; return its exit code."""
@@ -135,7 +135,7 @@ class Server:
 
     def _start(self, stage: str, client: socket.socket) -> None:
         warm_up(stage)
-        job = Job.receive(client)
+        job = Request.receive(client)
         if job is None:
             client.close()
             return
@@ -193,7 +193,7 @@ def warm_up(stage: str) -> None:
         gc.freeze()
 
 
-def _run(job: Job, server: int) -> int:
+def _run(job: Request, server: int) -> int:
     """Run a job; it is killed if the server dies, because its exit code could not be reported."""
     return job.run() if _dies_with(server) else 1
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import CellTable
+from collateral.results.table import BenchmarkTable, CellTable
 
 SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds."
 ONE_SEED = "One seed: no spread and no noise floor can be given."
@@ -33,10 +33,10 @@ def describe_spread(cell: CellTable) -> str:
     return SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED
 
 
-def describe_metrics(metrics: Iterable[str]) -> str:
+def describe_metrics(table: CellTable | BenchmarkTable, metrics: Iterable[str]) -> str:
     """Return one sentence per metric: its label and its description."""
-    found = [find_metric(name) for name in metrics]
-    return " ".join(f"{metric.label}: {metric.describe()}." for metric in found)
+    reference, found = table.reference_label, map(find_metric, metrics)
+    return " ".join(f"{metric.label}: {metric.describe(reference)}." for metric in found)
 
 
 def count_seeds(count: int) -> str:

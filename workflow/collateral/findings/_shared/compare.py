@@ -19,7 +19,7 @@ from collateral.findings.columns import (
     run_row,
 )
 from collateral.findings.gap import TERMS
-from collateral.findings.metric_index import find_metric
+from collateral.findings.metric_index import find_metric, is_known
 from collateral.metrics.statistics import mean, std, t_quantile
 from collateral.results.table import MOST_NAMED, CellTable
 
@@ -47,12 +47,17 @@ FLOOR_NOTE = (
 )
 UNITS = ("%", "points", "s", "nats")  # units that a sentence prints after a number
 # Text that follows the name of a metric in a sentence, by subset of examples.
-SUBSETS = {"": "", "forget": " on the forget set", "retain": " on retained examples"}
+SUBSETS = {
+    "": "",
+    "forget": " on the forget set",
+    "retain": " on retained examples",
+    "test": " on test examples",
+}
 UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap."
 
 
-def noise_floor(cell: CellTable, metric: str) -> float:
-    """Return the noise floor of a metric, computed from the expected deviation between retrainings.
+def noise_floor_of_gap(cell: CellTable, metric: str) -> float:
+    """Return the noise floor of an average gap, or of a metric that is averaged in one.
 
     95 % of the differences between means of two groups of retrained models are smaller.
     """
@@ -62,10 +67,12 @@ def noise_floor(cell: CellTable, metric: str) -> float:
 
 
 def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the noise floor of a metric, computed from its deviation between retrainings.
+    """Return the noise floor of a metric from the rows of `<metric>_sd`, which its finding writes.
 
-    This is the stored standard deviation of the mean difference.
+    These are the standard deviations of the mean difference between retrainings.
     """
+    if not is_known(f"{metric}_sd"):
+        raise ValueError(f"{metric}: no noise floor, because no finding declares {metric}_sd")
     return t_quantile(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", subset, at)
 
 
@@ -141,7 +148,7 @@ class ComparedColumn(Column):
         return cell.number(cell.reference, "floor", at=metric)
 
     def _is_within_noise(self, row: TableRow) -> bool:
-        limit = noise_floor(row.cell, str(self.reference_metric))
+        limit = noise_floor_of_gap(row.cell, str(self.reference_metric))
         return row.run != FLOOR and abs(self.deviation(row)) <= limit
 
 
@@ -176,7 +183,7 @@ def compare(
     terms = {term for gap in TERMS.values() for term in gap}
     conventions = captions.join_sentences(
         UA,
-        captions.describe_metrics(metric for metric in columns if metric not in terms),
+        captions.describe_metrics(cell, [metric for metric in columns if metric not in terms]),
         RANKING.format(ranked=ranked),
         FLOOR_NOTE if len(cell.seeds) > 1 else "",
         UNDEFINED,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from collateral.findings._shared.compare import noise_floor
+from collateral.findings._shared.compare import noise_floor_of_gap
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED
 from collateral.metrics.statistics import Floats, interval_half_width, mean
@@ -75,7 +75,7 @@ def with_level(panel: Panel, cell: CellTable, metric: str) -> Panel:
     """
     factor = find_metric(metric).factor
     level = factor * mean(cell.values(cell.reference, metric))
-    noise = factor * noise_floor(cell, metric)
+    noise = factor * noise_floor_of_gap(cell, metric)
     # A rate is between 0 and 100 %, so the band is cut at these values.
     band = Band(low=max(level - noise, 0.0), high=min(level + noise, 100.0), label=NOISE_LABEL)
     panel = replace(

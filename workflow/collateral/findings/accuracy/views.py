@@ -7,7 +7,7 @@ import numpy as np
 
 from collateral.contract.metrics import PERCENT
 from collateral.findings._shared.captions import fill_caption, join_sentences
-from collateral.findings._shared.compare import noise_floor
+from collateral.findings._shared.compare import noise_floor_of_gap
 from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
@@ -45,7 +45,7 @@ def _panel(cell: CellTable) -> Panel:
     for place, (metric, values) in enumerate(reference.items()):
         label = find_metric(metric).label
         names[float(place)] = f"{label}\n(undefined)" if np.isnan(values).all() else label
-    noise = [PERCENT * noise_floor(cell, metric) for metric in RATES]
+    noise = [PERCENT * noise_floor_of_gap(cell, metric) for metric in RATES]
     series = [_bars(cell, run, reference, noise) for run in find_looks(cell)]
     bands = [
         Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)
@@ -59,6 +59,7 @@ def _panel(cell: CellTable) -> Panel:
         bands=bands,
         value_name="difference",
         number_format="+.1f",
+        bar_format="+.0f",
         unit=" points",
     )
 

@@ -52,7 +52,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
         [build_grid("Run", [*totals, *_own_columns(cell)], [rows]), *_phase_grid(phases)],
         captions.fill_caption(CAPTION, cell, devices=captions.different_devices(cell)),
         captions.join_sentences(
-            captions.describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
+            captions.describe_metrics(cell, metrics),
+            f"{PREPARATION.label}: {PREPARATION.description}.",
         ),
         records=[
             *build_records(rows, totals),

@@ -31,6 +31,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
         # The CSV file also has means over all examples of a subset, near and far together.
         columns = [Column(metric, name, at) for name, parts in PARTS.items() for at in parts]
         records += build_records(chain(*groups), columns)
-    conventions = join_sentences("Means over examples.", describe_metrics(METRICS), NEXT_SEED_NOTE)
+    conventions = join_sentences(
+        "Means over examples.", describe_metrics(cell, METRICS), NEXT_SEED_NOTE
+    )
     caption = fill_caption(CAPTION, cell)
     yield Table("divergence", "Divergence from Retrain", grids, caption, conventions, records)

@@ -42,7 +42,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             continue
         found = [_make_grid(cell, *place) for place in places]
         conventions = join_sentences(
-            describe_metrics(f"{measure}_gap" for measure in measures),
+            describe_metrics(cell, [f"{measure}_gap" for measure in measures]),
             CONVENTIONS,
             BINNED_NOTE if "calibration" in name else "",
             _describe_small(cell, measures),

@@ -38,7 +38,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Distribution of margins",
         [build_grid(find_metric("klom").heading, columns, groups)],
         fill_caption(CAPTION, cell),
-        join_sentences(describe_metrics(["klom"]), CONVENTIONS),
+        join_sentences(describe_metrics(cell, ["klom"]), CONVENTIONS),
         [_make_record(column, row) for row in chain(*groups) for column in COLUMNS.values()],
     )
 

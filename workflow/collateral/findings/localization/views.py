@@ -41,12 +41,11 @@ ACROSS = (
     "|Difference| from Retrain by similarity to the forget set: means over {count} cells, those "
     "left out where a method diverged or collapsed."
 )
-CONVENTIONS = join_sentences(
-    "|Difference|: of an example's true-class confidence, seed i against seed i.",
-    describe_metrics(MEASURES),
+CONVENTIONS = (
+    "|Difference|: of an example's true-class confidence, seed i against seed i. {measures} "
     "Equally hard ones: the same within tenths of Retrain's margin (true logit minus the largest "
     f"other), so that near is not only hard. “{NEXT_SEED}” is what retraining again gives; "
-    "its pairs share retrainings, so it has no interval over seeds.",
+    "its pairs share retrainings, so it has no interval over seeds."
 )
 DIFFERENCE = "nearest_difference"
 TITLES = {"retain": "Retained examples", "test": "Test examples"}
@@ -85,7 +84,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
     columns = {CORNERS[control]: _make_columns(control, several) for control in CONTROLS}
     brackets = OVER_SEEDS.format(n=len(cell.seeds)) if several else OVER_EXAMPLES
     caption = fill_caption(CAPTION, cell, brackets=brackets)
-    yield build_table("localization", "Localization", columns, groups, caption, CONVENTIONS)
+    conventions = CONVENTIONS.format(measures=describe_metrics(cell, MEASURES))
+    yield build_table("localization", "Localization", columns, groups, caption, conventions)
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
@@ -95,12 +95,13 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     )
     if len(table.cells) < 2 or not runs:
         return
+    measures, count = (describe_metrics(table, names) for names in (MEASURES, ["rising_cells"]))
     yield Table(
         "localization",
         "Localization over all cells",
         [_grid_across(table, runs, control) for control in CONTROLS],
         ACROSS.format(count=len(table.cells)),
-        join_sentences(CONVENTIONS, describe_metrics(["rising_cells"])),
+        join_sentences(CONVENTIONS.format(measures=measures), count),
         [
             column.record(TableRow(cell, run, cell.labels[run])) | {"cell": cell.name}
             for control in CONTROLS

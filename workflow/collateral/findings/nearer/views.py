@@ -55,7 +55,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "count": f"{count:.0f}",
         "bandwidth": find_metric("nearer_bandwidth").text(bandwidth),
     }
-    conventions = join_sentences(describe_metrics(["nearer"]), CONVENTIONS, NEXT_SEED_NOTE)
+    conventions = join_sentences(describe_metrics(cell, ["nearer"]), CONVENTIONS, NEXT_SEED_NOTE)
     groups, caption = rows_with_next_seed(cell), fill_caption(CAPTION, cell, **texts)
     title = "Nearer to Retrain or to the base"
     yield build_table("nearer", title, COLUMNS, groups, caption, conventions)

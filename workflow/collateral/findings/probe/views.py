@@ -98,7 +98,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         if columns := _find_columns(cell, metrics):
             caption = fill_caption(CAPTION, cell, table=title)
             conventions = join_sentences(
-                describe_metrics(column.metric for column in columns),
+                describe_metrics(cell, [column.metric for column in columns]),
                 reading,
                 *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
             )
@@ -117,7 +117,7 @@ def _cka_table(cell: CellTable) -> Table:
         for metric in metrics
     }
     caption = fill_caption(CAPTION, cell, table=title)
-    conventions = join_sentences(describe_metrics(metrics), CKA_NOTE)
+    conventions = join_sentences(describe_metrics(cell, metrics), CKA_NOTE)
     return build_table("probe-cka", title, columns, rows_by_kind(cell), caption, conventions)
 
 

@@ -38,7 +38,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "RMIA",
         [build_grid("Method", columns, rows_by_kind(cell))],
         fill_caption(CAPTION, cell, count=find_metric("rmia_non_members").text(count)),
-        join_sentences(describe_metrics(column.metric for column in measures), CONVENTIONS),
+        join_sentences(describe_metrics(cell, [column.metric for column in measures]), CONVENTIONS),
         [_make_record(column, row) for row in all_rows(cell) for column in measures],
     )
 

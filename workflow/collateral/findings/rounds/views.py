@@ -84,11 +84,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
         Column(heading="Retrain instead", show=_show_instead),
         Column(heading="Verdict, last round", show=_show_verdict),
     ]
-    conventions = join_sentences(describe_metrics(MEASURES), LAST_CONVENTIONS, NEXT_SEED_NOTE)
+    conventions = join_sentences(describe_metrics(cell, MEASURES), LAST_CONVENTIONS, NEXT_SEED_NOTE)
     groups = rows_with_next_seed(cell)
     yield build_table("rounds-last", "After the last round", last, groups, caption, conventions)
     columns = _columns(*MEASURES, "rounds_rte", "rounds_share")
-    conventions = join_sentences(CONVENTIONS, describe_metrics(c.metric for c in columns))
+    conventions = join_sentences(CONVENTIONS, describe_metrics(cell, [c.metric for c in columns]))
     columns.insert(0, Column("request_accuracy", FIRST, heading="Request 1 (%)"))
     groups = [
         [replace(row, label=f"{row.label}, round {r}", at=r) for r in range(1, count + 1)]
@@ -208,7 +208,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         replace(gap, series=[*gap.series, *_noise_floor(cell)]),
         replace(_panel(cell, "rounds_rte"), unit=" s"),
     ]
-    caption = join_sentences(PLOT_CAPTION, describe_metrics(MEASURES))
+    caption = join_sentences(PLOT_CAPTION, describe_metrics(cell, MEASURES))
     yield plot_cell(cell, "rounds", panels, caption, "over rounds", columns=2, row_height=2.0)
 
 

@@ -92,7 +92,7 @@ def _make_caption(table: BenchmarkTable, standings: Mapping[str, list[str]]) -> 
     shown = [_find_columns(table, gap, methods) for gap, methods in standings.items()]
     return join_sentences(
         CAPTION.format(count=len(table.cells)),
-        describe_metrics(name for name in STANDINGS if any(name in columns for columns in shown)),
+        describe_metrics(table, [n for n in STANDINGS if any(n in columns for columns in shown)]),
         NOISE if has_noise else NO_NOISE,
         *(_describe_ranks(table, gap, methods) for gap, methods in standings.items()),
     )

@@ -123,7 +123,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         return
     rows = [TableRow(cell, supports.run, str(size), size) for size in supports.sizes]
     fill = partial(fill_caption, cell=cell, method=cell.labels[supports.run])
-    title, described = "Support size, without Retrain", describe_metrics(SIZE_METRICS)
+    title, described = "Support size, without Retrain", describe_metrics(cell, SIZE_METRICS)
     columns = {"k": [Column(metric) for metric in SIZE_METRICS]}
     yield build_table("support-sizes", title, columns, [rows], fill(SIZES), described)
     steps = find_steps(supports).to_dict("records")
@@ -136,7 +136,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
     last = []
     if len(cell.seeds) > 1:
         last = [Line("two Retrains", [between, Field("")], is_aside=True)]
-    title, described = "Support size after the fact: this uses Retrain", describe_metrics([KL])
+    title = "Support size after the fact: this uses Retrain"
+    described = describe_metrics(cell, [KL])
     yield build_table(
         "support-retrain", title, columns, [rows, last], fill(AFTER_THE_FACT), described
     )

@@ -15,7 +15,7 @@ from collateral.contract.metrics import EMPTY, FACTORS
 from collateral.contract.rows import TRACKED
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import different_devices, join_sentences, list_devices
-from collateral.findings._shared.compare import noise_floor, noise_floor_by_sd
+from collateral.findings._shared.compare import noise_floor_by_sd, noise_floor_of_gap
 from collateral.findings._shared.series import NOISE_LABEL, describe_failures, find_looks
 from collateral.findings.columns import TableRow, number_source, rows_by_kind
 from collateral.findings.metric_index import find_metric
@@ -351,7 +351,7 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
     )
     yield Series(label, line, across, up, run=run, sets_scale=is_near)
     by_sd = noise_floor_by_sd(cell, "damage", DAMAGED)
-    noise = noise_floor(cell, "avg_gap") if y == "gap" else by_sd
+    noise = noise_floor_of_gap(cell, "avg_gap") if y == "gap" else by_sd
     yield Series(
         label,
         replace(look, marker=look.marker or "o"),

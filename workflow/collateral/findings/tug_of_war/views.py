@@ -17,5 +17,5 @@ def tables(cell: CellTable) -> Iterator[Table]:
     groups = rows_with_next_seed(cell)
     if any(groups) and "tow" in cell.metrics(cell.reference):
         caption = fill_caption(CAPTION, cell)
-        conventions = join_sentences(describe_metrics(METRICS), NEXT_SEED_NOTE)
+        conventions = join_sentences(describe_metrics(cell, METRICS), NEXT_SEED_NOTE)
         yield build_table("tow", "Tug of war", COLUMNS, groups, caption, conventions)

@@ -40,7 +40,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     teacher = _teacher_line(cell)
     groups: list[Sequence[TableRow | Line]] = [*rows_by_kind(cell), teacher]
     caption = join_sentences(
-        fill_caption(CAPTION, cell), ESTIMATE if teacher else "", describe_metrics(["rf_js"])
+        fill_caption(CAPTION, cell), ESTIMATE if teacher else "", describe_metrics(cell, ["rf_js"])
     )
     table = build_table("without-retrain", "Without Retrain", COLUMNS, groups, caption)
     yield replace(table, records=build_records(all_rows(cell), COLUMNS))

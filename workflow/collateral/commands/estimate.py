@@ -3,6 +3,7 @@
 import math
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from json import dumps
 from pathlib import Path
@@ -13,7 +14,6 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract.work import count_cores
 from collateral.jobs.metrics import EXAMPLE_SECONDS
-from collateral.metrics import power
 from collateral.models._metadata import Shape
 from collateral.plan import estimate as plan
 from collateral.plan import paths
@@ -21,6 +21,8 @@ from collateral.plan.estimate import SHIPPED, Estimate, Rates, Sum, bytes_in_wor
 from collateral.plan.slurm import IN_FLIGHT
 from collateral.plan.work import Workload
 from collateral.results.files import atomic
+
+POWER = "collateral.metrics.power"  # module that imports SciPy
 
 
 def estimate(
@@ -139,12 +141,16 @@ def _describe_benchmark(workload: Workload) -> Iterator[str]:
         f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
         f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
     )
-    yield f"{benchmark.name}: {power.in_words(*_seeds_and_methods(workload))}"
+    with suppress(ImportError):  # SciPy is missing where nothing is evaluated
+        power = import_module(POWER)
+        yield f"{benchmark.name}: {power.in_words(*_seeds_and_methods(workload))}"
 
 
 def _detectable(workload: Workload) -> float | None:
-    least = power.detectable(*_seeds_and_methods(workload))
-    return least if math.isfinite(least) else None
+    with suppress(ImportError):
+        least = import_module(POWER).detectable(*_seeds_and_methods(workload))
+        return least if math.isfinite(least) else None
+    return None
 
 
 def _seeds_and_methods(workload: Workload) -> tuple[int, int]:

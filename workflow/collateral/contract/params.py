@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     StrictInt,
+    ValidationError,
     field_validator,
     model_validator,
 )
@@ -21,6 +22,8 @@ from collateral.contract.conventions import num_batches
 from collateral.contract.work import Sizes, Work, training_work
 
 MOST = 10**9  # largest integer that a config may contain
+# Types of pydantic's errors for a number that is too small or too large.
+BOUNDS = {"less_than", "less_than_equal", "greater_than", "greater_than_equal"}
 # Kinds of data that a method may declare to read.
 TOUCHABLE = ("retain", "forget images", "forget labels")
 
@@ -28,7 +31,14 @@ TOUCHABLE = ("retain", "forget images", "forget labels")
 def not_boolean(value: Any) -> Any:
     """Refuse true and false, because Python and pydantic would treat them as 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("should be a number, or a name in quotes, not true or false")
+        raise ValueError("should be a number, not true or false")
+    return value
+
+
+def name_or_index(value: Any) -> Any:
+    """Refuse true and false as a class, because YAML reads these names as booleans."""
+    if isinstance(value, bool):
+        raise ValueError("should be a name in quotes, or a number, not true or false")
     return value
 
 
@@ -52,7 +62,7 @@ def check_increasing(values: tuple[int, ...]) -> tuple[int, ...]:
 Whole = Annotated[int, Field(le=MOST)]
 Count = Annotated[Whole, Field(ge=1)]
 ClassLabel = Annotated[
-    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(not_boolean)
+    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(name_or_index)
 ]
 Epochs = Annotated[int, Field(le=10**6)]
 # numpy and scikit-learn accept only seeds below 2**32.
@@ -74,7 +84,12 @@ class Strict(BaseModel):
     @classmethod
     def _booleans_are_true_and_false(cls, value: Any, handler: Any) -> Any:
         """Refuse true and false for a number, and refuse 1 or `yes` for true."""
-        found = handler(value)
+        try:
+            found = handler(value)
+        except ValidationError as error:
+            if BOUNDS.issuperset(one["type"] for one in error.errors()):
+                not_boolean(value)  # pydantic compared 1 or 0 with the bounds
+            raise
         if isinstance(found, bool) and not isinstance(value, bool):
             raise ValueError("should be true or false")
         if not isinstance(found, bool):

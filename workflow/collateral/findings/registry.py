@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from graphlib import CycleError, TopologicalSorter
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -198,11 +197,20 @@ def _accepts(reference: str, name: str) -> bool:
 
 
 def in_order() -> list[str]:
-    """Return all findings, each after the findings that it needs."""
-    try:
-        return [*TopologicalSorter({n: _required(n) for n in FINDING.names()}).static_order()]
-    except CycleError as error:
-        raise ValueError(f"findings wait for each other: {' -> '.join(error.args[1])}") from error
+    """Return all findings, each after the findings that it needs, and plug-ins last."""
+    order: list[str] = []
+
+    def add(name: str, above: tuple[str, ...] = ()) -> None:
+        if name in above:
+            raise ValueError(f"findings wait for each other: {' -> '.join((*above, name))}")
+        for other in _required(name):
+            add(other, (*above, name))
+        if name not in order:
+            order.append(name)
+
+    for name in FINDING.names():
+        add(name)
+    return order
 
 
 def _required(name: str) -> tuple[str, ...]:

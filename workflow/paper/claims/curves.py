@@ -192,12 +192,13 @@ def epochs(case: Case, metric: str) -> Array:
 def sizes(case: Case, metric: str, part: int, count: int) -> Array:
     """Return a metric of LTD by support size, averaged over seeds, for one part of the sizes.
 
-    The sizes are split into `count` parts; part 1 has the smallest sizes. The first and the last
-    value of the part are added to the notes of the case.
+    The sizes are split into `count` parts; part 1 has the smallest sizes. The first, last, lowest
+    and highest value of the part, and their mean, are added to the notes of the case.
     """
     values = split([*ltd_curve(case.cell, metric, 2 * count).values()], count)[part - 1]
     title = f"{label(metric)}, part {part} of {count} of the support sizes"
-    note_numbers(case, title, metric, {"first": values[0], "last": values[-1]})
+    ends = {"first": values[0], "last": values[-1], "lowest": min(values), "highest": max(values)}
+    note_numbers(case, title, metric, {**ends, "mean": float(np.mean(values))})
     return np.array(values)
 
 

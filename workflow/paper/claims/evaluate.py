@@ -43,7 +43,14 @@ FUNCTIONS = {
 }
 # Other names that a test may use: functions of arrays, and the list of baselines.
 ARRAYS = {
-    **{"abs": np.abs, "min": np.min, "mean": np.mean, "spread": np.ptp, "diff": np.diff},
+    **{
+        "abs": np.abs,
+        "min": np.min,
+        "max": np.max,
+        "mean": np.mean,
+        "spread": np.ptp,
+        "diff": np.diff,
+    },
     **{"later": curves.later, "fall": curves.fall, "baselines": values.BASELINES},
 }
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {

@@ -58,7 +58,11 @@ def sweep(
     numbers = sorted(value for value in found if isinstance(value, int | float))
     chosen = [value for value in numbers if value >= start]
     if len(numbers) < fewest or len(chosen) < min(fewest, 2):
-        raise Missing(f"too few values of {key} of {run_name(case.cell, method)}")
+        is_short = len(numbers) < fewest
+        wanted = (
+            f"{fewest} values of {key}" if is_short else f"two values of {key} from {start:g} on"
+        )
+        raise Missing(f"fewer than {wanted} of {run_name(case.cell, method)}")
     return {f"{key} {value:g}": found[value] for value in chosen}
 
 

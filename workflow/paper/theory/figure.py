@@ -40,12 +40,13 @@ def make_plots(points: pd.DataFrame, runs: int) -> Iterator[Plot]:
         panel: dict(iter(own.groupby("series"))) for panel, own in points.groupby("panel")
     }
     ascent, labels = "Gradient ascent, linear regression", "Random labels, logistic regression"
+    shift, squared = "MSE shift against retraining", "squared logit discrepancy"
     noise = "Logits independent of the features, z ~ N(0, I)"
     linear = "Logits linear in the features, z = X θ_true"
     panels = {
         "synthetic": [
-            draw_alignment(of["gradient_ascent"], ascent, "MSE shift against retraining"),
-            draw_alignment(of["random_labels"], labels, "squared logit discrepancy"),
+            draw_alignment(of["gradient_ascent"], ascent, shift, "leading term, prop. 3.1"),
+            draw_alignment(of["random_labels"], labels, squared, "prop. 3.2, mean over runs"),
         ],
         "retain-residual": [draw_residual(of["retain_residual"]), draw_rate(of["retain_rate"])],
         "support": [
@@ -58,13 +59,13 @@ def make_plots(points: pd.DataFrame, runs: int) -> Iterator[Plot]:
         yield Plot(name, "Theory", text, panels[name], columns=2, row_height=2.6)
 
 
-def draw_alignment(of: Points, title: str, unit: str) -> Panel:
+def draw_alignment(of: Points, title: str, unit: str, label: str) -> Panel:
     """Draw a query's discrepancy from Retrain against its alignment with the deleted point."""
     measured, theory = of["measured"], of["theory"]
     curve = theory[theory["x"].abs() <= 1.06 * measured["x"].abs().max()]
     top = 1.05 * float(np.nanmax([*curve["y"], *measured["high"]]))
     series = [
-        make_curve("proposition, mean over runs", curve),
+        make_curve(label, curve),
         make_marks(
             "measured, 95 %", BLUE, measured, low=[*measured["low"]], high=[*measured["high"]]
         ),
@@ -100,11 +101,12 @@ def draw_support(of: Points, title: str) -> Panel:
     """Draw deviation and bound against |cos| between support point and deleted point."""
     points = of["support point"]
     bins = pd.cut(points["x"], np.linspace(0, 1, 11))
+    means = points.groupby(bins, observed=True)[["x", "y"]].mean()
     cos = np.sin(np.linspace(0, np.pi / 2, 200))
     series = [
         make_curve("bound, cor. A.3", pd.DataFrame({"x": cos, "y": np.sqrt(1 - cos**2)})),
         make_cloud("support points", points),
-        make_marks("mean of a bin", ORANGE, points.groupby(bins, observed=True)[["x", "y"]].mean()),
+        Series("mean of a bin", ORANGE, [*means["x"]], [*means["y"]]),
     ]
     x = Axis("|cos(x_f, x_s)|", limits=(-0.03, 1.03))
     return Panel(series, title, x, Axis("Δ / (|α_q,F| ‖θ_retrain‖ ‖x_f‖)", limits=(0.0, 1.05)))

@@ -48,6 +48,6 @@ class Params(TrainedParams):
     def is_paced(self) -> bool:
         """Whether training in an epoch depends on the total number of epochs.
 
-        They do with a linear `schedule`, and with `plain_epochs`: the last epochs of the run.
+        It does with a linear `schedule`, and with `plain_epochs`, which are the last epochs.
         """
         return super().is_paced or self.plain_epochs > 0

@@ -39,9 +39,9 @@ CONVENTIONS = (
     + " ".join(f"{name[0].upper()}{name[1:]}: {meaning}" for name, meaning in VERDICTS.items())
     + " Near loss: accuracy lost against Retrain on the nearest retained examples. Far loss: the "
     "same on all other retained, or all other test, examples. Damage: near minus far loss. In "
-    "brackets: 95 % intervals over seeds at levels by Holm over all methods and measures, so that at most "
-    "5 % of cells without any difference have a finding (like Retrain: 90 % intervals). Tests, "
-    "calibration and margins: docs/statistics.md."
+    "brackets: 95 % intervals over seeds at levels by Holm over all methods and measures, so that "
+    "at most 5 % of cells without any difference have a finding (like Retrain: 90 % intervals). "
+    "Tests, calibration and margins: docs/statistics.md."
 )
 NO_BASE = (
     "Whether a method forgot is not asked: without the control `original`, or a tracked run, the "

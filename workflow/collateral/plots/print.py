@@ -51,6 +51,7 @@ LEGEND_ROW = 0.17  # height of a row of the legend, in inches
 EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
 TICKS_PER_INCH = 2.4
+TINY = 4.0  # area, in square points, up to which a point is drawn without a white edge
 NUMBER_WIDTH = 12.0  # width in points of a number above a bar, such as −13
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {
@@ -243,13 +244,14 @@ def write_numbers(
 
 def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw points of given areas; a hollow point has only an outline."""
+    areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
+    edge = 0.4 if areas.max(initial=0.0) > TINY else 0.0  # white edges would cover tiny points
     look: dict[str, Any] = {
         "marker": series.look.marker or "o",
         "facecolors": "none" if series.is_hollow else series.look.colour,
         "edgecolors": series.look.colour if series.is_hollow else "white",
-        "linewidths": 1.0 if series.is_hollow else 0.4,
+        "linewidths": 1.0 if series.is_hollow else edge,
     }
-    areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
     axes.scatter(x, y, areas, zorder=3, clip_on=False, **look)
     axes.scatter([], [], 30.0, label=escape(series.label), **look)  # marker of the legend
 

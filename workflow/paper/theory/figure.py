@@ -11,10 +11,11 @@ from collateral.plots.style import COLOURS, DARK, Look
 
 Points = dict[str, pd.DataFrame]  # points of one panel, by series
 BLUE, ORANGE, GREEN = map(Look, COLOURS[:3], "oDs")
-SMALL = 1.0  # area of a mark in a cloud of many points, in square points
+SMALL = 4.0  # area of a mark in a cloud of many points, in square points
 CAPTIONS = {
     "synthetic": "Collateral damage grows with the square of a query's alignment to the deleted "
-    "point, in both directions. Means over {runs} runs with 95 % Student intervals. Left: "
+    "point, in both directions. Means over {runs} runs with 95 % Student intervals. Dark: on the "
+    "left the leading term of proposition 3.1, on the right proposition 3.2. Left: "
     "n = 5000, d = 10, noise variance 0.1, retained points as queries, 450 ascent steps of lr / n "
     "with the paper's lr = 0.05 (docs/paper.md says why); each run is the mean of 30 draws of the "
     "noise on one X, as proposition 3.1 takes the expectation over it. Right: n = 15, d = 20, "
@@ -40,13 +41,12 @@ def make_plots(points: pd.DataFrame, runs: int) -> Iterator[Plot]:
         panel: dict(iter(own.groupby("series"))) for panel, own in points.groupby("panel")
     }
     ascent, labels = "Gradient ascent, linear regression", "Random labels, logistic regression"
-    shift, squared = "MSE shift against retraining", "squared logit discrepancy"
     noise = "Logits independent of the features, z ~ N(0, I)"
     linear = "Logits linear in the features, z = X θ_true"
     panels = {
         "synthetic": [
-            draw_alignment(of["gradient_ascent"], ascent, shift, "leading term, prop. 3.1"),
-            draw_alignment(of["random_labels"], labels, squared, "prop. 3.2, mean over runs"),
+            draw_alignment(of["gradient_ascent"], ascent, "MSE shift against retraining"),
+            draw_alignment(of["random_labels"], labels, "squared logit discrepancy"),
         ],
         "retain-residual": [draw_residual(of["retain_residual"]), draw_rate(of["retain_rate"])],
         "support": [
@@ -59,13 +59,13 @@ def make_plots(points: pd.DataFrame, runs: int) -> Iterator[Plot]:
         yield Plot(name, "Theory", text, panels[name], columns=2, row_height=2.6)
 
 
-def draw_alignment(of: Points, title: str, unit: str, label: str) -> Panel:
+def draw_alignment(of: Points, title: str, unit: str) -> Panel:
     """Draw a query's discrepancy from Retrain against its alignment with the deleted point."""
     measured, theory = of["measured"], of["theory"]
     curve = theory[theory["x"].abs() <= 1.06 * measured["x"].abs().max()]
     top = 1.05 * float(np.nanmax([*curve["y"], *measured["high"]]))
     series = [
-        make_curve(label, curve),
+        make_curve("theory, mean over runs", curve),
         make_marks(
             "measured, 95 %", BLUE, measured, low=[*measured["low"]], high=[*measured["high"]]
         ),
@@ -123,5 +123,5 @@ def make_marks(label: str, look: Look, data: pd.DataFrame, **how: Any) -> Series
 
 
 def make_cloud(label: str, data: pd.DataFrame) -> Series:
-    """Return many small marks, without white edges that would cover other marks."""
-    return make_marks(label, BLUE, data, areas=[SMALL] * len(data), is_hollow=True)
+    """Return a series of many small marks."""
+    return make_marks(label, BLUE, data, areas=[SMALL] * len(data))

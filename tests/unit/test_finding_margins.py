@@ -207,11 +207,11 @@ def test_the_table_shows_what_was_subtracted(tmp_path):
     texts = texts_of(table.grids[0])
     assert texts["FT"] == ["0.25", "1.50", "−0.01", "1.50", "−0.01"]
     assert texts["Retrain vs. Retrain, subtracted"][0] == "0.12"
-    assert "n = 5 seeds, half of them for each distribution" in table.caption
+    assert "n = 5 seeds, of which 2 for each distribution" in table.caption
     assert len(table.records) == 2 * 7
 
 
 def test_with_one_seed_the_table_says_why_it_is_empty(tmp_path):
     [table] = tables(read_cell(tmp_path, table_cell(1)))
     assert texts_of(table.grids[0]) == {"FT": ["–"] * 5}
-    assert "one seed has no distribution" in table.caption
+    assert "One seed has no distribution" in table.caption

@@ -267,6 +267,16 @@ def test_features_and_resurfacing_have_their_tables(tmp_path):
         assert texts_of(grid)["FT"] == [f"0.{digit}0 ± 0.00" for digit in (5, 6, 7, 8)]
 
 
+def test_a_class_of_which_few_examples_are_retained_is_named(tmp_path):
+    cell = feature_cell()
+    for name, kept in {"digit_3": 73, "digit_8": 13, "digit_9": 0}.items():
+        cell.add_overall("retrain", "train_count", 140, at=name)
+        cell.add_overall("retrain", "forget_count", 140 - kept, at=name)
+    linear, *others = tables(read_cell(tmp_path, cell))
+    assert "low for every model: digit_8 (13)." in linear.conventions
+    assert not any("digit_8 (13)" in table.conventions for table in others)
+
+
 def test_words_and_the_plot_name_what_comes_back(tmp_path):
     cell = read_cell(tmp_path, feature_cell())
     assert "linear head on the forget set: furthest above Retrain with GA (+30.0" in words(cell)
@@ -322,8 +332,41 @@ def test_words_name_who_has_most_left_and_what_retraining_again_gives(tmp_path):
     said = words(read_cell(tmp_path, probed_cell()))
     assert "other half: furthest above Retrain with GA (+10.0 points; retraining again" in said
     assert "under noise: furthest above Retrain with GA (+5.0 points; " in said
-    assert "ZRF is nearest to Retrain's (0.950) with FT (0.950), and furthest with" in said
+    assert "ZRF: Retrain's is 0.950, and FT comes nearest (0.950)." in said
     assert "Original" not in said and "One seed" not in said
+
+
+def test_words_name_who_starts_below_retrain_and_comes_level_first(tmp_path):
+    assert "comes level" not in words(read_cell(tmp_path / "a", probed_cell()))
+    cell = FakeCell()
+    for run, begin, step in (("retrain", 0.5, 0), ("ft", 0.3, 4), ("ga", 0.2, 2), ("rl", 0.9, 0)):
+        cell.add(run, "relearn_accuracy", begin, begin, at=0)
+        cell.add(run, "relearn_accuracy", begin, begin, at=6)
+        cell.add(run, "relearn_even", step, step + 1)
+    said = words(read_cell(tmp_path / "b", cell))
+    assert said == (
+        "Of those that start below Retrain, GA comes level first, by step 2.5 (in 2 of 2 seeds)."
+    )
+
+
+def said_of_level(folder, **steps: tuple[float, ...]) -> str:
+    """Return what is said of methods that start below Retrain and have six steps."""
+    cell = FakeCell()
+    for run, even in {"retrain": (0.0,) * 5, **steps}.items():
+        begin = 0.5 if run == "retrain" else 0.2
+        for at in (0, 6):
+            cell.add(run, "relearn_accuracy", *[begin] * 5, at=at)
+        cell.add(run, "relearn_even", *even)
+    return words(read_cell(folder, cell))
+
+
+def test_seeds_that_never_come_level_count_and_words_say_in_how_many_it_did(tmp_path):
+    rare, never = (1.0, 7.0, 7.0, 7.0, 7.0), (7.0,) * 5
+    said = said_of_level(tmp_path / "slow", ga=rare, ft=(5.0,) * 5)
+    assert said.endswith("FT comes level first, by step 5.0 (in 5 of 5 seeds).")
+    said = said_of_level(tmp_path / "rare", ga=rare, ft=never)
+    assert said.endswith("GA comes level first, by step 5.8 (in 1 of 5 seeds).")
+    assert said_of_level(tmp_path / "never", ft=never) == ""
 
 
 def with_gaps(folder, retrain: tuple[float, ...], ga: tuple[float, ...]):

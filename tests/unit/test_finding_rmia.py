@@ -249,4 +249,4 @@ def test_with_non_members_enough_there_is_a_tpr(tmp_path):
 def test_with_one_seed_the_table_says_why_it_is_empty(tmp_path):
     [table] = tables(read_cell(tmp_path, table_cell(1, 100)))
     assert texts_of(table.grids[0])["FT"] == ["–", "–"]
-    assert "with one seed there is no score" in table.caption
+    assert "One seed: there is no other Retrain" in table.caption

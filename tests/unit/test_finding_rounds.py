@@ -246,7 +246,13 @@ def test_devices_are_compared_by_round(tmp_path):
 def test_equal_seeds_count_as_if_one_were_one_example_off(tmp_path):
     again = [first(100), first(98), first(98)]  # two of 100 come back, in both seeds
     found = table(tmp_path, retrain=RETRAIN, ft=[again, again])
-    assert "one seed): none." in words(found)  # t(1) is above 12
+    assert "rounds): none." in words(found)  # t(1) is above 12
+
+
+def test_one_seed_claims_nothing(tmp_path):
+    again = [first(100), first(98), first(60)]
+    found = table(tmp_path, retrain=RETRAIN[:1], ft=[again])
+    assert words(found).startswith("3 rounds with one seed: no claim. ")
 
 
 def test_what_retrain_knows_as_well_as_the_base_need_not_be_forgotten(tmp_path):

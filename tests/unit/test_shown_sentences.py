@@ -132,7 +132,7 @@ def gates_counted(a, s, colour, *_):
 
 def extremes(a, s, *groups):
     """Return the reference's mean, if it is named, and those of the best and the worst method."""
-    name, subset = getattr(FINDING.load(s.finding), "ANSWER", ("zrf", ""))  # ZRF: of the probes
+    name, subset = FINDING.load(s.finding).ANSWER
     metric, runs = find_metric(name), [r for r in a.made.of_kind("method") if "@" not in r]
     means = {run: value_of(a, s.cell, run, name, subset) for run in runs}
     means = {run: value for run, value in means.items() if not math.isnan(value)}
@@ -344,6 +344,28 @@ def none_left(metric):
     return numbers
 
 
+def level(a, s, names, *_):
+    begin = a.long.mean(s.cell, "retrain", "relearn_accuracy", "", 0)
+    methods = [run for run in a.made.of_kind("method") if "@" not in run]
+    below = [r for r in methods if a.long.mean(s.cell, r, "relearn_accuracy", "", 0) < begin]
+    steps = {run: a.long.values(s.cell, run, "relearn_even") for run in below}
+    steps = {run: of for run, of in steps.items() if (of <= 3).any()}
+    first = min(mean(of) for of in steps.values())
+    runs = [a.run_of(label) for label in names.split(" and ")]
+    assert all(round(mean(steps[run]), 1) == round(first, 1) for run in runs)
+    own = steps[runs[0]]
+    return [first, np.count_nonzero(own <= 3), np.count_nonzero(~np.isnan(own))]
+
+
+def zrf(a, s, _own, name, *__):
+    retrained = a.long.mean(s.cell, "retrain", "zrf")
+    methods = [run for run in a.made.of_kind("method") if "@" not in run]
+    found = {run: a.long.mean(s.cell, run, "zrf") for run in methods}
+    run = min(found, key=lambda one: abs(found[one] - retrained))
+    assert a.run_of(name) == run
+    return [retrained, found[run]]
+
+
 def forgotten(a, s, *_):
     """Return how many are forgotten, in all and of each class that is named, the most first."""
     split, label = a.made.split(s.cell), a.made.labels.train
@@ -538,6 +560,10 @@ CLAUSES = [
         is_rare=True,
     ),
     Clause(r"on retained examples: no method is further", none_left("resurface_gap"), is_rare=True),
+    Clause(
+        rf"([A-Z]+(?: and [A-Z]+)*) comes level first, by step {N} \(in {N} of {N} seeds\)", level
+    ),
+    Clause(rf"ZRF: Retrain's is {N}, and {NAME} comes nearest \({N}\)", zrf),
     # What was forgotten.
     Clause(
         rf"{N} of {N} train examples are forgotten: (?:{N} of {N} [a-z]+(?:, )?)(?:{N} of "
@@ -553,6 +579,7 @@ CLAUSES = [
     Clause(rf"([a-z]+), {N} % forgotten", class_part),
     # Captions.
     Clause(rf"(?:n =|over) {N} seeds", lambda a, s, *_: [len(a.long.seeds)]),
+    Clause(rf"of which {N} for each distribution", lambda a, s, *_: [len(a.long.seeds) // 2]),
     Clause(rf"(?:over the|over) {N} cells", lambda a, s, *_: [len(a.made.cells)]),
     Clause(rf"the {N} classes that have a forgotten example", lambda a, s, *_: [len(CLASSES)]),
     Clause(rf"intervals over {N} shadow models", lambda *_: [NUM_SHADOWS]),

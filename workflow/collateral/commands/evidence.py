@@ -240,4 +240,6 @@ def _keygen(
         with file.open("rb") as signed:
             return subprocess.run(command, stdin=signed, stdout=stdout, check=False).returncode == 0
     except FileNotFoundError:
-        raise ValueError("signatures need the program ssh-keygen (of OpenSSH)") from None
+        raise ValueError(
+            f"{file}: its signature needs the program ssh-keygen (of OpenSSH)"
+        ) from None

@@ -115,7 +115,8 @@ class BenchmarkPart:
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
         notes: dict[str, str] = {}
         for table in _tables(sections):
-            notes.setdefault(table.conventions, table.title)
+            if table.conventions:
+                notes.setdefault(table.conventions, table.title)
         return notes
 
 

@@ -20,7 +20,7 @@ BINNED = ("group_ece", "group_squared_ece")
 SUBSETS = {"retain": "retained", "test": "test"}
 CAPTION = (
     "{table}: {title}. Gaps from Retrain are in points, mean over n = {n} seeds; above zero, a run "
-    "is worse or more confident than Retrain. Retrain: its own value, in %."
+    "is {worse} than Retrain. Retrain: its own value, in %."
 )
 CONVENTIONS = (
     "†: chance can explain it (paired t-test over seeds, 5 %, Holm over all groups, subsets and "
@@ -41,6 +41,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         if not places:
             continue
         found = [_make_grid(cell, *place) for place in places]
+        worse = "more confident" if "calibration" in name else "worse"
         conventions = join_sentences(
             describe_metrics(cell, [f"{measure}_gap" for measure in measures]),
             CONVENTIONS,
@@ -51,7 +52,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             name,
             title,
             [grid for grid, _ in found],
-            fill_caption(CAPTION, cell, table=title),
+            fill_caption(CAPTION, cell, table=title, worse=worse),
             conventions,
             [record for _, records in found for record in records],
         )

@@ -12,10 +12,9 @@ from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import CellTable
 
 FLOOR = "Retrain vs. Retrain, subtracted"
-CAPTION = (
-    "Distribution of margins over seeds, compared with Retrain's: {title}. Over n = {n} seeds, "
-    "half of them for each distribution; one seed has no distribution."
-)
+CAPTION = "Distribution of margins over seeds, compared with Retrain's: {title}. {seeds}"
+SEEDS = "Over n = {n} seeds, of which {half} for each distribution."
+ONE_SEED = "One seed has no distribution, so there is nothing to compare."
 CONVENTIONS = (
     "Both distributions are taken as Gaussian, with variances shrunk towards the mean over the "
     "set. A value near zero: these seeds cannot tell the method from Retrain."
@@ -29,15 +28,16 @@ COLUMNS = {
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of KLOM, if KLOM was computed."""
-    groups = rows_with_next_seed(cell, FLOOR)
+    groups, n = rows_with_next_seed(cell, FLOOR), len(cell.seeds)
     if not any(groups) or "klom_retrain" not in cell.metrics(cell.reference):
         return
     columns = [COLUMNS[part] for part in PART_HEADINGS]
+    seeds = SEEDS.format(n=n, half=n // 2) if n > 1 else ONE_SEED
     yield Table(
         "margins",
         "Distribution of margins",
         [build_grid(find_metric("klom").heading, columns, groups)],
-        fill_caption(CAPTION, cell),
+        fill_caption(CAPTION, cell, seeds=seeds),
         join_sentences(describe_metrics(cell, ["klom"]), CONVENTIONS),
         [_make_record(column, row) for row in chain(*groups) for column in COLUMNS.values()],
     )

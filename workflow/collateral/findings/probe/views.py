@@ -15,7 +15,6 @@ from collateral.findings._shared.captions import (
     fill_caption,
     join_sentences,
 )
-from collateral.findings._shared.compare import name_extremes
 from collateral.findings._shared.series import average_seeds, find_looks, plot_cell
 from collateral.findings.columns import Column, build_table, rows_by_kind
 from collateral.findings.metric_index import find_metric
@@ -40,8 +39,7 @@ TABLES = {
         "Linear probe of the features",
         ("linear_accuracy", "linear_test_accuracy", "linear_gap"),
         "A low UA with a high linear probe: the head keeps silent, the features still know. "
-        "Undefined if no example of a forgotten class is retained, and low for every model if "
-        "fewer than 20 are.",
+        "Undefined if no example of a forgotten class is retained.",
     ),
     "probe-resurface": (
         "Fine-tuned on retained examples",
@@ -52,6 +50,8 @@ TABLES = {
         "If the accuracies on near and test examples rise too, the model recovers from damage.",
     ),
 }
+FEW_KEPT = 20  # with fewer retained examples of a class, a new head hardly learns the class
+FEW = "Few examples to fit on, so that the linear probe is low for every model: {classes}."
 CAPTION = "{table}: {title}. {spread}"
 CKA_HEADINGS = {
     **{part: text for part, text in PART_HEADINGS.items() if part[0] != "test"},
@@ -72,6 +72,8 @@ GAPS = {
 LARGEST_GAP = "{subject}: furthest above Retrain with {most} ({gap} points{floor})."
 NO_GAP = "{subject}: no method is further above Retrain than retraining again gives."
 FLOOR = "; retraining again differs by {floor}"
+EVEN = "Of those that start below Retrain, {first} comes level first, by step {step} (in {seeds})."
+ZRF = "ZRF: Retrain's is {own}, and {nearest} comes nearest ({value})."
 ONE_SEED = "One seed, so no claim."
 CURVE_CAPTION = (
     "Every model is fine-tuned on {learnt} in the same way: accuracy on {measured} by step, and "
@@ -100,6 +102,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             conventions = join_sentences(
                 describe_metrics(cell, [column.metric for column in columns]),
                 reading,
+                _describe_few(cell) if name == "probe-linear" else "",
                 *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
             )
             if name == "probe-linear":
@@ -107,6 +110,13 @@ def tables(cell: CellTable) -> Iterator[Table]:
             yield build_table(name, title, columns, rows_by_kind(cell), caption, conventions)
     if "cka_base" in cell.metrics(cell.reference):
         yield _cka_table(cell)
+
+
+def _describe_few(cell: CellTable) -> str:
+    """Return a sentence with the forgotten classes of which few examples are retained."""
+    kept = {name: count - forgotten for name, (forgotten, count) in cell.forgotten.items()}
+    few = [f"{name} ({count})" for name, count in kept.items() if 0 < count < FEW_KEPT]
+    return FEW.format(classes=", ".join(few)) if few else ""
 
 
 def _cka_table(cell: CellTable) -> Table:
@@ -144,16 +154,17 @@ def _find_columns(cell: CellTable, metrics: Sequence[str]) -> list[Column]:
 
 def words(cell: CellTable) -> str:
     """Return sentences that compare methods with Retrain in each probe of the config, if any."""
-    gaps = [_describe_largest_gap(cell, metric) for metric in GAPS]
-    text = join_sentences(*gaps, name_extremes(cell, "zrf"))
+    relearned, *others = (_describe_largest_gap(cell, metric) for metric in GAPS)
+    text = join_sentences(
+        relearned, _describe_first_even(cell), *others, _describe_nearest_zrf(cell)
+    )
     return join_sentences(text, ONE_SEED if text and len(cell.seeds) == 1 else "")
 
 
 def _describe_largest_gap(cell: CellTable, name: str) -> str:
     """Return a sentence on the method with the largest gap to Retrain; empty if no gap is known."""
     metric, subject = find_metric(name), GAPS[name]
-    found = {run: mean(cell.values(run, name)) for run in cell.runs("method")}
-    gaps = {run: value for run, value in found.items() if not np.isnan(value)}
+    gaps = _find_means(cell, name)
     if not gaps:
         return ""
     if max(gaps.values()) <= chance(cell, name):
@@ -163,6 +174,45 @@ def _describe_largest_gap(cell: CellTable, name: str) -> str:
     noise = mean(np.abs(cell.values(cell.reference, name)))
     floor = "" if np.isnan(noise) else FLOOR.format(floor=metric.text(noise))
     return LARGEST_GAP.format(subject=subject, most=" and ".join(most), gap=gap, floor=floor)
+
+
+def _describe_nearest_zrf(cell: CellTable) -> str:
+    """Return a sentence on the method whose ZRF is nearest to Retrain's; empty without ZRF."""
+    retrained, found = mean(cell.values(cell.reference, "zrf")), _find_means(cell, "zrf")
+    if not found or np.isnan(retrained):
+        return ""
+    nearest = min(found, key=lambda run: abs(found[run] - retrained))
+    own, value = (find_metric("zrf").text(one) for one in (retrained, found[nearest]))
+    return ZRF.format(own=own, nearest=cell.labels[nearest], value=value)
+
+
+def _describe_first_even(cell: CellTable) -> str:
+    """Return a sentence on the method that starts below Retrain's accuracy and reaches it first."""
+    begin = mean(cell.values(cell.reference, "relearn_accuracy", at=0))
+    start, steps = _find_means(cell, "relearn_accuracy", at=0), _find_means(cell, "relearn_even")
+    seeds = {run: _count_even_seeds(cell, run) for run in steps if start.get(run, begin) < begin}
+    found = {run: steps[run] for run, (count, _) in seeds.items() if count}
+    if not found:
+        return ""
+    metric = find_metric("relearn_even")
+    step = metric.text(min(found.values()))
+    first = [run for run in found if metric.text(found[run]) == step]
+    counts = dict.fromkeys("{} of {} seeds".format(*seeds[run]) for run in first)
+    labels = " and ".join(cell.labels[run] for run in first)
+    return EVEN.format(first=labels, step=step, seeds=", ".join(counts))
+
+
+def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
+    """Return in how many seeds a method relearned up to Retrain's accuracy, and out of how many."""
+    last = max(int(at) for at in cell.indices(cell.reference, "relearn_accuracy"))
+    steps = cell.values(run, "relearn_even")
+    return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
+
+
+def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]:
+    """Return the mean over seeds of a metric, for every method that has it."""
+    found = {run: mean(cell.values(run, metric, at=at)) for run in cell.runs("method")}
+    return {run: value for run, value in found.items() if not np.isnan(value)}
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:

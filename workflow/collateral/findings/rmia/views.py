@@ -16,12 +16,12 @@ from collateral.results.table import CellTable
 BY_SEEDS = Column("rmia_auc", heading="AUC [over seeds]", ends="")
 BY_EXAMPLES = Column("rmia_auc", heading="[over examples]", ends="examples_")
 TPR = Column("rmia_tpr", spread=lambda values: math.nan)
-CAPTION = (
-    "RMIA, offline: {title}. OUT models: Retrain of the other seeds, so with one seed there is no "
-    "score. In brackets: 95 % intervals of the mean over n = {n} seeds (Student t), and over the "
-    "examples with these models fixed (DeLong). Non-members: {count}; the TPR at 1 % FPR needs "
-    "1,000."
+CAPTION = "RMIA, offline: {title}. {out} Non-members: {count}; the TPR at 1 % FPR needs 1,000."
+OUT = (
+    "OUT models: Retrain of the other seeds. In brackets: 95 % intervals of the mean over n = {n} "
+    "seeds (Student t), and over the examples with these models fixed (DeLong)."
 )
+NO_OUT = "One seed: there is no other Retrain to be the OUT model, so there is no score."
 CONVENTIONS = "An AUC of 0.5 means no trace of the forgotten examples; compare it with Retrain's."
 
 
@@ -33,11 +33,13 @@ def tables(cell: CellTable) -> Iterator[Table]:
     rates = [TPR] if count >= LEAST_NEGATIVES else []
     measures = [BY_SEEDS, *rates]
     columns = [BY_SEEDS, replace(BY_EXAMPLES, show=_show_interval), *rates]
+    out = OUT.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else NO_OUT
+    non_members = find_metric("rmia_non_members").text(count)
     yield Table(
         "rmia",
         "RMIA",
         [build_grid("Method", columns, rows_by_kind(cell))],
-        fill_caption(CAPTION, cell, count=find_metric("rmia_non_members").text(count)),
+        fill_caption(CAPTION, cell, out=out, count=non_members),
         join_sentences(describe_metrics(cell, [column.metric for column in measures]), CONVENTIONS),
         [_make_record(column, row) for row in all_rows(cell) for column in measures],
     )

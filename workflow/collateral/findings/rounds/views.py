@@ -58,8 +58,9 @@ PLOT_CAPTION = (
 )
 KNOWN_AGAIN = (
     "Methods that clearly knew earlier requests again, in {count} rounds (95 % intervals over "
-    "seeds by Bonferroni over methods and rounds; none with one seed): {runs}."
+    "seeds by Bonferroni over methods and rounds): {runs}."
 )
+ONE_SEED = "{count} rounds with one seed: no claim."
 NOTHING = (
     "Retrain knows these images too: there is nothing to forget. After the last round, its "
     "accuracy on all requests differs from the base's by {lost} points, at most the noise floor of "
@@ -153,7 +154,7 @@ def words(cell: CellTable) -> str:
     runs = ", ".join(known) or "none"
     found = [f"{cell.labels[run]}: {find_instead(cell, run)}" for run in cell.runs("method")]
     instead = INSTEAD.format(parts="; ".join(found))
-    first = KNOWN_AGAIN.format(count=count, runs=runs)
+    first = (KNOWN_AGAIN if len(cell.seeds) > 1 else ONE_SEED).format(count=count, runs=runs)
     return join_sentences(first, _describe_nothing(cell, count), instead)
 
 

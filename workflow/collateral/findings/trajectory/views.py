@@ -54,7 +54,8 @@ PLOT_CAPTION = (
     "method's own seconds, with preparation; vertical lines are shares of Retrain's time; grey: "
     "the expected gap of other retrainings. Dashed in colour: the schedule depends on the number "
     "of epochs, so an epoch is no shorter run. A run that ends much further from Retrain than the "
-    "base model and the other runs leaves the plot at its edge; a collapsed run is not drawn."
+    "base model and the other runs leaves the plot at its edge; a run that failed in "
+    "every seed is not drawn."
 )
 ERROR = "Forgetting error:\nmean of |ΔUA|, |ΔMIA| (points)"
 DAMAGE = "Damage: near − far loss (points)"

@@ -284,6 +284,14 @@ def test_what_is_behind_a_link_is_seen(verify, results, tmp_path):
     assert verify()[0] == 1
 
 
+def test_fix_deletes_nothing_of_base_models_behind_a_link(tmp_path):
+    root = FakeBenchmark().write(tmp_path)
+    shutil.move(root / "base", tmp_path / "disk-of-base-models")
+    (root / "base").symlink_to(tmp_path / "disk-of-base-models")
+    found = verify_results(root)
+    assert (found.faults, found.to_delete) == ([], [])
+
+
 def test_an_index_of_other_pages_is_noticed(verify, results):
     folder = results / "digits"
     page = folder / layout.REPORT

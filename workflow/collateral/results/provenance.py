@@ -50,7 +50,9 @@ def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
     if content.pop(SEAL) != _seal(content):
         raise InvalidResultError(path, OTHER_SEAL)
     place = content.pop(PLACE)
-    is_below = path.resolve().as_posix().endswith(f"/{place}")
+    # A folder above the file may be a link to a folder of another name.
+    shown, real = Path(os.path.normpath(path.absolute())), path.resolve()
+    is_below = any(one.as_posix().endswith(f"/{place}") for one in (shown, real))
     if not (is_below if root is None else _relative(path, root) == place):
         raise InvalidResultError(path, f"its place is {Path(root or '', place)}")
     return content

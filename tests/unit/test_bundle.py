@@ -181,6 +181,23 @@ def test_what_a_killed_job_left_is_not_packed(one):
         write_bundle(one / "a.tar", [root], with_models=False)
 
 
+def test_a_killed_job_without_results_is_no_obstacle(one):
+    root, output = FakeBenchmark().write(one), "results/b/cell/seed-0/gone/outputs.npz"
+    (one / STATE / "incomplete" / urlsafe_b64encode(output.encode()).decode()).write_text("{}")
+    assert write_bundle(one / "a.tar", [root], with_models=False).num_files > 20
+
+
+def test_metadata_of_results_that_are_gone_are_not_packed(one):
+    root, known = FakeBenchmark().write(one), metadata(one)
+    gone = "results/b/cell/seed-0/gone"
+    write_metadata(one, {f"{gone}/{name}": {"rule": "old"} for name in ("outputs.npz", "x.json")})
+    (root / "cell/seed-0/ga/model.safetensors").unlink()
+    write_bundle(one / "a.tar", [root], with_models=True)
+    with tarfile.open(one / "a.tar") as file:
+        packed = json.loads(file.extractfile(METADATA).read())
+    assert {urlsafe_b64encode(output.encode()).decode() for output in packed} == known.keys()
+
+
 def test_a_copy_gets_no_metadata_of_the_original(one):
     FakeBenchmark().write(one)
     (one / "results").rename(one / "copy")

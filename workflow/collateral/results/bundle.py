@@ -79,15 +79,25 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
         if not _is_left_out(name, withheld, with_models=with_models)
     }
     # Snakemake has no metadata of files in folders of other names.
-    metadata = {}
-    if results.name == RESULTS:
-        for output in list_outputs(results.parent, INCOMPLETE, names):
-            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
-        metadata = read_metadata(results.parent, names)
+    metadata = _finished_metadata(results.parent, names) if results.name == RESULTS else {}
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
     _write(out, {**about, "benchmarks": names}, metadata, files)
     unwatched = [name for name in files if not _is_watched(name, metadata)]
     return Bundle(len(files), unwatched, withheld)
+
+
+def _finished_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
+    """Return Snakemake's metadata of the results; raise if the job of a result did not end."""
+    for output in list_outputs(project, INCOMPLETE, names):
+        if (project / output).exists():
+            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
+    # Snakemake also keeps metadata of deleted files and of failed jobs, which have no record.
+    # A model that was not copied has one.
+    return {
+        output: content
+        for output, content in read_metadata(project, names).items()
+        if (path := project / output).exists() or layout.record_path(path).exists()
+    }
 
 
 def _is_watched(name: str, metadata: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from math import ceil
 from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
 PAGE = "report"  # rule that makes a page; the job of the last page runs alone, on one core
-SPLIT = ("tables", "figures")  # rules with one job per benchmark, which uses all cores
+SPLIT = ("tables", "figures")  # rules whose jobs use all cores if there are many cells
 
 
 @dataclass(frozen=True)

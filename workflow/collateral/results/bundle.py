@@ -368,7 +368,7 @@ def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
     # Both folders are made: if only one exists, Snakemake assumes that an older version made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
-    # Some file systems report a maximum length of 0.
+    # Like Snakemake, count a maximum length of 0 as 255.
     longest = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 0) or 255
     length = longest - 1
     for output, content in metadata.items():

@@ -104,11 +104,20 @@ def test_a_whole_model_that_was_pickled_is_refused(tmp_path):
         read_weights(tmp_path / "a.pt")
 
 
-@pytest.mark.parametrize("name", ["a.safetensors", "a.pt"])
-@pytest.mark.parametrize("content", [b"", b"not at all", b"\x00" * 100])
-def test_a_broken_file_is_named(tmp_path, name, content):
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 3\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.safetensors", r"no sound \.safetensors file: .*header"),
+        ("a.pt", "cannot be read as tensors alone: it is damaged"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"", b"not at all", b"\x00" * 100, POINTER])
+def test_a_broken_file_is_named(tmp_path, name, said, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match="cannot be read as tensors alone: it is damaged") as error:
+    with pytest.raises(ValueError, match=said) as error:
         read_weights(tmp_path / name)
     assert str(error.value).startswith(f"'{tmp_path / name}': ") and "\n" not in str(error.value)
 
@@ -124,9 +133,10 @@ def test_a_file_that_was_cut_off_is_named(tmp_path, is_zip, share):
         read_weights(path)
 
 
-def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pt"])
+def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path, name):
     with pytest.raises(FileNotFoundError):
-        read_weights(tmp_path / "a.pt")
+        read_weights(tmp_path / name)
 
 
 def test_the_keys_of_what_is_no_state_dict_are_said(tmp_path):
@@ -189,7 +199,7 @@ def test_old_files_without_batch_norms_counter_do(tmp_path):
         ),
         (
             lambda w: [w.update({f"net.{k}": w.pop(k)}) for k in [*w]],
-            "net.head.weight; try rename: {net.: ''}",
+            " and 17 more; try rename: {net.: ''}",
         ),
     ],
 )
@@ -215,7 +225,11 @@ def test_a_file_of_one_tensor_is_not_told_to_rename(tmp_path):
         ({"body.": "x.", "tail.": "y"}, "rename: 'tail.': no name in the file begins so"),
         (
             {"head.weight": "head.bias"},
-            "rename: 'head.bias' and 'head.weight' would get",
+            "rename: 'head.bias' and 'head.weight' would both become 'head.bias'",
+        ),
+        (
+            {"head.weight": "body.1.bias", "head.bias": "body.1.weight"},
+            "rename: 'body.1.bias' and 'head.weight' would both become 'body.1.bias'",
         ),
     ],
 )

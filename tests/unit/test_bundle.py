@@ -167,8 +167,10 @@ def test_the_names_inside_are_those_of_the_rules():
 def test_what_is_not_sound_is_not_packed(one):
     root = FakeBenchmark().write(one)
     (root / "cell/seed-0/ga/outputs.npz").write_text("another")
-    with pytest.raises(ValueError, match=r"seed-0/ga/outputs\.npz: its content is not the one"):
+    reason = r"seed-0/ga/outputs\.npz: its content is not the one .*\nnothing was written"
+    with pytest.raises(ValueError, match=reason) as error:
         write_bundle(one / "a.tar", [root], with_models=False)
+    assert "archive" not in str(error.value)
     assert not (one / "a.tar").exists()
 
 
@@ -179,6 +181,23 @@ def test_what_a_killed_job_left_is_not_packed(one):
     (one / STATE / "incomplete" / name).write_text("{}")
     with pytest.raises(ValueError, match=rf"{output}: its job did not end; run again"):
         write_bundle(one / "a.tar", [root], with_models=False)
+
+
+def test_a_killed_job_without_results_is_no_obstacle(one):
+    root, output = FakeBenchmark().write(one), "results/b/cell/seed-0/gone/outputs.npz"
+    (one / STATE / "incomplete" / urlsafe_b64encode(output.encode()).decode()).write_text("{}")
+    assert write_bundle(one / "a.tar", [root], with_models=False).num_files > 20
+
+
+def test_metadata_of_results_that_are_gone_are_not_packed(one):
+    root, known = FakeBenchmark().write(one), metadata(one)
+    gone = "results/b/cell/seed-0/gone"
+    write_metadata(one, {f"{gone}/{name}": {"rule": "old"} for name in ("outputs.npz", "x.json")})
+    (root / "cell/seed-0/ga/model.safetensors").unlink()
+    write_bundle(one / "a.tar", [root], with_models=True)
+    with tarfile.open(one / "a.tar") as file:
+        packed = json.loads(file.extractfile(METADATA).read())
+    assert {urlsafe_b64encode(output.encode()).decode() for output in packed} == known.keys()
 
 
 def test_a_copy_gets_no_metadata_of_the_original(one):
@@ -310,15 +329,23 @@ def test_files_that_differ_are_named(one, two, new):
     first, second = pack(one), pack(two, FakeBenchmark(lr=0.2))
     run = "results/b/cell/seed-0/ga"
     names = ("model.safetensors", "outputs.npz", "record.json")
-    starts = [f"{second}: {run}/{name}: differs" for name in names]
-    found = conflicts(new, first, second)
-    assert [line[: len(start)] for line, start in zip(found, starts, strict=True)] == starts
+    assert conflicts(new, first, second) == [
+        f"{run}/{name}: differs: {first} and {second}" for name in names
+    ]
 
 
 def test_what_is_here_is_in_conflict_too(one, new):
     FakeBenchmark(lr=0.2).write(new)
-    archive = pack(one)
-    assert f"{archive}: results/b/cell/seed-0/ga/model.safetensors" in conflicts(new, archive)[0]
+    archive, name = pack(one), "results/b/cell/seed-0/ga/model.safetensors"
+    assert conflicts(new, archive)[0] == f"{name}: differs: {new / 'results'} and {archive}"
+
+
+def test_a_damaged_archive_among_others_is_named(one, two, new):
+    first, second = pack(one), pack(two, FakeBenchmark(methods=("rl",)))
+    damaged = "results/b/cell/seed-0/rl/outputs.npz"
+    rewrite(lambda name, old: old[::-1] if name == damaged else old)(second)
+    (line,) = conflicts(new, first, second)
+    assert line.startswith(f"{second}: {new / damaged}: its content is not the one")
 
 
 def remove(root, *patterns):
@@ -339,7 +366,8 @@ def test_a_file_that_others_here_were_not_made_from_is_refused(one, new):
 def test_what_is_here_must_be_sound(one, new):
     root = FakeBenchmark(methods=("rl",)).write(new)
     (root / "cell/seed-0/rl/outputs.npz").write_text("another")
-    assert any("rl/outputs.npz: its content is not" in line for line in conflicts(new, pack(one)))
+    (line,) = conflicts(new, pack(one))
+    assert line.startswith(f"{root}/cell/seed-0/rl/outputs.npz: its content is not")
 
 
 def test_what_is_gone_here_is_taken_from_the_archive_with_its_metadata(one, new):
@@ -487,6 +515,13 @@ def test_metadata_are_where_snakemake_looks_for_them(tmp_path, output):
     assert known._read_record(output).params == ["1"]
     assert known._read_record(output).rule == "plan"
     assert read_metadata(tmp_path, ["b", "long"]).keys() == {output}
+
+
+def test_a_file_system_that_knows_no_longest_name_gets_names_of_255(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "pathconf", lambda *_: 0)
+    output = f"results/{'long/' * 200}plan.json"
+    write_metadata(tmp_path, {output: {"rule": "plan"}})
+    assert read_metadata(tmp_path, ["long"]).keys() == {output}
 
 
 # The command line.

@@ -113,6 +113,13 @@ def test_a_place_may_be_behind_a_link(run, tmp_path):
     assert verify(run, tmp_path)
 
 
+def test_an_input_may_be_behind_a_link_to_a_folder_of_another_name(run, tmp_path):
+    folder, elsewhere = tmp_path / "cell/tune", tmp_path.parent / f"{tmp_path.name}-disk"
+    shutil.move(folder, elsewhere)
+    folder.symlink_to(elsewhere)
+    assert verify(run, tmp_path)
+
+
 def test_keys_that_are_numbers_are_sealed_as_text(tmp_path):
     write_signed(tmp_path / "record.json", {"by_size": {9: "a", 10: "b"}}, tmp_path)
     assert read_signed(tmp_path / "record.json") == {"by_size": {"9": "a", "10": "b"}}

@@ -1,6 +1,8 @@
 """`collateral estimate`: counts, hours and bytes by hand, and the paper's own times."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import ClassVar
@@ -538,6 +540,41 @@ def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, wo
     main(["estimate", str(path), "--json"])
     least = json.loads(capsys.readouterr().out)["detectable"]["tiny"]
     assert (least is None) == (len(seeds) == 1)
+
+
+WITHOUT_SCIPY = """
+import sys
+from collateral.cli import main
+class Refuse:
+    def find_spec(name, *rest):
+        if name.split(".")[0] == "scipy":
+            raise ModuleNotFoundError(f"no {name} here")
+sys.meta_path.insert(0, Refuse)
+main(["estimate", *sys.argv[1:]])
+"""
+
+
+def estimate_without_scipy(*words):
+    command = [sys.executable, "-c", WITHOUT_SCIPY, *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_without_scipy_it_says_what_is_missing_and_all_else(config):
+    said = estimate_without_scipy(config)
+    assert "tiny: install scipy to know which difference the seeds can show\n" in said
+    assert "Disk: " in said and "Assumed, on " in said
+    found = json.loads(estimate_without_scipy(config, "--json"))
+    assert found["detectable"] == {"tiny": None} and found["total"]["jobs"] > 0
+
+
+@pytest.mark.parametrize(("device", "is_most"), [("a100", True), ("cpu", False)])
+def test_a_rate_that_is_the_most_is_said_to_be(config, capsys, device, is_most):
+    main(["estimate", config, "--device", device])
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if "resnet8 on" in one]
+    assert "by multiply-adds" in line
+    assert line.endswith(", and no more than it can start steps") == is_most
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,20 @@ def test_time_left_is_shared_by_as_many_jobs_as_ran_at_a_time(clock):
     assert progress.seconds_left() == 2 * 10 / 2
 
 
+def test_the_last_page_is_made_alone(clock):
+    progress = Progress({"one": 4, "report": 1}, clock)
+    for jobids in ((1, 2), (3, 4)):
+        for jobid in jobids:
+            progress.start(jobid, "one", {})
+        clock.now += 10
+        for jobid in jobids:
+            progress.finish(jobid)
+    assert progress.seconds_left() == 10
+    progress.start(5, "report", {})
+    clock.now += 4
+    assert progress.seconds_left() == 10 - 4
+
+
 def test_running_jobs_are_credited_with_what_they_have_behind_them(clock):
     progress = Progress({"one": 3}, clock)
     run_one_after_another(progress, clock, ("one", 10))

@@ -94,7 +94,7 @@ MINE = {"weights": "mine.safetensors"}
         ),
         (
             {"given": {"its": {**MINE, "rename": {"fc.": "", "other.": ""}}}},
-            "given.its.weights: rename: 'fc.bias' and 'other.bias' would get the same name",
+            "given.its.weights: rename: 'fc.bias' and 'other.bias' would both become 'bias'",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -284,6 +285,14 @@ def test_what_is_behind_a_link_is_seen(verify, results, tmp_path):
     assert verify()[0] == 1
 
 
+def test_fix_deletes_nothing_of_base_models_behind_a_link(tmp_path):
+    root = FakeBenchmark().write(tmp_path)
+    shutil.move(root / "base", tmp_path / "disk-of-base-models")
+    (root / "base").symlink_to(tmp_path / "disk-of-base-models")
+    found = verify_results(root)
+    assert (found.faults, found.to_delete) == ([], [])
+
+
 def test_an_index_of_other_pages_is_noticed(verify, results):
     folder = results / "digits"
     page = folder / layout.REPORT
@@ -482,6 +491,19 @@ def test_a_second_walk_sees_that_a_table_called_as_numbers_are_has_changed(tmp_p
     assert faults(root) == []
     (root / "tables/cell/costs.csv").write_text("other costs")
     assert faults(root) == ["tables/cell/costs.csv"]
+
+
+def test_the_record_of_an_input_is_not_read_again_for_every_job(tmp_path, monkeypatch):
+    root, num_read = FakeBenchmark(seeds=(0, 1, 2), methods=("ga", "rl")).write(tmp_path), Counter()
+
+    def read(path):
+        num_read[path] += 1
+        return read_json(path)
+
+    monkeypatch.setattr(provenance, "read_json", read)
+    assert faults(root) == []
+    # Once as a result, and once as an input.
+    assert num_read[root / "cell/split.json"] == num_read[root / layout.DATA_RECORD] == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from math import ceil
 
 from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
-SPLIT = ("tables", "figures")  # rules with one job per cell, which use all cores together
+PAGE = "report"  # rule that makes a page; the job of the last page runs alone, on one core
+SPLIT = ("tables", "figures")  # rules whose jobs use all cores if there are many cells
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ class Progress:
         finished at least one job each.
 
         The work left is the mean duration of each rule times its jobs left, minus the elapsed time
-        of running jobs, divided by the mean number of jobs that ran at the same time. If no job of
-        a rule has finished, its duration is the mean of all jobs, or estimated from the number of
-        cells if the rule makes tables, figures or pages.
+        of running jobs. It is divided by the mean number of jobs that ran at the same time, except
+        for the last page. If no job of a rule has finished, its duration is the mean of all jobs,
+        or estimated from the number of cells if the rule makes tables, figures or pages.
         """
         known = sum(self._planned[rule] for rule in self._finished)
         ages = [(job.rule, self._clock() - job.started) for job in self.running.values()]
@@ -85,7 +86,9 @@ class Progress:
         for rule, age in ages:
             cores = concurrency if rule in SPLIT and len(ages) == 1 else 1
             work -= min(age * cores, self._mean(rule))
-        return work / concurrency
+        is_page_left = self._planned[PAGE] > self._finished[PAGE]
+        page = min(work, self._mean(PAGE)) if is_page_left else 0.0
+        return (work - page) / concurrency + page
 
     def _mean(self, rule: str) -> float:
         if rule in self._finished:

@@ -141,9 +141,11 @@ def _describe_benchmark(workload: Workload) -> Iterator[str]:
         f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
         f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
     )
-    with suppress(ImportError):  # SciPy is missing where nothing is evaluated
-        power = import_module(POWER)
-        yield f"{benchmark.name}: {power.in_words(*_seeds_and_methods(workload))}"
+    try:
+        shown = import_module(POWER).in_words(*_seeds_and_methods(workload))
+    except ImportError:  # SciPy is missing where nothing is evaluated
+        shown = "install scipy to know which difference the seeds can show"
+    yield f"{benchmark.name}: {shown}"
 
 
 def _detectable(workload: Workload) -> float | None:
@@ -203,8 +205,10 @@ def _rate(rates: Rates, model: str, shape: Shape) -> str:
     rate, anchor = rates.find_rate(model, shape), rates.anchor(model, shape)
     text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
     text += f"{rate.looking:,.0f}"
-    source = f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text if rate == anchor else text + source
+    if rate == anchor:
+        return text
+    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
+    return text + ", and no more than it can start steps" * (rate.training == rates.most)
 
 
 def _numbers(part: Sum) -> dict[str, float]:

@@ -88,8 +88,13 @@ class Rates:
             return anchor
         ratio = _multiply_adds(anchor.model, anchor.shape) / _multiply_adds(model, shape)
         training, looking = ratio * anchor.training, ratio * anchor.looking
-        most = MOST_ON_A_GPU if self.is_gpu else MOST_ON_A_CPU
+        most = self.most
         return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
+
+    @property
+    def most(self) -> float:
+        """Maximum that is assumed for training speeds that were not measured."""
+        return MOST_ON_A_GPU if self.is_gpu else MOST_ON_A_CPU
 
     def anchor(self, model: str, shape: Shape) -> Rate:
         """Return the measured speed of this model or, if there is none, of the most similar model.

@@ -48,6 +48,10 @@ NEIGHBOURS = {
     *(Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name),
 }
 AGAIN = "copy or bundle the archive again"
+NOT_WRITTEN = (
+    "nothing was written: `collateral verify --fix` deletes damaged results, and a run makes them "
+    "again"
+)
 UNCHANGED = (
     "nothing was changed: `collateral verify --fix` deletes damaged results; "
     f"if an archive is damaged, {AGAIN}"
@@ -71,7 +75,8 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
     names = sorted({folder.name for folder in folders})
     if out.resolve().is_relative_to(results.resolve()):
         raise ValueError(f"--out: {out}: lies in the results; choose a place outside of {results}")
-    _check_sound(results, names, results)
+    if faults := _find_faults(results, names):
+        raise ValueError("\n".join([*(f"{one.path}: {one.reason}" for one in faults), NOT_WRITTEN]))
     withheld = [name for name in names if _withholds_pictures(results / name)]
     files = {
         name: path
@@ -79,15 +84,25 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
         if not _is_left_out(name, withheld, with_models=with_models)
     }
     # Snakemake has no metadata of files in folders of other names.
-    metadata = {}
-    if results.name == RESULTS:
-        for output in list_outputs(results.parent, INCOMPLETE, names):
-            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
-        metadata = read_metadata(results.parent, names)
+    metadata = _finished_metadata(results.parent, names) if results.name == RESULTS else {}
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
     _write(out, {**about, "benchmarks": names}, metadata, files)
     unwatched = [name for name in files if not _is_watched(name, metadata)]
     return Bundle(len(files), unwatched, withheld)
+
+
+def _finished_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
+    """Return Snakemake's metadata of the results; raise if the job of a result did not end."""
+    for output in list_outputs(project, INCOMPLETE, names):
+        if (project / output).exists():
+            raise ValueError(f"{output}: its job did not end; run again, and bundle then")
+    # Snakemake also keeps metadata of deleted files and of failed jobs, which have no record.
+    # A model that was not copied has one.
+    return {
+        output: content
+        for output, content in read_metadata(project, names).items()
+        if (path := project / output).exists() or layout.record_path(path).exists()
+    }
 
 
 def _is_watched(name: str, metadata: Mapping[str, Any]) -> bool:
@@ -112,12 +127,9 @@ def _results_folder(folders: Sequence[Path]) -> Path:
     return results
 
 
-def _check_sound(folder: Path, names: Iterable[str], results: Path) -> None:
-    """Raise if results in `folder` are damaged; the error gives their paths below `results`."""
-    faults = [f for name in (*names, THEORY) for f in verify_results(folder / name).faults]
-    if faults:
-        lines = [*(f"{one.path}: {one.reason}" for one in faults), UNCHANGED]
-        raise ValueError("\n".join(lines).replace(str(folder), str(results)))
+def _find_faults(results: Path, names: Iterable[str]) -> list[InvalidResultError]:
+    """Return the faults of benchmarks and theory."""
+    return [f for name in (*names, THEORY) for f in verify_results(results / name).faults]
 
 
 def _list_files(results: Path, names: Iterable[str]) -> Files:
@@ -191,16 +203,22 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
         tops = {PurePosixPath(name).parts[0] for found in files.values() for name in found}
         benchmarks = sorted(tops - {THEORY, INDEX})
         here = _list_files(results, benchmarks)
-        new, left_out = _join(here, files)
+        origin, left_out = _join({results: here, **files})
         # An archive's index page is left out if it would not list all benchmarks in the folder.
         if not _list_pages(results) <= {*benchmarks}:
             left_out.add("index")
-        new = {name: path for name, path in new.items() if _derived_group(name) not in left_out}
+        archive_by_name = {
+            name: source
+            for name, source in origin.items()
+            if source in files and _derived_group(name) not in left_out
+        }
+        new = {name: files[archive][name] for name, archive in archive_by_name.items()}
         # Local files and new files are verified together, as links in one folder.
         for name, path in {**here, **new}.items():
             (scratch / RESULTS / name).parent.mkdir(parents=True, exist_ok=True)
             (scratch / RESULTS / name).symlink_to(path.absolute())
-        _check_sound(scratch / RESULTS, benchmarks, results)
+        if faults := _find_faults(scratch / RESULTS, benchmarks):
+            raise ValueError(_describe_faults(faults, scratch / RESULTS, results, archive_by_name))
         # Metadata is written before the files.
         # Snakemake does not notice changes of files that have no metadata.
         added = _new_metadata(folders.values(), benchmarks, results, left_out)
@@ -239,27 +257,43 @@ def _unpack(archive: Path, folder: Path) -> Files:
     return files
 
 
-def _join(here: Files, archives: Mapping[Path, Files]) -> tuple[Files, set[str]]:
-    """Return the files that only archives have, and the groups of derived files to leave out.
+def _join(sources: Mapping[Path, Files]) -> tuple[dict[str, Path], set[str]]:
+    """Return the first source that has each file, and the groups of derived files to leave out.
 
-    A group is left out, and the index page with it, if two sources have different contents of one
-    of its files. Raise if the contents of any other file differ, except for cost.json.
+    A source is the folder of results, or an archive. A group is left out, and the index page with
+    it, if two sources have different contents of one of its files. Raise if the contents of any
+    other file differ, except for cost.json.
     """
-    known, left_out, conflicts = dict(here), set[str](), []
-    for archive, files in archives.items():
+    origin, left_out, conflicts = dict[str, Path](), set[str](), []
+    for source, files in sources.items():
         for name, path in files.items():
-            first = known.setdefault(name, path)
+            first = origin.setdefault(name, source)
             # cost.json differs between machines, so it never counts as a conflict.
-            if path.name == layout.COST or filecmp.cmp(first, path, shallow=False):
+            is_same = first == source or path.name == layout.COST
+            if is_same or filecmp.cmp(sources[first][name], path, shallow=False):
                 continue
             if group := _derived_group(name):
                 left_out |= {group, "index"}
             else:
-                other = "differs from the file here or in an archive before"
-                conflicts.append(f"{archive}: {RESULTS}/{name}: {other}")
+                conflicts.append(f"{RESULTS}/{name}: differs: {first} and {source}")
     if conflicts:
         raise ValueError("\n".join([*conflicts, UNCHANGED]))
-    return {name: path for name, path in known.items() if name not in here}, left_out
+    return origin, left_out
+
+
+def _describe_faults(
+    faults: Iterable[InvalidResultError],
+    joined: Path,
+    results: Path,
+    archive_by_name: Mapping[str, Path],
+) -> str:
+    """Return an error text: the archive of each faulty file, and its path below `results`."""
+    lines = []
+    for fault in faults:
+        archive = archive_by_name.get(fault.path.relative_to(joined).as_posix())
+        line = f"{fault.path}: {fault.reason}".replace(str(joined), str(results))
+        lines.append(f"{archive}: {line}" if archive else line)
+    return "\n".join([*lines, UNCHANGED])
 
 
 def _derived_group(name: str) -> str | None:
@@ -334,7 +368,9 @@ def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
     # Both folders are made: if only one exists, Snakemake assumes that an older version made it.
     for kind in (KNOWN, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
-    length = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 255) - 1
+    # Like Snakemake, count a maximum length of 0 as 255.
+    longest = (os.pathconf(project / STATE, "PC_NAME_MAX") if os.name == "posix" else 0) or 255
+    length = longest - 1
     for output, content in metadata.items():
         name = urlsafe_b64encode(output.encode()).decode()
         *above, last = (name[start : start + length] for start in range(0, len(name), length))

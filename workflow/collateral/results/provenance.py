@@ -50,7 +50,9 @@ def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
     if content.pop(SEAL) != _seal(content):
         raise InvalidResultError(path, OTHER_SEAL)
     place = content.pop(PLACE)
-    is_below = path.resolve().as_posix().endswith(f"/{place}")
+    # A folder above the file may be a link to a folder of another name.
+    shown, real = Path(os.path.normpath(path.absolute())), path.resolve()
+    is_below = any(one.as_posix().endswith(f"/{place}") for one in (shown, real))
     if not (is_below if root is None else _relative(path, root) == place):
         raise InvalidResultError(path, f"its place is {Path(root or '', place)}")
     return content
@@ -133,12 +135,21 @@ def _recorded_hash(path: Path) -> str | None:
     The hash of a JSON file that contains its own hash is computed from the file.
     """
     is_signed = path.name in layout.SIGNED
-    content = _read_existing(path if is_signed else layout.record_path(path))
-    digest: str | None = content.get(FILES, {}).get(path.name)
-    return file_hash(path) if is_signed and content else digest
+    record = path if is_signed else layout.record_path(path)
+    if not record.exists():
+        return None
+    hashes = _cached_hashes(record, _state(record))
+    return file_hash(path) if is_signed else hashes.get(path.name)
 
 
-def _read_existing(path: Path, root: Path | None = None) -> dict[str, Any]:
+@cache
+def _cached_hashes(record: Path, state: str) -> dict[str, str]:
+    """Return the hashes in a record; `state` is the cache key that changes with the record."""
+    hashes: dict[str, str] = read_signed(record).get(FILES, {})
+    return hashes
+
+
+def _read_existing(path: Path, root: Path) -> dict[str, Any]:
     """Read a JSON file that contains its own hash; return {} if the file does not exist."""
     return read_signed(path, root) if path.exists() else {}
 
@@ -166,11 +177,16 @@ def read_page(path: Path) -> dict[str, Any]:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file, cached until its size, modification time or inode changes."""
+    return _cached_hash(path, _state(path))
+
+
+def _state(path: Path) -> str:
+    """Return the inode, size and modification time of a file; raise if it does not exist."""
     try:
         stat = path.stat()
     except FileNotFoundError:
         raise InvalidResultError(path, MISSING) from None
-    return _cached_hash(path, f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}")
+    return f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}"
 
 
 @cache

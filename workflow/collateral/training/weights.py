@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -23,6 +24,7 @@ LOG = logging.getLogger(__name__)
 HEAD = "head."
 # Keys under which a checkpoint may store its state dict.
 WITHIN = ("state_dict", "model_state_dict", "model")
+MOST_NAMED = 3  # maximum number of wrong names of each kind in an error message
 COUNTER = "num_batches_tracked"  # counters of batch norm, which old files lack and no code uses
 UNREADABLE = (
     "'{path}': cannot be read as tensors alone: it is damaged, or has code in it, which is never "
@@ -55,9 +57,12 @@ def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, 
 
 def read_weights(path: Path) -> Weights:
     """Read a .safetensors file or a state dict of torch.save; refuse files with code."""
-    try:
-        if path.suffix == ".safetensors":
+    if path.suffix == ".safetensors":
+        try:
             return load_file(path)
+        except SafetensorError as error:
+            raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
+    try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # Damaged files, and files with code, raise errors of many types.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a truncated zip
@@ -106,9 +111,10 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
     layout, names = _translate(model, rename_all(weights, rename))
     if layout:
         LOG.info("the names of the weights are those of %s", layout)
-    counts = Counter(names.values())
-    if same := [quoted(name) for name, new in names.items() if counts[new] > 1]:
-        raise ValueError(f"rename: {' and '.join(same[:2])} would get the same name")
+    for common, count in Counter(names.values()).most_common(1):
+        if count > 1:
+            same = [quoted(name) for name, new in names.items() if new == common]
+            raise ValueError(f"rename: {' and '.join(same[:2])} would both become {quoted(common)}")
     return {new: weights[name] for name, new in names.items()}
 
 
@@ -140,12 +146,18 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
         "not in the model": [name for name in given if name not in own],
         "of another shape": [f"{n.removeprefix(BODY)} {text}" for n, text in shapes.items()],
     }
-    wrong = [listed(what, names) for what, names in parts.items() if names]
+    wrong = [_first_names(what, names) for what, names in parts.items() if names]
     if wrong:
         raise ValueError(
             f"'{path}' does not fit the model; {'; '.join(wrong)}{_hint(model, given, missing)}"
         )
     model.load_state_dict({**own, **given})
+
+
+def _first_names(what: str, names: Sequence[str]) -> str:
+    """Return a list such as "missing: a, b, c and 44 more"."""
+    more = len(names) - MOST_NAMED
+    return listed(what, names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _hint(model: Classifier, given: Weights, missing: Sequence[str]) -> str:

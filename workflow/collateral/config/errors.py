@@ -74,15 +74,15 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
 
 def _place(item: dict[str, Any]) -> Place:
     """Return the position of an error, without the type that pydantic appends for a union."""
-    loc = tuple(part for part in item["loc"] if not str(part).startswith("tuple["))
-    *outer, last = loc or ("",)
+    *outer, last = item["loc"] or ("",)
+    outer = [part for part in outer if not str(part).startswith("tuple[")]
     # For an invalid key, `loc` ends with the key and "[key]"; pydantic changes the key `true` to 1.
     if last == "[key]":
         return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
-    is_branch = last in BRANCHES or "[" in str(last)
-    return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else loc
+    is_branch = item["type"] != "extra_forbidden" and (last in BRANCHES or "[" in str(last))
+    return tuple(outer) if is_branch else (*outer, last)
 
 
 def _message(items: list[dict[str, Any]], model: type[BaseModel], place: Place) -> str:

@@ -8,6 +8,7 @@ import pytest
 from tiny_sets import arrays_content, pixels
 
 from collateral.data._metadata import find_size
+from collateral.data.forget import where
 from collateral.plugins.find import DATA
 
 
@@ -83,6 +84,7 @@ BAD_CONTENTS = {
         {"train_images": pixels(6, 3, 32, 32)},
         rf"train_images: uint8 of shape \(6, 3, 32, 32\); {IMAGES}",
     ),
+    "text for images": ({"train_images": np.full((6, 4, 5), "a")}, "train_images: <U1 of shape"),
     "flat images": ({"train_images": pixels(6, 784)}, r"train_images: uint8 of shape \(6, 784\)"),
     "integers for images": (
         {"train_images": pixels(6, 4, 5, 3).astype(np.int64)},
@@ -144,6 +146,15 @@ BAD_CONTENTS = {
         {"class_names": np.arange(3)},
         "class_names: .*expected a list of different strings",
     ),
+    "names in a column": (
+        {"class_names": np.array([["cat"], ["dog"], ["owl"]])},
+        r"class_names: \[\['cat'\], \['dog'\], \['owl'\]\]; expected a list of different strings",
+    ),
+    "one text for names": (
+        {"class_names": np.array("cat")},
+        "class_names: 'cat'; expected a list of different strings",
+    ),
+    "one number for names": ({"class_names": np.array(3)}, "class_names: 3; expected a list"),
     "no train example": (
         {"train_images": pixels(0, 4, 5, 3), "train_labels": np.zeros(0, int)},
         r"train_images: uint8 of shape \(0, 4, 5, 3\); .* at least one image",
@@ -162,6 +173,24 @@ def test_bad_arrays_are_named_with_file_key_and_what_is_expected(tmp_path, chang
     assert str(caught.value).startswith("data.path: ")
     assert str(tmp_path / "own.npz") in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+AT_THE_PLAN = ["channels first", "text for images", "flat images", "names in a column"]
+
+
+@pytest.mark.parametrize("case", AT_THE_PLAN)
+def test_arrays_that_do_not_fit_are_named_before_an_image_is_read(tmp_path, case):
+    changes, message = BAD_CONTENTS[case]
+    np.savez(tmp_path / "own.npz", **arrays_content(**changes))
+    with pytest.raises(ValueError, match=f"^data.path: .*{message}"):
+        find_size("arrays", DATA.load("arrays").Options(path=tmp_path / "own.npz"))
+
+
+def test_unsigned_numbers_of_64_bits_stay_different_and_can_be_forgotten(tmp_path):
+    ids = [2**63 + 1, 2**63 + 2, 1, 2, 3, 4]
+    labels = load_arrays(tmp_path, arrays_content(id=np.array(ids, np.uint64))).labels
+    forget = where.Params.model_validate({"column": "id", "is": [2**63 + 2, 3]})
+    assert where.select(labels, forget).tolist() == [1, 4]
 
 
 @pytest.mark.parametrize(

@@ -393,6 +393,14 @@ def test_a_damaged_file_is_called_damaged(name, download, options_of, offline):
     assert_no_traceback_of_another(caught.value)
 
 
+@pytest.mark.parametrize("download", [True, False])
+def test_a_good_file_is_not_blamed_for_one_that_is_missing(download, options_of, offline):
+    options = options_of("svhn").model_copy(update={"download": download})
+    (options.root / "test_32x32.mat").unlink()
+    with pytest.raises(ValueError, match=r"32x32\.mat or a file beside it is missing or damaged"):
+        DATA.load("svhn").load(options)
+
+
 @pytest.mark.parametrize("name", ["mnist", "svhn"])
 def test_digit_data_sets_share_their_class_names(name):
     assert DATA.load(name).INFO.class_names == DIGITS

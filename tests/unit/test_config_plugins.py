@@ -112,7 +112,9 @@ def test_a_plug_in_without_what_every_method_has_is_named(tmp_path, params, lack
     assert line == f"plugins: '{place}': has no {lacking}, which every method has"
 
 
-@pytest.mark.parametrize("touches", ['frozenset({"retain", "forget image"})', '"retain"'])
+@pytest.mark.parametrize(
+    "touches", ['frozenset({"retain", "forget image"})', '"retain"', "None", '[["retain"]]']
+)
 def test_what_no_method_can_touch_is_named(tmp_path, touches):
     params = ONE_PHASE.replace('frozenset({"retain"})', touches)
     with forgotten_after():

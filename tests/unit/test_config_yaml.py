@@ -1,5 +1,6 @@
 """A config file is read strictly: what YAML lets pass, or fails at, is named with its line."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,11 @@ def test_an_empty_text_is_nothing(text):
 def test_json_is_read_too_with_tabs():
     text = '{\n\t"a": [1e3, true],\n\t"b": "\\u00e9"}'
     assert parse(text) == {"a": [1000.0, True], "b": "é"}
+
+
+def test_an_emoji_that_json_writes_as_two_halves_is_one_letter():
+    config = {"data": {"path": "photos \N{GRINNING FACE}"}, "\N{OWL}": 1}
+    assert parse(json.dumps(config)) == parse(json.dumps(config, ensure_ascii=False)) == config
 
 
 def test_a_value_may_replace_one_that_is_merged_in():
@@ -115,6 +121,16 @@ def test_what_is_no_text_is_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"config.yaml: .*can't decode byte 0xff in position 3"):
         read_file(path)
     assert "special characters are not allowed" in complaint("a: \x07")
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_a_number_that_python_cannot_write_is_named_by_its_line(number):
+    line = complaint(f"a: 1\nb: {number}")
+    assert line.startswith(f"line 2: '{number[:9]}") and line.endswith("... does not read as int")
+
+
+def test_what_is_nested_too_deeply_is_one_line():
+    assert complaint("[" * 5000 + "]" * 5000) == "lists and mappings are nested too deeply"
 
 
 # Files.

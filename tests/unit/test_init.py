@@ -125,6 +125,8 @@ def test_a_trained_model_is_the_base_and_its_size_must_be_told(tmp_path):
     ("options", "said"),
     [
         (["--size", "0"], r"benchmarks\.pictures\.data\.size: 0: should be greater than"),
+        (["--minutes", "0"], "--minutes: 0: should be above 0"),
+        (["--minutes", "nan"], "--minutes: nan: should be above 0"),
         (["--mean", "0.5"], "--mean, --std: go together; give both, or neither"),
         (["--std", "0.5"], "--mean, --std: go together; give both, or neither"),
         (["--weights", "no.pt", "--size", "8"], r"--weights: there is no file no\.pt; paths start"),

@@ -148,6 +148,27 @@ def test_a_column_that_the_test_files_lack_is_of_the_train_set_alone(tmp_path):
     assert size.columns()["subject"] == [17, 23, 5]
 
 
+def test_whole_numbers_that_are_floats_in_the_test_files_are_of_the_train_set_alone(tmp_path):
+    write(tmp_path / "train.parquet", [0, 1, 0], subject=[17, 23, 5])
+    write(tmp_path / "test.parquet", [1, 0], subject=[17.0, None])
+    labels = load(tmp_path).labels
+    assert labels.columns["subject"].tolist() == [17, 23, 5]
+    assert "subject" not in labels.test_columns
+
+
+@pytest.mark.parametrize("plain", ["train-0", "test-0", "test-1"])
+def test_images_may_be_structs_in_one_file_and_bytes_in_another(tmp_path, plain):
+    for part in ("train-0", "test-0", "test-1"):
+        path = write(tmp_path / f"{part}.parquet", [1, 0])
+        if part == plain:
+            image = pq.read_table(path)["image"].combine_chunks().field("bytes")
+            pq.write_table(pq.read_table(path).set_column(0, "image", image), path)
+    data = load(tmp_path)
+    assert (len(data.train_images), len(data.test_images)) == (2, 4)
+    assert (FILE in data.labels.columns) == (plain != "train-0")
+    assert (FILE in data.labels.test_columns) == (plain == "train-0")
+
+
 def test_files_of_the_two_sets_may_be_called_alike(tmp_path):
     write(tmp_path / "train.parquet", [0, 1, 0], stem="a")
     write(tmp_path / "test.parquet", [1, 0], stem="a")
@@ -225,6 +246,12 @@ def no_label_to_test_by(root):
     write(root / "test.parquet", [0, 1], name="other")
 
 
+def no_image_to_test_by(root):
+    write(root / "train.parquet", [0, 1])
+    table = pq.read_table(write(root / "test.parquet", [0, 1]))
+    pq.write_table(table.drop(["image"]), root / "test.parquet")
+
+
 def no_subject_in_one_file(root):
     write(root / "train-0.parquet", [0, 1], subject=[1, 2])
     write(root / "train-1.parquet", [0, 1])
@@ -233,6 +260,7 @@ def no_subject_in_one_file(root):
 
 WRONG = {
     "a test set without labels": (no_label_to_test_by, {}, r"test.parquet': .*no column 'label'"),
+    "a test set without images": (no_image_to_test_by, {}, r"test.parquet': .*no column 'image'"),
     "a train file that lacks a column": (
         no_subject_in_one_file,
         {},
@@ -274,6 +302,8 @@ WRONG = {
         {},
         "3 classes, without train examples: class_0",
     ),
+    "a number without a label": (lambda root: both(root, [0, 1, None]), {}, "row 2 has no label"),
+    "a text without a label": (lambda root: both(root, ["a", None, "b"]), {}, "row 1 has no label"),
     "no labels to test by": (unlabelled, {}, "row 2: -1; expected"),
     "a damaged file": (damaged, {}, "data.path: cannot read .*train-00000"),
     "a broken image": (

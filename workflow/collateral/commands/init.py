@@ -33,7 +33,7 @@ def init(
     out = out or Path(f"{slug(request.folder.resolve().name)}.yaml")
     if out.exists():
         raise ValueError(f"--out: {out} is there already; delete it, or give another name")
-    if problems := [*_option_errors(request)]:
+    if problems := [*_option_errors(request), *_model_errors(request)]:
         raise ValueError("\n".join(problems))
     found = propose(replace(request, table=request.table or _find_table(request)))
     with atomic(out) as temporary:
@@ -42,11 +42,20 @@ def init(
 
 
 def _option_errors(wish: InitRequest) -> Iterator[str]:
-    """Yield an error for each wrong or missing option."""
+    """Yield an error for each wrong option of the time, the forget set, the test set or folder."""
+    if not wish.minutes > 0:  # This includes nan.
+        yield f"--minutes: {wish.minutes:g}: should be above 0"
     if wish.forget and wish.forget_where:
         yield "--forget-where: not with --forget; leave one of them out"
     if wish.test_share is not None and not 0 < wish.test_share < 1:
         yield f"--test-share: {wish.test_share:g}: should be between 0 and 1"
+    here, images = Path.cwd(), wish.folder.resolve()
+    if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
+        yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"
+
+
+def _model_errors(wish: InitRequest) -> Iterator[str]:
+    """Yield an error for each wrong or missing option of the trained model."""
     if wish.weights and wish.size is None:
         yield "--size: missing; with --weights, say at which size your model was trained"
     if bool(wish.mean) != bool(wish.std):
@@ -54,9 +63,6 @@ def _option_errors(wish: InitRequest) -> Iterator[str]:
     path = Path(wish.weights or "")
     if wish.weights and SEED not in wish.weights and not path.expanduser().is_file():
         yield f"--weights: there is no file {wish.weights}{looked_for(path)}"
-    here, images = Path.cwd(), wish.folder.resolve()
-    if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
-        yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"
     # Without --test and --test-share, test images may be among the model's train images.
     if wish.weights and not (wish.has_own_test or wish.test) and wish.test_share is None:
         yield (

@@ -66,21 +66,23 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
     return [
         ((*where, *place), _message(items, model, place))
         for place, items in found.items()
-        # Skip pydantic's error that a list is too short if the list has invalid items.
-        if items[0]["type"] != "too_short" or not any(place == p[: len(place)] != p for p in found)
+        # If a list has invalid items, do not report that it is too short or differs from `all`.
+        if items[0]["type"] not in {"too_short", "literal_error"}
+        or not any(place == p[: len(place)] != p for p in found)
     ]
 
 
 def _place(item: dict[str, Any]) -> Place:
     """Return the position of an error, without the type that pydantic appends for a union."""
     *outer, last = item["loc"] or ("",)
+    outer = [part for part in outer if not str(part).startswith("tuple[")]
     # For an invalid key, `loc` ends with the key and "[key]"; pydantic changes the key `true` to 1.
     if last == "[key]":
         return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
-    is_branch = last in BRANCHES or "[" in str(last)
-    return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
+    is_branch = item["type"] != "extra_forbidden" and (last in BRANCHES or "[" in str(last))
+    return tuple(outer) if is_branch else (*outer, last)
 
 
 def _message(items: list[dict[str, Any]], model: type[BaseModel], place: Place) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,8 @@ from pydantic import ValidationError
 from collateral.config.errors import ConfigError, Place, Problem, find_errors
 from collateral.contract.params import MethodParams
 from collateral.plugins.find import CONTROL, METHOD, method_kind, params_class
+
+MOST_TRIALS = 10_000  # maximum number of combinations of the values of one method
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         text = "an empty list; give at least one value"
         raise ConfigError(((*where, key), text) for key in empty)
     spec = _spec(name, uses, lists)
+    if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
+        raise ConfigError([(where, f"its lists make {count} trials; at most {MOST_TRIALS}")])
     tried = [{**spec.fixed, **trial} for trial in spec.trials()]
     found = (one for given in tried for one in find_errors(params_class(uses), given, where))
     if problems := dict.fromkeys(found):

@@ -15,6 +15,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
 from collateral.config.errors import ConfigError
+from collateral.contract.messages import quoted
 
 CORE = "tag:yaml.org,2002:"
 # The core schema of YAML 1.2, with merge keys; ruamel.yaml's own schema adds dates and 1_000.
@@ -28,7 +29,8 @@ SCHEMA = re.compile(
     |(?P<merge><<)""",
     re.VERBOSE,
 )
-ALLOWED = [f"{CORE}{name}" for name in ("null", "bool", "int", "float", "str", "seq", "map")]
+SCALARS = [f"{CORE}{name}" for name in ("null", "bool", "int", "float", "str")]
+COLLECTIONS = [f"{CORE}{name}" for name in ("seq", "map")]
 LEADING_ZERO = f"{CORE}leading_zero"
 CODE = "__use_yte__"  # key with which Snakemake would run expressions in a config
 
@@ -49,6 +51,17 @@ class _Resolver(VersionedResolver):
 class _Constructor(SafeConstructor):
     """Makes text, numbers, lists and mappings of a config, and refuses other values."""
 
+    def construct_value(self, node: Any) -> Any:
+        """Return the value of a scalar; join surrogate pairs, as which JSON may write an emoji."""
+        try:
+            value = SafeConstructor.yaml_constructors[node.tag](self, node)
+            # This fails for an integer of over 4,300 digits, and for half a surrogate pair.
+            text = str(value).encode("utf-16", "surrogatepass").decode("utf-16")
+        except (ValueError, LookupError):
+            problem = f"{quoted(node.value)} does not read as {node.tag.removeprefix(CORE)}"
+            raise ConstructorError(None, None, problem, node.start_mark) from None
+        return text if isinstance(value, str) else value
+
     def construct_undefined(self, node: Any) -> None:
         """Raise an error for a tag, and for 010: it may be text, or 8 as in YAML 1.1."""
         problem = f"the tag {node.tag!r} is not allowed; use text, numbers, lists and mappings"
@@ -57,7 +70,10 @@ class _Constructor(SafeConstructor):
         raise ConstructorError(None, None, problem, node.start_mark)
 
 
-_Constructor.yaml_constructors = {tag: SafeConstructor.yaml_constructors[tag] for tag in ALLOWED}
+_Constructor.yaml_constructors = {
+    **{tag: SafeConstructor.yaml_constructors[tag] for tag in COLLECTIONS},
+    **dict.fromkeys(SCALARS, _Constructor.construct_value),
+}
 _Constructor.add_constructor(None, _Constructor.construct_undefined)
 
 
@@ -86,7 +102,9 @@ def parse(text: str) -> Any:
         # Remove both values of a repeated key from ruamel.yaml's message; they may be long.
         problem = problem.partition(" with value ")[0]
         raise ConfigError([f"line {mark.line + 1 if mark else 1}: {problem}"]) from None
-    except (YAMLError, ValueError, LookupError, RecursionError) as error:
+    except RecursionError:
+        raise ConfigError(["lists and mappings are nested too deeply"]) from None
+    except (YAMLError, ValueError, LookupError) as error:
         raise ConfigError([" ".join(str(error).split())]) from None
 
 

@@ -99,11 +99,12 @@ def _read_set(options: Options) -> ParquetSet:
     train, test = (_read_column(files, label) for files in (train_files, test_files))
     labels, names = _number_labels([*train, *test], label, _read_class_names(schema, label))
     further = _list_further(schema, image, label)
-    columns = _read_further(train_files, further, schema.field(image))
-    for path in test_files:  # Files of the test set may lack some columns.
+    columns = _read_further(train_files, further, image)
+    for path in test_files:  # Files of the test set may lack columns, or have them as floats.
         with _open(path) as file:
-            further = [name for name in further if name in file.schema_arrow.names]
-    test_columns = _read_further(test_files, further, schema.field(image))
+            own = _list_further(file.schema_arrow, image, label)
+        further = [name for name in further if name in own]
+    test_columns = _read_further(test_files, further, image) if test_files else {}
     examples = Examples(
         names,
         labels,
@@ -182,6 +183,8 @@ def _number_labels(
     values: list[Any], column: str, names: tuple[str, ...] | None
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return labels as whole numbers from 0, and the names of the classes."""
+    if None in values:
+        raise ValueError(f"data.label: column {column!r}: row {values.index(None)} has no label")
     if values and all(isinstance(value, str) for value in values):
         names = tuple(sorted({*values}))
         index = {name: label for label, name in enumerate(names)}
@@ -217,7 +220,7 @@ def _list_further(schema: pa.Schema, image: str, label: str) -> list[str]:
     return [name for name, kind in own.items() if any(is_kind(kind) for is_kind in kinds)]
 
 
-def _read_further(files: Sequence[Path], names: Sequence[str], image: pa.Field) -> Columns:
+def _read_further(files: Sequence[Path], names: Sequence[str], image: str) -> Columns:
     """Return the metadata columns `names` of all rows, and the original paths of the images.
 
     A column with empty values is text, and an empty value is the empty text. Paths are left out if
@@ -227,12 +230,24 @@ def _read_further(files: Sequence[Path], names: Sequence[str], image: pa.Field) 
     for name, values in found.items():
         if None in values:
             found[name] = ["" if value is None else str(value) for value in values]
-    if FILE not in found and "path" in getattr(image.type, "names", ()):
-        values = _read_column(files, image.name, ".path")
+    if FILE not in found and all(_has_paths(file, image) for file in files):
+        values = _read_column(files, image, ".path")
         paths = [(value or {}).get("path") for value in values]
         if all(paths) and len({*paths}) == len(paths):
             found[FILE] = paths
     return found
+
+
+def _has_paths(path: Path, image: str) -> bool:
+    """Return whether the images of a file are structs with a field `path`."""
+    with _open(path) as file:
+        _check_column(file.schema_arrow, image)
+        return "path" in getattr(file.schema_arrow.field(image).type, "names", ())
+
+
+def _check_column(schema: pa.Schema, column: str) -> None:
+    if column not in schema.names:
+        raise ValueError(unknown_name("column", column, schema.names))
 
 
 def _read_images(found: ParquetSet) -> Iterator[list[bytes]]:
@@ -251,8 +266,7 @@ def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterat
     """Yield the values of a column, or of its field `inner`, by batch; raise if a file lacks it."""
     for path in files:
         with _open(path) as file:
-            if column not in file.schema_arrow.names:
-                raise ValueError(f"{unknown_name('column', column, file.schema_arrow.names)}")
+            _check_column(file.schema_arrow, column)
             for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[column + inner]):
                 yield batch[column].to_pylist()
 

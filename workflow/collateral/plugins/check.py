@@ -52,9 +52,10 @@ def _member_errors(kind: Kind, name: str) -> Iterator[str]:
     if kind is METHOD and not missing:
         missing = [f"Params.{one}" for one in METHOD_MEMBERS if not hasattr(module.Params, one)]
     yield from (f"{here} has no {member}, which every {kind.what} has" for member in missing)
-    if kind is METHOD and not missing and not {*module.Params.touches} <= {*TOUCHABLE}:
+    touches = module.Params.touches if kind is METHOD and not missing else frozenset()
+    if not isinstance(touches, frozenset | set) or not touches <= {*TOUCHABLE}:
         allowed = f"should be a frozenset of some of {', '.join(TOUCHABLE)}"
-        yield f"{here} Params.touches: {quoted(module.Params.touches)}: {allowed}"
+        yield f"{here} Params.touches: {quoted(touches)}: {allowed}"
     metrics = getattr(module, "METRICS", {}) if kind is FINDING else {}
     if not isinstance(metrics, dict) or not all(isinstance(m, Metric) for m in metrics.values()):
         yield f"{here} METRICS: should be a dictionary of Metric by name"

@@ -16,6 +16,8 @@ from collateral.contract.params import Seed, UserPath
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from collateral.data._readers.decoding import Source
     from collateral.results.dataset import Dataset, Labels
 
@@ -159,8 +161,8 @@ class Examples:
             np.array(train, np.int64),
             np.array(test, np.int64),
             self.class_names,
-            {name: np.array(values) for name, values in columns.items()},
-            {name: np.array(values) for name, values in test_columns.items()},
+            {name: _to_array(values) for name, values in columns.items()},
+            {name: _to_array(values) for name, values in test_columns.items()},
         )
 
     def load(self, sources: Iterable[Source], options: ImageFileOptions) -> Dataset:
@@ -178,6 +180,17 @@ class Examples:
         train, test = split(images, np.array(kept.is_test))
         labels = kept.split_labels()
         return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
+
+
+def _to_array(values: list[Any]) -> NDArray[Any]:
+    """Return a metadata column as an array of integers, booleans or text.
+
+    Integers below and above 2**63 become text, because numpy would round them to floats.
+    """
+    import numpy as np
+
+    array = np.array(values)
+    return array if array.dtype.kind in "iubU" else np.array([str(value) for value in values])
 
 
 def join_columns(train: Columns, num_train: int, test: Columns, num_test: int) -> Columns:

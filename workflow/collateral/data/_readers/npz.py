@@ -48,16 +48,25 @@ class Part:
         """Read the images as uint8, with channels in the last axis."""
         with _open(self.key, self.path) as file:
             images: NDArray[Any] = file[self.images_key]
-        found = f"{images.dtype} of shape {images.shape}"
         images = images[..., None] if images.ndim == 3 else images
-        if images.ndim != 4 or images.shape[3] not in (1, 3) or not images.size:
-            raise self.wrong(self.images_key, found, f"{IMAGES}, and at least one image")
         if images.dtype == np.uint8:
             return images
         low, high = images.min(), images.max()
-        if not np.issubdtype(images.dtype, np.floating) or not (low >= 0 and high <= 1):
-            raise self.wrong(self.images_key, f"{found}, from {low:g} to {high:g}", IMAGES)
+        if not (low >= 0 and high <= 1):
+            found = f"{images.dtype} of shape {self.shape}, from {low:g} to {high:g}"
+            raise self.wrong(self.images_key, found, IMAGES)
         return to_uint8(images)
+
+    def check(self, dtype: np.dtype[Any]) -> None:
+        """Raise if the array of images has a wrong shape or type, or if labels do not fit it."""
+        shape, labels = self.shape, self.labels
+        is_shape = len(shape) in (3, 4) and (*shape, 1)[3] in (1, 3) and 0 not in shape
+        if not is_shape or not (dtype == np.uint8 or dtype.kind == "f"):
+            expected = f"{IMAGES}, and at least one image"
+            raise self.wrong(self.images_key, f"{dtype} of shape {shape}", expected)
+        if not np.issubdtype(labels.dtype, np.integer) or labels.shape != shape[:1]:
+            expected = f"integers of shape {shape[:1]}, one per image"
+            raise self.wrong(self.labels_key, f"{labels.dtype} of shape {labels.shape}", expected)
 
 
 def read_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
@@ -78,13 +87,11 @@ def _read_part(key: str, path: Path, pairs: list[tuple[str, str]], prefix: str) 
             raise ValueError(f"{listed('arrays', file.files)}; expected {wanted}")
         with file.zip.open(f"{pair[0]}.npy") as array:
             version = npy.read_magic(array)[0]
-            shape = getattr(npy, f"read_array_header_{version}_0")(array)[0]
+            shape, _, dtype = getattr(npy, f"read_array_header_{version}_0")(array)
         labels, names = file[pair[1]], file[CLASS_NAMES] if CLASS_NAMES in file.files else None
         columns = _read_columns(file, prefix, labels.shape, is_shared=pairs == TEST_KEYS)
     part = Part(key, path, *pair, shape, labels, columns, names)
-    if not np.issubdtype(labels.dtype, np.integer) or labels.shape != shape[:1]:
-        found, expected = f"{labels.dtype} of shape {labels.shape}", f"{shape[:1]}, one per image"
-        raise part.wrong(pair[1], found, f"integers of shape {expected}")
+    part.check(dtype)
     return part
 
 
@@ -110,10 +117,10 @@ def read_examples(train: Part, test: Part) -> Examples:
     """Return class names, labels and metadata of both sets; raise if a label has no class name."""
     numbers = [part.labels.astype(np.int64).tolist() for part in (train, test)]
     names = tuple(f"class_{index}" for index in range(len({*numbers[0]})))
-    if train.class_names is not None:
-        names = tuple(map(str, train.class_names.tolist()))
-        if train.class_names.dtype.kind != "U" or len({*names}) != len(names):
-            raise train.wrong(CLASS_NAMES, quoted([*names]), "a list of different strings")
+    if (given := train.class_names) is not None:
+        if given.ndim != 1 or given.dtype.kind != "U" or len({*given.tolist()}) != len(given):
+            raise train.wrong(CLASS_NAMES, quoted(given.tolist()), "a list of different strings")
+        names = tuple(given.tolist())
     for part, labels in zip((train, test), numbers, strict=True):
         if wrong := [label for label in labels if not 0 <= label < len(names)]:
             expected = f"0 to {len(names) - 1}, as there are {len(names)} classes"

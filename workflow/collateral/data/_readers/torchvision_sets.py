@@ -175,6 +175,8 @@ def open_parts(
         return [dataset(root=root, download=True, **part) for part in parts]
     except Exception as error:
         missing = "the download failed" if options.download else "`download` is false"
-        found = "is damaged, delete it" if is_there else f"is missing, and {missing}"
+        found = f"is missing, and {missing}"
+        if is_there:  # Another file may be the cause.
+            found = "or a file beside it is missing or damaged; delete what is damaged"
         problem = f"{facts.folder} {found} ({error_in_one_line(error)}). {how}"
         raise ValueError(f"data.root: cannot read {kind} from '{root}': {problem}") from None

@@ -159,6 +159,12 @@ def test_a_name_may_not_be_too_long_for_a_folder():
 # Probes, shadow models, support sizes.
 
 
+def test_whole_numbers_may_be_written_with_an_exponent():
+    probe = {"resurface": {"steps": [1e1, 20]}}
+    (steps,) = load(config(probe=probe)).benchmarks["b"].probe.requested().values()
+    assert steps["steps"] == [10, 20]
+
+
 def test_what_is_probed_may_be_listed_or_given_values():
     def asked(given):
         return load(config(probe=given)).benchmarks["b"].probe.requested()

@@ -93,7 +93,7 @@ def test_accents_may_be_written_either_way(tmp_path):
             r".*'train/cat/0.pgn' is not among the 6 images; did you mean train/cat/0.png\?",
         ),
         ("# x\ncat/0.png", r".*'cat/0.png' .*did you mean train/cat/0.png\?"),
-        ("nope\nnay\ntrain/cat/0.png", r"2 of 3 paths cannot be used: 'nope' "),
+        ("nope\nnay\ntrain/cat/0.png", "2 of 3 paths cannot be used: line 1: 'nope' "),
         ("# nothing\n\n", "no file in it; expected at least one"),
     ],
 )

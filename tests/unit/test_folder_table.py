@@ -78,6 +78,20 @@ def test_columns_of_the_table_are_those_of_train_and_test_examples(tmp_path, del
     assert find_size("folder", given).columns()["subject"] == labels.columns["subject"].tolist()
 
 
+def test_the_table_in_use_is_not_called_left_out(root, capsys):
+    table = (root.parent / "people.csv").rename(root / "people.csv")
+    (root / "cat/people.csv").write_text("another")
+    folder.load(options(root, test_share=0.2, table=table))
+    assert capsys.readouterr().out == "left out 1 files and folders: cat/people.csv\n"
+
+
+def test_a_class_without_images_is_not_blamed_on_the_test_set(root, tmp_path):
+    (root / "owl").mkdir()
+    (tmp_path / "unseen.txt").write_text("dog/9.png\n")
+    line = folder.problem(options(root, test_path=tmp_path / "unseen.txt"))
+    assert line.startswith("data.path: 3 classes, without train examples: owl;")
+
+
 def test_columns_stay_with_their_pictures_where_some_are_left_out(root):
     (root / "cat/0.png").write_text("no image")
     labels = folder.load(options(root, test_share=0.2, broken="skip")).labels
@@ -174,6 +188,13 @@ def test_a_listed_file_keeps_all_pictures_of_its_person(root, tmp_path):
         given = options(root, test_share=0.2, test_by="subject", test_seed=seed,
                         train_list=tmp_path / "gone.txt")  # fmt: skip
         assert "017" not in subjects(folder.load(given).labels, "test_columns")
+
+
+def test_a_listed_file_that_is_not_there_is_refused(root, tmp_path):
+    (tmp_path / "gone.txt").write_text("cat/0.png\ncat/99.png\n")
+    line = folder.problem(options(root, test_share=0.2, train_list=tmp_path / "gone.txt"))
+    assert line.startswith("data.train_list: ")
+    assert "line 2: 'cat/99.png' is not among the 40 images" in line
 
 
 def test_groups_of_one_give_every_class_its_exact_share():
@@ -307,13 +328,18 @@ def in_the_folder(tmp_path):
     return {"test_path": "images/dog"}
 
 
+def nothing_in_it(tmp_path):
+    (tmp_path / "holdout").mkdir()
+    return {"test_path": "holdout"}
+
+
 def all_cats(tmp_path):
     (tmp_path / "cats.txt").write_text("".join(f"cat/{n}.png\n" for n in range(20)))
     return {"test_path": "cats.txt"}
 
 
 def a_typo(tmp_path):
-    (tmp_path / "typo.txt").write_text("cat/0.pgn\n")
+    (tmp_path / "typo.txt").write_text("# two\n\ncat/1.png\ncat/0.pgn\n")
     return {"test_path": "typo.txt"}
 
 
@@ -321,10 +347,11 @@ def a_typo(tmp_path):
     ("make", "said"),
     [
         (lambda _: {"test_path": "no"}, "data.test_path: 'no': .*; paths start at"),
-        (unknown_class, r"data.path: in the test set: no class 'dgo'; .*did you mean dog\?"),
+        (unknown_class, r"data.test_path: in the test set: no class 'dgo'; .*did you mean dog\?"),
         (in_the_folder, "data.test_path: 'images/dog': lies inside `path`, where its folders"),
-        (all_cats, "data.path: 2 classes, without train examples: cat; 20 test"),
-        (a_typo, r"data.test_path: .*'cat/0.pgn' is not among the 40 images; did you mean cat/0"),
+        (all_cats, "data.test_path: 2 classes, without train examples: cat; 20 test"),
+        (nothing_in_it, "data.test_path: 2 classes, .*; 0 test examples; expected"),
+        (a_typo, r"data.test_path: .*: line 4: 'cat/0.pgn' is not among the 40 images; did you"),
         (lambda _: {"test_path": "no", "test_share": 0.2}, "test_share, test_path; expected exac"),
     ],
 )

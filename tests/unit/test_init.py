@@ -255,6 +255,12 @@ def test_a_test_set_that_cannot_be_meant_is_named(tmp_path, trained, options, sa
     assert not (tmp_path / "pictures.yaml").exists()
 
 
+def test_a_class_of_the_test_set_alone_is_blamed_on_its_option(tmp_path, trained):
+    unseen = write_folder(tmp_path, ("cat", "dgo"), tops=("holdout",), each=(2,)) / "holdout"
+    with pytest.raises(SystemExit, match="--test: in the test set: no class 'dgo'"):
+        main([*trained, "--test", str(unseen)])
+
+
 def test_persons_who_are_also_in_the_given_test_set_are_counted(tmp_path, trained, capsys):
     write_people(tmp_path / "pictures", tmp_path / "people.csv")
     (tmp_path / "unseen.txt").write_text("cat/3.png\ncat/19.png\ndog/4.png\ndog/5.png\n")

@@ -12,7 +12,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    StrictInt,
     ValidationError,
     field_validator,
     model_validator,
@@ -68,9 +67,8 @@ Epochs = Annotated[int, Field(le=10**6)]
 # numpy and scikit-learn accept only seeds below 2**32.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(not_boolean)]
 Share = Annotated[float, Field(gt=0, le=1), BeforeValidator(not_boolean)]
-# Strict integers, because pydantic would convert `true` to 1.
 Increasing = Annotated[
-    tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...], AfterValidator(check_increasing)
+    tuple[Annotated[Count, BeforeValidator(not_boolean)], ...], AfterValidator(check_increasing)
 ]
 UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 

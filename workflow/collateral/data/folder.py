@@ -87,9 +87,12 @@ def index_folder(options: Options) -> FolderIndex:
     examples = _list_examples(options, list_class_folders(folder / top), train, test)
     if not test_folder:
         examples = _choose_test_set(options, examples)
-    examples.check("data.path")
+    # If `path` has images of two classes or more, the fault is in `test_path`.
+    is_complete = len({file.class_name for file in train}) == len(examples.class_names) > 1
+    examples.check("data.test_path" if options.test_path and is_complete else "data.path")
     files, order = [*train, *test], [*examples.rows(test=False), *examples.rows(test=True)]
     examples, files = examples.take(order), [files[row] for row in order]
+    left_out = [path for path in left_out if not _is_table(options, folder / path)]
     left_out += [*more, *(f"{name}/" for name in tests[1:])]
     locations, state = [file.location for file in files], _hash_files(examples, files)
     return FolderIndex(examples, locations, left_out, state)
@@ -131,7 +134,8 @@ def _list_examples(
     try:
         label = {name: class_index(name, names) for name in {file.class_name for file in files}}
     except ValueError as error:
-        raise ValueError(f"data.path: in the test set: {error}") from None
+        key = "data.test_path" if options.test_path else "data.path"
+        raise ValueError(f"{key}: in the test set: {error}") from None
     paths = [file.path for file in files]
     columns: Columns = {}
     if options.table is not None:
@@ -153,6 +157,12 @@ def _choose_test_set(options: Options, examples: Examples) -> Examples:
     if options.train_list is not None:
         stay = find_listed("data.train_list", options.train_list, examples.names)
     return examples.draw_test_set(examples.names, options, stay)
+
+
+def _is_table(options: Options, path: Path) -> bool:
+    """Return whether a file is the table of the images."""
+    table = options.table.expanduser() if options.table else None
+    return table is not None and table.name == path.name and table.samefile(path)
 
 
 def _hash_files(examples: Examples, files: Sequence[ListedFile]) -> str:

@@ -117,19 +117,22 @@ def find_listed(
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{key}: {str(path)!r}: {error}{looked_for(path)}") from None
-    wanted = [line.removesuffix("\r") for line in lines]
-    wanted = [line for line in wanted if line.strip() and not line.startswith("#")]
+    wanted = {
+        number: line.removesuffix("\r")
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and not line.startswith("#")
+    }
     if not wanted:
         raise ValueError(f"{key}: {str(path)!r}: no file in it; expected at least one")
-    found = _find_places(wanted, files)
+    found = _find_places([*wanted.values()], files)
     if None in found:
-        line = wanted[found.index(None)]
+        number, line = [*wanted.items()][found.index(None)]
         reason = f"is not among the {len(files)} images"
         reason += did_you_mean(line, _similar_files(line, files))
         if line.strip().removeprefix("./") in tested:
             reason = "is a test image, on which no model is trained"
         count = f"{found.count(None)} of {len(found)} paths cannot be used"
-        raise ValueError(f"{key}: {str(path)!r}: {count}: {quoted(line)} {reason}")
+        raise ValueError(f"{key}: {str(path)!r}: {count}: line {number}: {quoted(line)} {reason}")
     return sorted({place for place in found if place is not None})
 
 

@@ -113,7 +113,7 @@ def top_of(page: Path) -> str:
     _, _, rest = page.read_text().partition("<nav ")
     top, found, _ = rest.partition('<section class="cell')
     assert found and 'id="decision"' in top
-    return unescape(top)
+    return as_text(top)
 
 
 def headline(root: Path) -> str:
@@ -124,7 +124,12 @@ def words_on_verdicts(root: Path) -> str:
     """Return the sentence of the finding `verdict` on the page, without its tags."""
     _, _, rest = (root / layout.REPORT).read_text().partition('id="cell-cell/verdict"')
     _, _, words = rest.partition('<p class="words">')
-    return unescape(re.sub(r"</?abbr[^>]*>", "", words.partition("</p>")[0]))
+    return as_text(words.partition("</p>")[0])
+
+
+def as_text(html: str) -> str:
+    """Return what the page says, with code between backticks and without definitions of terms."""
+    return unescape(re.sub(r"</?code>", "`", re.sub(r"</?abbr[^>]*>", "", html)))
 
 
 def test_the_red_check_of_the_fixture_is_the_one_that_it_was_made_for(red, sound):

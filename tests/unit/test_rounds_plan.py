@@ -80,9 +80,9 @@ def test_after_round_1_runs_share_no_preparation(tmp_path):
             UnlearnJob(benchmark, benchmark.cells[name], 1, "same")
             for name in ("stream-01", "stream-02")
         )
-        assert first.preparation.runs == ("two",)
-        assert second.preparation.runs == second.preparation.tunings == ()
-        assert [*second.preparation.made] == [*second.spec.preparations.values()]
+        assert first.prepare_plan.runs == ("two",)
+        assert second.prepare_plan.runs == second.prepare_plan.tunings == ()
+        assert [*second.prepare_plan.made] == [*second.spec.prepare_calls.values()]
         assert second.prepared == second.prepared_by == []
 
 

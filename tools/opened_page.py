@@ -88,6 +88,11 @@ def marks_by_figure(figures: Any, label: str) -> list[int]:
 
 def open_dialog(tab: Any, number: Any) -> Any:
     """Click a number; return the dialog that says where it comes from, once it is open."""
-    number.evaluate("(one) => one.click()")
+    number.click()
+    return wait_for_dialog(tab)
+
+
+def wait_for_dialog(tab: Any) -> Any:
+    """Return the dialog that says where a number comes from, once it is open."""
     tab.wait_for_selector("#provenance[open]")
     return tab.locator("#provenance")

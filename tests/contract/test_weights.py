@@ -110,7 +110,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 3\n"
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("a.safetensors", r"no sound \.safetensors file: .*header"),
+        ("a.safetensors", r"no sound \.safetensors file \(.*header.*\); download"),
         ("a.pt", "cannot be read as tensors alone: it is damaged"),
     ],
 )

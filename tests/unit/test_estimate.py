@@ -574,7 +574,7 @@ def test_a_rate_that_is_the_most_is_said_to_be(config, capsys, device, is_most):
     main(["estimate", config, "--device", device])
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "resnet8 on" in one]
     assert "by multiply-adds" in line
-    assert line.endswith(", and no more than it can start steps") == is_most
+    assert line.endswith(", but at most the speed assumed for this device") == is_most
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_words_name_who_has_most_left_and_what_retraining_again_gives(tmp_path):
 
 
 def test_words_name_who_starts_below_retrain_and_comes_level_first(tmp_path):
-    assert "comes level" not in words(read_cell(tmp_path / "a", probed_cell()))
+    assert "first level" not in words(read_cell(tmp_path / "a", probed_cell()))
     cell = FakeCell()
     for run, begin, step in (("retrain", 0.5, 0), ("ft", 0.3, 4), ("ga", 0.2, 2), ("rl", 0.9, 0)):
         cell.add(run, "relearn_accuracy", begin, begin, at=0)
@@ -345,7 +345,8 @@ def test_words_name_who_starts_below_retrain_and_comes_level_first(tmp_path):
         cell.add(run, "relearn_even", step, step + 1)
     said = words(read_cell(tmp_path / "b", cell))
     assert said == (
-        "Of those that start below Retrain, GA comes level first, by step 2.5 (in 2 of 2 seeds)."
+        "Of those that start below Retrain, first level: GA (mean step 2.5; a seed that never is "
+        "counts as 7; level in 2 of 2 seeds)."
     )
 
 
@@ -363,9 +364,9 @@ def said_of_level(folder, **steps: tuple[float, ...]) -> str:
 def test_seeds_that_never_come_level_count_and_words_say_in_how_many_it_did(tmp_path):
     rare, never = (1.0, 7.0, 7.0, 7.0, 7.0), (7.0,) * 5
     said = said_of_level(tmp_path / "slow", ga=rare, ft=(5.0,) * 5)
-    assert said.endswith("FT comes level first, by step 5.0 (in 5 of 5 seeds).")
+    assert "first level: FT (mean step 5.0; " in said and said.endswith("level in 5 of 5 seeds).")
     said = said_of_level(tmp_path / "rare", ga=rare, ft=never)
-    assert said.endswith("GA comes level first, by step 5.8 (in 1 of 5 seeds).")
+    assert "first level: GA (mean step 5.8; " in said and said.endswith("level in 1 of 5 seeds).")
     assert said_of_level(tmp_path / "never", ft=never) == ""
 
 

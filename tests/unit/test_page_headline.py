@@ -212,6 +212,14 @@ def test_every_verdict_has_a_chip():
     assert {*CHIPS} == {*VERDICTS}
 
 
+def test_words_between_backticks_are_code_and_a_single_backtick_stays():
+    gloss = template("gloss.html.j2").module.gloss
+    shown = str(gloss("UA: set `seeds: [1]`, then UA and `ta`"))
+    assert "<code>seeds: [1]</code>" in shown and "<code>ta</code>" in shown
+    assert "`" not in shown and shown.count("<abbr") == 1
+    assert "rock`roll" in str(gloss("Costs: rock`roll."))
+
+
 def test_terms_are_explained_once_and_nothing_else_changes():
     text = "UA & MIA: Retrain's UA, RMIA, <cell> ta"
     shown = template("gloss.html.j2").module.gloss(text)

@@ -208,7 +208,7 @@ def _rate(rates: Rates, model: str, shape: Shape) -> str:
     if rate == anchor:
         return text
     text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + ", and no more than it can start steps" * (rate.training == rates.most)
+    return text + ", but at most the speed assumed for this device" * (rate.training == rates.most)
 
 
 def _numbers(part: Sum) -> dict[str, float]:

@@ -87,7 +87,7 @@ def index_folder(options: Options) -> FolderIndex:
     examples = _list_examples(options, list_class_folders(folder / top), train, test)
     if not test_folder:
         examples = _choose_test_set(options, examples)
-    # If `path` has images of two classes or more, the fault is in `test_path`.
+    # If there are two class folders or more, and each has images, the fault is in `test_path`.
     is_complete = len({file.class_name for file in train}) == len(examples.class_names) > 1
     examples.check("data.test_path" if options.test_path and is_complete else "data.path")
     files, order = [*train, *test], [*examples.rows(test=False), *examples.rows(test=True)]

@@ -3,11 +3,13 @@
 Missing files, differences from the plan, preflight checks, the estimate and the rules all use this
 one list of kinds. Files whose names begin with `_` are helpers.
 
-- The file, its rule and its stage have the same name. The first job class in the file is used.
-- The annotated attributes of a job class are the wildcards of the rule. A wildcard that is an
-  integer is listed in NUMBERS, and in `wildcard_constraints` of rules/lookup.smk.
-- `cell_attribute` says which runs of a cell have a job, one per seed. A kind with other jobs
-  overrides `list_in_cell`.
+- The rule has the name of the file. So has the stage, unless the class sets `stage` (`base` and
+  `retrain` use `train`). A class may override `rule`: tracked runs have the rule `track`. The first
+  job class in the file is used.
+- The annotated attributes of a job class are the wildcards of the rule; each is in
+  `wildcard_constraints` of rules/lookup.smk, and one that is an integer in NUMBERS.
+- A job of a cell names in `cell_attribute` which cells or runs have such a job: one job for each
+  value of its wildcards `seed`, `run` and `method`. Other kinds override `list_all`.
 """
 
 from collections.abc import Iterator

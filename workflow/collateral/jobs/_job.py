@@ -189,8 +189,8 @@ class Job:
 class CellJob(Job):
     """A job that belongs to one cell."""
 
-    # Name of the attribute of Cell that lists the runs with a job of this kind.
-    # Or of an attribute that is true if the cell has such a job; if empty, every cell has one.
+    # Name of an attribute of Cell. If it is false or empty, the cell has no job of this kind.
+    # For a job with the wildcard `run` or `method`, it lists the runs; without name, no condition.
     cell_attribute: ClassVar[str] = ""
 
     cell: Cell

@@ -141,7 +141,7 @@ class MethodJob(CellJob):
         return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.prepare_plan.made)
 
     @property
-    def _preparing_jobs(self) -> list[str]:
+    def _preparing_folders(self) -> list[str]:
         """Folders of the jobs that run `prepare` for this job."""
         found = self.prepare_plan
         folders = [self.path(paths.TUNE, method=name) for name in found.tunings]
@@ -151,13 +151,13 @@ class MethodJob(CellJob):
     @property
     def prepared(self) -> list[str]:
         """Folders with files that `prepare` wrote in other jobs, and that this job may read."""
-        return [paths.prepared(folder) for folder in self._preparing_jobs]
+        return [paths.prepared(folder) for folder in self._preparing_folders]
 
     @property
     def prepared_by(self) -> list[str]:
         """Cost files, which are written last, of the jobs that run `prepare` for this job."""
         # These inputs are not `ancient`, because Snakemake 9.27 would then keep outdated outputs.
-        return [paths.cost(folder) for folder in self._preparing_jobs]
+        return [paths.cost(folder) for folder in self._preparing_folders]
 
     @property
     def code(self) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 RESULTS = "results"
-LOGS = "logs"
+LOGS = layout.LOGS
 
 BENCHMARK = f"{RESULTS}/{{benchmark}}"
 DATA = f"{BENCHMARK}/{layout.DATA}"
@@ -69,7 +69,7 @@ RETRAIN = RUN.replace("{run}", layout.RETRAIN)
 EPOCHS = f"{RUN}/{layout.EPOCHS}"
 
 INDEX = f"{RESULTS}/report.html"
-THEORY = f"{RESULTS}/theory"
+THEORY = f"{RESULTS}/{layout.THEORY}"
 THEORY_PAGE = f"{THEORY}/{layout.REPORT}"
 
 NEVER = "(?!)"  # regular expression that matches nothing

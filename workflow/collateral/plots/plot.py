@@ -113,7 +113,7 @@ class Panel:
     value_name: str = "value"  # name of y in the tooltip
     x_name: str = ""  # name of x in the tooltip; if empty, x is omitted
     number_format: str = ".1f"  # format of y in the tooltip
-    bar_format: str = ""  # format of the numbers at bars; if empty, it is `number_format`
+    bar_format: str = ""  # format of the numbers at printed bars; if empty, `number_format`
     unit: str = ""  # unit of y, which begins with a space
 
 

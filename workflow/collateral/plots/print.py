@@ -52,7 +52,7 @@ EDGE = 0.35  # height in inches of the tick labels and the title of the horizont
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
 TICKS_PER_INCH = 2.4
 TINY = 4.0  # area, in square points, up to which a point is drawn without a white edge
-NUMBER_WIDTH = 12.0  # width in points of a number above a bar, such as −13
+CHARACTER_WIDTH = 4.0  # width in points of a character of a number at a bar
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {
     **sns.axes_style("ticks"),
@@ -217,7 +217,8 @@ def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) 
     width = BAR_SHARE * bar_step(panel)
     axes.bar(x, series.y, width, label=escape(series.label), zorder=2, **keywords)
     if len(group) > 1:
-        is_narrow = POINTS * _inches(axes, width) < NUMBER_WIDTH
+        texts = [_bar_text(panel, y) for y in series.y]
+        is_narrow = POINTS * _inches(axes, width) < CHARACTER_WIDTH * max(map(len, texts))
         write_numbers(axes, panel, series, x, rotation=90 if is_narrow else 0)
 
 
@@ -235,11 +236,15 @@ def write_numbers(
         is_cut = upper > top if is_up else lower < bottom
         is_up = is_up != is_cut
         end = np.clip(upper if is_up else lower, bottom, top)
-        text = format_number(y, panel.bar_format or panel.number_format)
-        text = text if text.strip("+−0.") else "0"
+        text = _bar_text(panel, y)
         style: dict[str, Any] = {"ha": "center", "rotation": rotation, "fontsize": SMALL}
         style |= {"va": "bottom" if is_up else "top", "textcoords": "offset points"}
         axes.annotate(text, (at, end), (0, 1 if is_up else -1), **style)
+
+
+def _bar_text(panel: Panel, y: float) -> str:
+    text = format_number(y, panel.bar_format or panel.number_format)
+    return text if text.strip("+−0.") else "0"
 
 
 def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -50,7 +50,10 @@ TERMS = {
     "far loss": "Accuracy lost against Retrain on all other examples",
     "margin": "Largest difference from Retrain that counts as equal",
 }
-_FOUND = re.compile(rf"\b({'|'.join(sorted(TERMS, key=len, reverse=True))})\b", re.IGNORECASE)
+# Code between backticks, or a term.
+_FOUND = re.compile(
+    rf"(`[^`]+`|\b(?:{'|'.join(sorted(TERMS, key=len, reverse=True))})\b)", re.IGNORECASE
+)
 _BY_LOWER = {term.lower(): text for term, text in TERMS.items()}
 _ACRONYMS = {term for term in TERMS if term.isupper()}
 T = TypeVar("T")
@@ -147,17 +150,20 @@ def _owner(picture: Chart, tables: Sequence[Table]) -> Table | None:
     return max(owners, key=lambda table: len(table.name), default=None)
 
 
-def split_terms(text: str) -> list[tuple[str, str]]:
-    """Split a text at the terms in TERMS; only a term's first occurrence gets its definition.
+def split_terms(text: str) -> list[tuple[str, str | None]]:
+    """Split a text at code and at the terms in TERMS, and pair each part with its definition.
 
+    Only a term's first occurrence has a definition; that of code is None, any other is empty.
     The templates write the tags (macro `gloss`), so that no text is exempt from escaping.
     """
     seen: set[str] = set()
-    parts = []
+    parts: list[tuple[str, str | None]] = []
     for place, word in enumerate(_FOUND.split(text)):
         is_term = place % 2 == 1 and word not in seen
         is_other_word = word.upper() in _ACRONYMS and not word.isupper()
-        if is_term and not is_other_word:
+        if word.startswith("`") and place % 2 == 1:
+            parts.append((word.strip("`"), None))
+        elif is_term and not is_other_word:
             seen.add(word)
             parts.append((word, _BY_LOWER[word.lower()]))
         else:

@@ -31,7 +31,7 @@ from collateral.results.verification import verify_results
 VERSION = 1
 OWN = MANIFEST, METADATA = "manifest.json", "metadata.json"  # files of an archive
 RESULTS = "results"
-THEORY = "theory"
+THEORY = layout.THEORY
 INDEX = layout.REPORT  # name of the index page, in the folder of results
 STATE = ".snakemake"  # folder where Snakemake stores its metadata, beside the results
 KNOWN, INCOMPLETE = "metadata", "incomplete"  # names of two subfolders of .snakemake
@@ -96,8 +96,8 @@ def _finished_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
     for output in list_outputs(project, INCOMPLETE, names):
         if (project / output).exists():
             raise ValueError(f"{output}: its job did not end; run again, and bundle then")
-    # Snakemake also keeps metadata of deleted files and of failed jobs, which have no record.
-    # A model that was not copied has one.
+    # Snakemake also keeps metadata of deleted files and of failed jobs.
+    # Metadata of a missing file are kept only if its record is there: a model may not be copied.
     return {
         output: content
         for output, content in read_metadata(project, names).items()

@@ -43,6 +43,7 @@ OUTPUTS = "outputs.npz"
 EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
 EPOCHS = "epochs.npz"  # file with the outputs of a tracked run after every epoch
+LOGS, THEORY = "logs", "theory"  # folders beside those of benchmarks
 RECORD = "record.json"  # name of the record of a job that has its own folder
 COST = "cost.json"
 PREPARED = "prepared"  # folder with results of `prepare`, in the folder of a run or of tuning
@@ -94,7 +95,7 @@ RECORDED = {
 }
 # Names of folders, which no benchmark, cell or run may have.
 RESERVED = {
-    *(TABLES, FIGURES, RETRAIN, "logs", "theory"),
+    *(TABLES, FIGURES, RETRAIN, LOGS, THEORY),
     *(
         part
         for folder in (BASE, TUNE, TEACHER, SUPPORT_SIZE, PROBE, SHADOW, EXPOSURE)

@@ -1,4 +1,4 @@
-"""Contents of record.json, selected.json, and cost.json (times, which differ on every rerun)."""
+"""Contents of record.json, selected.json, and cost.json (time, memory, device of one run)."""
 
 import os
 import platform

@@ -13,7 +13,6 @@ RULES = {
     "numbers": "metrics",
     "across": "gather",
     "checks": "gather",
-    "views": "tables",
     "table": "tables",
     "plots": "figures",
     "words": "report",

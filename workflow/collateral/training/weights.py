@@ -61,7 +61,8 @@ def read_weights(path: Path) -> Weights:
         try:
             return load_file(path)
         except SafetensorError as error:
-            raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
+            wrong = f"no sound .safetensors file ({error}); download or save it again"
+            raise ValueError(f"'{path}': {wrong}") from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # Damaged files, and files with code, raise errors of many types.

@@ -135,12 +135,12 @@ class Server:
 
     def _start(self, stage: str, client: socket.socket) -> None:
         warm_up(stage)
-        job = Request.receive(client)
-        if job is None:
+        request = Request.receive(client)
+        if request is None:
             client.close()
             return
-        process = fork(partial(_run, job, os.getpid()))
-        close(job.files)
+        process = fork(partial(_run, request, os.getpid()))
+        close(request.files)
         ending = os.pidfd_open(process)
         self._clients[process] = client
         self._watch(client, partial(self._forward_signals, process))
@@ -193,9 +193,9 @@ def warm_up(stage: str) -> None:
         gc.freeze()
 
 
-def _run(job: Request, server: int) -> int:
-    """Run a job; it is killed if the server dies, because its exit code could not be reported."""
-    return job.run() if _dies_with(server) else 1
+def _run(request: Request, server: int) -> int:
+    """Run the job; it is killed if the server dies, because its exit code could not be reported."""
+    return request.run() if _dies_with(server) else 1
 
 
 def _dies_with(parent: int) -> bool:

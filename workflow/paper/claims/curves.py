@@ -192,8 +192,8 @@ def epochs(case: Case, metric: str) -> Array:
 def sizes(case: Case, metric: str, part: int, count: int) -> Array:
     """Return a metric of LTD by support size, averaged over seeds, for one part of the sizes.
 
-    The sizes are split into `count` parts; part 1 has the smallest sizes. The first, last, lowest
-    and highest value of the part, and their mean, are added to the notes of the case.
+    The sizes are split into `count` parts; part 1 has the smallest sizes. The first, last,
+    lowest, highest and mean value of the part are added to the notes of the case.
     """
     values = split([*ltd_curve(case.cell, metric, 2 * count).values()], count)[part - 1]
     title = f"{label(metric)}, part {part} of {count} of the support sizes"

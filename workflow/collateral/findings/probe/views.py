@@ -72,7 +72,10 @@ GAPS = {
 LARGEST_GAP = "{subject}: furthest above Retrain with {most} ({gap} points{floor})."
 NO_GAP = "{subject}: no method is further above Retrain than retraining again gives."
 FLOOR = "; retraining again differs by {floor}"
-EVEN = "Of those that start below Retrain, {first} comes level first, by step {step} (in {seeds})."
+EVEN = (
+    "Of those that start below Retrain, first level: {first} (mean step {step}; a seed that never "
+    "is counts as {never}; level in {seeds})."
+)
 ZRF = "ZRF: Retrain's is {own}, and {nearest} comes nearest ({value})."
 ONE_SEED = "One seed, so no claim."
 CURVE_CAPTION = (
@@ -199,14 +202,18 @@ def _describe_first_even(cell: CellTable) -> str:
     first = [run for run in found if metric.text(found[run]) == step]
     counts = dict.fromkeys("{} of {} seeds".format(*seeds[run]) for run in first)
     labels = " and ".join(cell.labels[run] for run in first)
-    return EVEN.format(first=labels, step=step, seeds=", ".join(counts))
+    never = _last_step(cell) + 1
+    return EVEN.format(first=labels, step=step, never=never, seeds=", ".join(counts))
 
 
 def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
     """Return in how many seeds a method relearned up to Retrain's accuracy, and out of how many."""
-    last = max(int(at) for at in cell.indices(cell.reference, "relearn_accuracy"))
     steps = cell.values(run, "relearn_even")
-    return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
+    return int((steps <= _last_step(cell)).sum()), int((~np.isnan(steps)).sum())
+
+
+def _last_step(cell: CellTable) -> int:
+    return max(int(at) for at in cell.indices(cell.reference, "relearn_accuracy"))
 
 
 def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]:

@@ -233,6 +233,7 @@ def test_a_table_of_several_grids_has_the_same_rows_in_each(cell):
     shown = Column(heading="Word", show=lambda row: Field(row.label))
     columns = {"First": [Column("ua"), shown], "Second": [Column("ra")]}
     table = build_table("t", "T", columns, rows_by_kind(cell, ("method",)), "Caption.")
+    assert table.conventions == ""  # None are given.
     assert [(grid.corner, len(grid.headings)) for grid in table.grids] == [
         ("First", 2),
         ("Second", 1),

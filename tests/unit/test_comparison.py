@@ -17,7 +17,7 @@ from collateral.jobs.split import SplitJob
 from collateral.jobs.teacher import TeacherJob
 from collateral.jobs.tune import TuneJob
 from collateral.jobs.unlearn import UnlearnJob
-from collateral.plan.diff import Comparison, compare, describe
+from collateral.plan.diff import SHOWN_LENGTH, Comparison, compare, describe, find_differences
 from collateral.plugins.find import prepare_values
 from collateral.results.files import write_json
 from collateral.results.provenance import content_hash, read_signed, write_record, write_signed
@@ -98,6 +98,13 @@ def test_another_field_of_a_run_is_named(finished, field, value, said):
     [(record, [line])] = compare(grid(**TUNED), finished).different.items()
     assert record == name
     assert line.startswith(said)
+
+
+def test_of_a_long_value_the_beginning_is_shown():
+    short, long = "x" * (SHOWN_LENGTH - 2), "y" * SHOWN_LENGTH  # JSON adds two quotes.
+    [(place, one, other)] = find_differences({"path": short}, {"path": long})
+    assert (place, one) == ("path", f'"{short}"')
+    assert other == f'"{long[:-1]}...'
 
 
 def test_another_fixed_parameter_is_named_where_it_counts(finished):

@@ -1,12 +1,18 @@
 """Locality as a number: known answers, what hardness explains, and what intervals cover."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from fake_cell import Wrong, counted
 from scipy.stats import linregress, spearmanr
 
-from collateral.findings.localization.numbers import interval_over_seeds, nearest_means
+from collateral.findings.localization.numbers import (
+    SimilarityProfile,
+    interval_over_seeds,
+    nearest_means,
+)
 from collateral.metrics.association import (
     NUM_SUMS,
     STATISTICS,
@@ -127,6 +133,35 @@ def test_the_interval_over_seeds_wants_two_of_them():
     assert all(map(math.isnan, interval_over_seeds(np.array([0.3, np.nan]))))
     low, high = interval_over_seeds(np.array([1.0, 2.0, 3.0]))
     assert (low, high) == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5))
+
+
+ALL_RIGHT = Wrong(forget=(0, 0), near=(0, 0), far=(0, 0), test=(0, 0))
+
+
+@pytest.fixture
+def profile(tmp_path):
+    """Return the retained examples of a cell: FT and GA are wrong on all that are near."""
+    near = replace(ALL_RIGHT, near=(40, 40))
+    runs = {"retrain": ALL_RIGHT, "ft": near, "ga": replace(near, status=("ok", "diverged"))}
+    return SimilarityProfile(counted(runs).write(tmp_path), "retain")
+
+
+def test_the_first_share_is_of_the_nearest_examples_and_the_last_of_the_farthest(profile):
+    rows = [row for row in profile.rows("ft") if row.metric == "nearest_difference"]
+    found = {(row.at, row.seed): row.value for row in rows}
+    assert [found[1, 0], found[1, 1]] == pytest.approx([0.5, 0.5])
+    assert [found[100, 0], found[100, 1]] == [0, 0]
+
+
+def test_a_run_has_intervals_over_seeds_and_examples_unless_a_seed_diverged(profile):
+    for run, is_known in (("ft", True), ("ga", False)):
+        ends = {
+            row.metric: row.value
+            for row in profile.rows(run)
+            if row.metric.startswith("locality_slope_") and row.at is None
+        }
+        assert len(ends) == 4
+        assert {not math.isnan(value) for value in ends.values()} == {is_known}
 
 
 def draws(rng: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:

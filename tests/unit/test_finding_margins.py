@@ -15,6 +15,7 @@ from collateral.metrics.margins import (
     gaussian_kl,
     margins,
     mean_variance,
+    memorisation,
     seed_halves,
 )
 from collateral.results.dataset import Labels, Neighbours
@@ -84,6 +85,14 @@ def test_a_margin_has_no_cap():
     # The float32 probability of the true class is 1 in the first two rows and 0 in the last.
     logits = np.array([[20, 0], [40, 0], [-6e4, 6e4]], np.float16)
     assert margins(logits, np.zeros(3, np.int64)).tolist() == [20, 40, -120_000]
+
+
+def test_memorisation_is_the_mean_of_models_that_saw_an_example_minus_that_of_the_others():
+    is_in = np.array([[True, True, False], [True, True, False], [False, True, False]])
+    values = np.array([[1.0, 0.5, 0.5], [0.8, 0.5, 0.5], [0.3, 0.5, 0.5]])
+    # Every model saw the second example, and no model the third.
+    found = memorisation(is_in, values)
+    assert found == pytest.approx([0.9 - 0.3, np.nan, np.nan], nan_ok=True)
 
 
 def test_halves_are_disjoint_and_go_round_the_seeds():

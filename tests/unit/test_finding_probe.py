@@ -11,6 +11,7 @@ from scipy.spatial.distance import jensenshannon
 from table_reading import texts_of
 
 from collateral.findings.probe.numbers import compress_like_outputs, first_even_step
+from collateral.findings.probe.numbers import numbers as probe_numbers
 from collateral.findings.probe.views import chance, plots, tables, words
 from collateral.metrics.divergence import zrf
 from collateral.metrics.features import debiased_cka
@@ -24,6 +25,7 @@ RUNS = {"retrain": PLAIN, "ft": PLAIN}
 # By seed, then Retrain and FT: before the first step, and after each of two.
 CURVES = [[[0.5, 0.6, 0.7], [0.9, 0.8, 0.9]], [[0.5, 0.4, 0.5], [0.5, 0.4, 0.6]]]
 SHARES = [[0.2, 0.5], [0.4, 0.1]]  # of each forgotten example
+EVEN = ("ft", "relearn_even")
 
 
 def write_probes(folder, num_seeds=2, **changes):
@@ -66,6 +68,15 @@ def test_a_run_that_was_never_below_is_even_from_the_start_and_retrain_by_the_ne
     assert [numbers["ft", seed, "relearn_even"] for seed in (0, 1)] == [0, 0]
     # Of the first seed 0.5, 0.4, 0.5 of the next against 0.5, 0.6, 0.7; then the other way.
     assert [numbers["retrain", seed, "relearn_even"] for seed in (0, 1)] == [0, 0]
+
+
+def test_a_run_that_begins_below_retrain_is_even_at_the_step_that_reaches_retrains_accuracy(
+    tmp_path,
+):
+    write_probes(tmp_path, relearn_accuracy=np.array([[0.5, 0.6, 0.7], [0.1, 0.5, 0.7]]))
+    cell = counted(RUNS).write(tmp_path, probed=("relearn",))
+    even = [row.value for row in probe_numbers(cell) if (row.run, row.metric) == EVEN]
+    assert even == [2, 2]
 
 
 def test_the_residual_gap_is_the_share_minus_retrains(numbers):

@@ -93,6 +93,16 @@ def test_the_auc_is_that_of_scikit_learn_ties_included():
     assert above.mean() == pytest.approx(expected)
 
 
+@pytest.mark.filterwarnings("error")
+def test_without_one_side_the_placements_of_the_other_are_undefined_and_nothing_warns():
+    two, none = np.array([0.3, 0.7]), np.array([])
+    for sides in ((two, none), (none, two)):
+        placements = find_placements(*sides)
+        assert [*map(len, placements)] == [*map(len, sides)]
+        assert np.isnan(np.concatenate(placements)).all()
+        assert math.isnan(placement_auc(placements))
+
+
 def test_the_auc_is_of_test_examples_of_the_affected_class_and_of_other_seeds_models(numbers):
     # Members' ratios 2 and 2; non-members' 1, 1, 1/2 and 1. Others' confidences never count.
     assert numbers["ft", 0, "rmia_auc"] == 1

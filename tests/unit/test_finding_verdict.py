@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fake_cell import FORGET, NEAR, Wrong, counted, table_of
+from scipy.stats import t as students_t
 
 from collateral.contract.rows import Row
 from collateral.contract.verdicts import MARGIN_KEYS, MEASURES
@@ -17,11 +18,14 @@ from collateral.findings.verdict.numbers import (
     AgainstRetrain,
     declared_looks,
     find_looks,
+    numbers,
     verdict_rows,
 )
 from collateral.findings.verdict.rule import MIDPOINT, Samples, decide, run_tests, seeds_needed
 from collateral.findings.verdict.sentences import find_verdict, find_verdicts, write_sentence
 from collateral.findings.verdict.views import AREA, LEAST_AREA, list_runs, plots, tables, words
+from collateral.metrics.differences import Contrast, equivalence_p
+from collateral.results.cell import CellResults
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import calibrate_verdicts as calibration
@@ -232,6 +236,26 @@ def test_a_stated_margin_comes_first(tmp_path):
     assert set(MARGIN_KEYS.values()) == set(MEASURES)
 
 
+def test_margins_of_the_config_are_in_points_and_no_other_margin_is_stated():
+    margins = ("ua=25", "damage=1.5")
+    cell = CellResults(folder=Path(), cell="cell", seeds=(), base_seeds=(), margins=margins)
+    stated = dict(zip(MEASURES, AgainstRetrain(cell, 0).stated, strict=True))
+    known = {at: margin for at, margin in stated.items() if not np.isnan(margin)}
+    assert known == {"ua": 0.25, "damage": 0.015}
+
+
+def test_rows_are_of_runs_that_are_judged_and_a_quoted_rate_is_the_mean_over_seeds(tmp_path):
+    """A run of a sweep, and a method that was skipped, are not judged."""
+    two = first_seeds(RETRAIN, 2)
+    skipped = replace(two, status=("skipped",) * 2)
+    made = counted({"retrain": two, "ft": two, "ft@lr=1": two, "msg": skipped}).write(tmp_path)
+    made.add(Row("ft", "ua", ua, seed) for seed, ua in enumerate((0.25, 0.5)))
+    rows = list(numbers(made))
+    assert {row.run for row in rows} == {"retrain", "ft"}
+    [quoted] = [row for row in rows if (row.metric, row.at) == ("judged_rate", "ua")]
+    assert (quoted.run, quoted.value) == ("ft", 0.375)
+
+
 def test_the_forgetting_error_is_of_means_of_ua_and_mia(cell):
     for run in ("like_retrain", "differs_from_retrain"):
         gaps = [
@@ -330,6 +354,53 @@ def test_more_seeds_decide_what_was_proposed():
     more = Samples(drawn_run[:, None], drawn_retrained, ones, steps, none)
     verdicts = decide(more, run_tests(more), np.zeros((200, 1), dtype=bool))
     assert (verdicts != UNDECIDED).mean() >= 0.6
+
+
+def alike(sd: float, step: float, damage: float = 0.0) -> Samples:
+    """Return two seeds of a method with Retrain's rates and this sd; its damage may differ."""
+    retrained = np.full((6, 2), 0.5) + sd / np.sqrt(2) * np.array([-1, 1])
+    run = retrained + damage * (np.array(MEASURES) == "damage")[:, None]
+    return Samples(run[None], retrained, np.ones(2), np.full(6, step), np.full(6, np.nan))
+
+
+def test_the_interval_of_equivalence_is_around_the_methods_rate_minus_retrains():
+    found = run_tests(alike(sd=0.02, step=0.001, damage=0.3))
+    measured = found.mean[0, : len(MEASURES)]
+    assert measured == pytest.approx([0, 0, 0, 0, 0, 0.3])
+    middle = (found.equivalence_low + found.equivalence_high)[0] / 2
+    assert middle == pytest.approx(measured, abs=1e-9)
+
+
+@pytest.mark.parametrize("damage", [0.06, 0.08, 0.1, 0.12])
+def test_the_seeds_that_find_a_difference_are_counted_with_the_t_of_so_many_seeds(damage):
+    """Equal spreads have 2 (n - 1) degrees of freedom; Holm's first level is of seven tests."""
+    needed = next(
+        n
+        for n in range(3, 101)
+        if damage / (0.02 * (2 / n) ** 0.5)
+        >= students_t.ppf(1 - 0.05 / 7 / 2, 2 * (n - 1)) + students_t.ppf(0.8, 1e9)
+    )
+    assert seeds_needed(alike(0.02, 0.001, damage)).tolist() == [needed]
+
+
+@pytest.mark.parametrize(
+    ("sd", "step"),
+    [
+        (0.02, 0.001),  # the estimated margin decides
+        (0.02, 0.1),  # one example weighs more than the estimated margin
+        (0.0, 0.1),  # retrainings are equal, and one example decides at the whole level
+    ],
+)
+def test_with_the_seeds_that_are_proposed_the_test_of_equivalence_passes(sd, step):
+    """It passes for a difference of 0.84 standard errors, which chance exceeds in 20 %."""
+    spread = max(sd, step / 2)  # With two seeds, half of one example is the least.
+
+    def passes(n: int) -> bool:
+        error = np.array(spread * (2 / n) ** 0.5)
+        away = Contrast(0.8416 * error, error, np.array(2.0 * (n - 1)))
+        return bool(equivalence_p(away, np.array(sd), n - 1, step) < 0.05)
+
+    assert seeds_needed(alike(sd, step)).tolist() == [next(n for n in range(3, 101) if passes(n))]
 
 
 def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):

@@ -220,6 +220,14 @@ def test_moving_a_module_changes_nothing(package, name, other):
     assert package.fingerprint(STAGE, METHOD) == before
 
 
+@pytest.mark.parametrize("others", ["", "json, "])
+def test_moving_a_module_that_is_imported_as_a_whole_changes_nothing(package, others):
+    package.write("stages/other.py", f"import {others}collateral.results.deep as deep\n")
+    before = package.fingerprint("collateral.stages.other")
+    package.move("results/deep.py", "results/abyss.py")
+    assert package.fingerprint("collateral.stages.other") == before
+
+
 def test_a_moved_stage_has_its_fingerprint_still(package):
     package.write("stages/copy.py", FILES["stages/unlearn.py"])
     assert package.fingerprint("collateral.stages.copy") == package.fingerprint(STAGE)

@@ -336,8 +336,9 @@ def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
     assert run.method.trials() == [{}]
 
 
-def test_a_control_finds_the_method_under_another_name(follower):
-    assert follow(follower, {"mine": {"uses": "two", "lr": 0.3}}).params.lr == 0.3
+def test_a_control_finds_the_method_under_another_name_among_others(follower):
+    methods = {"ft": {"lr": 0.5}, "mine": {"uses": "two", "lr": 0.3}, "ga": {"lr": 0.6}}
+    assert follow(follower, methods).params.lr == 0.3
 
 
 def test_a_control_without_its_method_is_refused(follower):

@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp, ttest_ind
 
 from collateral.contract.verdicts import look_levels
-from collateral.metrics.association import Resamples, critical_difference, friedman_p, percentiles
+from collateral.metrics.association import (
+    MOST_GROUPS,
+    Resamples,
+    critical_difference,
+    friedman_p,
+    percentiles,
+)
 from collateral.metrics.differences import (
     FACTOR,
+    Difference,
     angle,
     angle_step,
     chosen_test,
@@ -61,7 +68,8 @@ def test_the_interval_of_flips_is_of_means_of_subsets():
     assert interval(values, alpha=0.1) == (2, 5)
 
 
-def test_seeds_of_no_difference_are_no_finding():
+@pytest.mark.filterwarnings("error")
+def test_seeds_of_no_difference_are_no_finding_and_no_warning():
     for n in (3, 10):
         assert p_value(np.zeros(n)) == 1
         assert interval(np.zeros(n)) == (0, 0)
@@ -114,6 +122,14 @@ def test_a_family_is_tested_together_and_a_seed_without_a_number_is_left_out():
     half = 6.205347 / 3**0.5  # t of two degrees of freedom at 0.05 / 2 tests, two-sided
     assert (found["a"].low, found["a"].high) == pytest.approx((2 - half, 2 + half))
     assert found["b"].p == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_found"),
+    [(0.1, 0.3, True), (-0.3, -0.1, True), (-0.1, 0.3, False), (0.0, 0.3, False)],
+)
+def test_a_difference_is_found_where_its_interval_is_on_one_side_of_zero(low, high, is_found):
+    assert Difference((low + high) / 2, low, high, p=0.5, n=3).is_found == is_found
 
 
 def test_welchs_t_is_scipys_and_a_missing_seed_is_left_out():
@@ -233,8 +249,22 @@ def test_resamples_have_as_many_examples_and_their_spread(count):
     assert means.std() == pytest.approx(values.std() / count**0.5, rel=0.15)
 
 
+def test_many_examples_are_resampled_in_groups_drawn_at_random_and_few_each_for_itself():
+    """Examples come in the order of similarity, so groups of adjacent ones would be alike."""
+    few, many = (
+        Resamples.draw(count, np.random.default_rng(0)) for count in (MOST_GROUPS, 3 * MOST_GROUPS)
+    )
+    assert few.order.tolist() == few.starts.tolist() == list(range(MOST_GROUPS))
+    assert sorted(many.order) == list(range(3 * MOST_GROUPS))
+    spans = np.ptp(many.order.reshape(-1, 3), axis=1)
+    assert np.median(spans) > MOST_GROUPS
+
+
 def test_percentiles_hold_95_percent_and_nothing_undefined():
     assert percentiles(np.arange(401.0), 10**6) == pytest.approx((10, 390), abs=0.01)
     # Of ten examples the levels are those of t: sqrt(10 / 9) * 2.262 standard deviations.
     assert percentiles(np.arange(401.0), 10) == pytest.approx((3.42, 396.58), abs=0.01)
     assert all(map(math.isnan, percentiles(np.array([1.0, math.nan]), 10)))
+    # Of two, t has one degree of freedom, and the interval is the whole range; of one it has none.
+    assert percentiles(np.arange(401.0), 2) == pytest.approx((0, 400))
+    assert all(map(math.isnan, percentiles(np.arange(401.0), 1)))

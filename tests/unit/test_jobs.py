@@ -181,6 +181,11 @@ def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tm
     assert base.work.trained == {} and retrain.work.trained["resnet8"] > 0
 
 
+def test_a_base_belongs_to_no_cell_so_the_word_cell_in_its_files_name_stays():
+    job = BaseJob(grid(base={"weights": "own-{cell}-{seed}.pt"}), 1)
+    assert shlex.split(job.start)[1].endswith("own-{cell}-1.pt")
+
+
 def test_a_retrained_model_of_ones_own_is_not_trained(tmp_path):
     own = {"weights": str(tmp_path / "{cell}-{seed}.pt"), "rename": {"a.": ""}, "rte": 9}
     benchmark = grid(retrain=own)

@@ -263,6 +263,8 @@ def test_captions_name_the_parameter_and_the_method(swept):
 
 # Paths of tracked runs, and verdicts.
 
+ALL_WITHIN = "Ring: the base model. Cross: Retrain. One dot per epoch; means over seeds."
+
 
 def test_a_paced_path_is_dashed_and_named(plots_of):
     plan = BenchmarkPlan(RUNS, "matched", {"digit_3-50": CellPlan(paced=("rl",))})
@@ -278,7 +280,22 @@ def test_a_run_that_goes_far_off_does_not_set_the_scale(plots_of):
     plot = only(plots_of("trajectory", tracked_cell(ga=far, rl=COURSES["rl"])))
     assert all(fit_y(panel)[1] < 50 for panel in plot.panels)
     assert {one.sets_scale for one in plot.panels[0].series if one.run == "ga"} == {False}
-    assert "At the edge, as they end beyond: GA (a gap of 95 points)." in notes(plot)
+    assert (
+        plot.notes[0] == f"{ALL_WITHIN} At the edge, as they end beyond: GA (a gap of 95 points)."
+    )
+
+
+def test_where_all_runs_are_within_the_plot_nothing_is_said_of_its_edge(plots_of):
+    assert only(plots_of("trajectory", tracked_cell())).notes[0] == ALL_WITHIN
+
+
+def test_a_share_of_retrains_time_has_a_line_if_it_is_right_of_the_left_edge(plots_of):
+    """Retrain takes 100 s, and the axis begins at two thirds of the first epoch's seconds."""
+    just = FakeCourse((0.4, 0.2), (0, 1.499 * 2))
+    panel = only(plots_of("trajectory", tracked_cell(rl=just))).panels[1]
+    assert panel.x.limits[0] == pytest.approx(1.9987, abs=1e-4)
+    lines = {level.text: level.value for level in panel.levels if level.text.endswith("%")}
+    assert lines == pytest.approx({"2 %": 2, "5 %": 5, "10 %": 10, "20 %": 20})
 
 
 def test_a_run_that_ends_nowhere_is_drawn_as_far_as_it_goes(plots_of):

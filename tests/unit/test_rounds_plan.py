@@ -51,6 +51,17 @@ def test_a_split_reads_those_of_the_earlier_rounds():
     assert SplitJob(benchmark, benchmark.cells["digit_3-50"]).earlier == []
 
 
+def test_the_record_of_a_later_rounds_split_names_those_it_was_made_from(tmp_path):
+    benchmark = stream()
+    found = {"chosen": {"kind": "class_part"}}
+    third, first = (
+        SplitJob(benchmark, benchmark.cells[name]).record(found, tmp_path)
+        for name in ("stream-03", "stream-01")
+    )
+    assert third["inputs"] == ["labels.npz", "stream-01/split.json", "stream-02/split.json"]
+    assert "inputs" not in first
+
+
 def test_rounds_need_no_kind_of_job_and_retrain_once_a_round_and_seed():
     plain = {job.rule for job in list_jobs(grid())}
     benchmark = stream()

@@ -5,6 +5,7 @@ import pytest
 
 from collateral.metrics.similarity import (
     class_means,
+    cosines,
     most_similar,
     similarity,
 )
@@ -28,6 +29,12 @@ def test_similarity_stays_in_its_range():
     own = [similarity(row[None], row[None])[0] for row in features]
     assert max(own) <= 1
     assert min(own) == pytest.approx(1, abs=1e-6)  # float32
+
+
+def test_cosines_of_equal_and_opposite_vectors_are_not_beyond_their_range_by_rounding():
+    rows = np.random.default_rng(0).normal(size=(200, 7))
+    found = cosines(np.concatenate([rows, -rows]), rows)
+    assert -1 <= found.min() < found.max() <= 1
 
 
 def test_similarity_is_invariant_to_the_order_of_the_forget_set():

@@ -8,7 +8,7 @@ from fake_results import RUNS, FakeCell, full_cell, read_cell
 from table_reading import field_at, lines_of, marked
 
 from collateral.contract.tables import Source, Table
-from collateral.findings._shared.compare import compare
+from collateral.findings._shared.compare import compare, name_extremes
 from collateral.findings.gap.views import tables
 from collateral.results.plan import BenchmarkPlan
 
@@ -181,6 +181,25 @@ def test_the_caption_says_what_the_numbers_mean(tables_of):
         assert text in main.caption
     for text in ("100 − UA", "RTE: seconds", "–: undefined", "†: within"):
         assert text in main.conventions
+
+
+def test_conventions_describe_what_is_no_term_of_the_gap(tables_of):
+    main, _ = tables_of(by_hand(retrain=(0.5,) * 3, ft=(0.9,) * 3))
+    described = {label for label in ("UA", "RA", "TA", "MIA") if f"{label}: " in main.conventions}
+    assert described == set()
+    assert "RTE: " in main.conventions and "Avg. Gap: " in main.conventions
+
+
+def test_a_sentence_on_the_extremes_has_the_unit_of_the_metric(tmp_path):
+    cell = by_hand(retrain=(0.5,), ft=(0.9,), ga=(0.6,))
+    for run, seconds in (("retrain", 100.0), ("ft", 1.5), ("ga", 30.0)):
+        cell.add(run, "rte", seconds)
+    found = read_cell(tmp_path, cell)
+    assert (
+        name_extremes(found, "rte")
+        == "RTE is lowest with FT (1.50 s), and highest with GA (30.0 s)."
+    )
+    assert "nearest to Retrain's (50.0 %) with GA (60.0 %)" in name_extremes(found, "ua")
 
 
 def test_seconds_of_different_devices_are_not_side_by_side_without_saying_so(tables_of):

@@ -55,9 +55,23 @@ def test_of_another_device_than_retrains_there_is_no_share_of_its_cost(tmp_path)
 
 
 def test_the_number_of_seeds_is_stated(table, tmp_path):
-    assert "Means over n = 3 seeds." in table.caption
+    assert table.caption.endswith("digit_3, 50 % forgotten. Means over n = 3 seeds.")
     [one] = tables(read_cell(tmp_path / "one", tracked_cell(num_seeds=1)))
     assert "One seed." in one.caption
+
+
+def test_controls_and_doing_nothing_are_set_apart_from_methods(tmp_path):
+    plan = BenchmarkPlan({**RUNS, "ideal": "Ideal"}, "matched", {"digit_3-50": CellPlan()})
+    cell = tracked_cell(rl=COURSES["rl"], ideal=FakeCourse((0.4, 0.01), (0, 0.5)))
+    [found] = tables(read_cell(tmp_path, cell, plan))
+    lines = lines_of(found.grids[0])
+    assert {n: lines[n].is_aside for n in lines} == {"RL": False, "Ideal": True, "Do nothing": True}
+
+
+def test_doing_nothing_takes_no_epoch_and_no_time(table):
+    idle = [row for row in table.records if row["label"] == "Do nothing"]
+    assert [row["percent"] for row in idle] == [1, 2, 5, 10, 20]
+    assert {(row["epoch"], row["seconds"]) for row in idle} == {(0, 0.0)}
 
 
 def test_a_run_that_collapsed_is_not_ranked(tmp_path):

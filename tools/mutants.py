@@ -367,7 +367,8 @@ def tests_of(tests: Iterable[Test], name: str, line: int, seconds: float) -> lis
     own = f"tests/unit/test_{name.rpartition('/')[2]}.py::"  # These may run it in a process.
     near = [test for test in tests if name in test.lines or test.id.startswith(own)]
     # A line that no test executes is executed when the module is imported.
-    near = [test for test in near if line in test.lines.get(name, [line])] or near
+    if any(line in test.lines.get(name, []) for test in near):
+        near = [test for test in near if line in test.lines.get(name, [line])]
     chosen, shared = list[str](), set[str]()
     for test in sorted(near, key=lambda test: test.seconds + sum(test.shared.values())):
         seconds -= test.seconds + sum(test.shared[key] for key in test.shared.keys() - shared)

@@ -61,8 +61,9 @@ def read_weights(path: Path) -> Weights:
         try:
             return load_file(path)
         except SafetensorError as error:
-            wrong = f"no sound .safetensors file ({error}); download or save it again"
-            raise ValueError(f"'{path}': {wrong}") from None
+            raise ValueError(
+                f"'{path}': no sound .safetensors file ({error}); download or save it again"
+            ) from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # Damaged files, and files with code, raise errors of many types.

@@ -250,14 +250,15 @@ def _bar_text(panel: Panel, y: float) -> str:
 def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw points of given areas; a hollow point has only an outline."""
     areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
-    edge = 0.4 if areas.max(initial=0.0) > TINY else 0.0  # white edges would cover tiny points
+    # Tiny points are drawn behind lines, and without white edges, which would cover them.
+    edge, order = (0.4, 3.0) if areas.max(initial=0.0) > TINY else (0.0, 1.5)
     look: dict[str, Any] = {
         "marker": series.look.marker or "o",
         "facecolors": "none" if series.is_hollow else series.look.colour,
         "edgecolors": series.look.colour if series.is_hollow else "white",
         "linewidths": 1.0 if series.is_hollow else edge,
     }
-    axes.scatter(x, y, areas, zorder=3, clip_on=False, **look)
+    axes.scatter(x, y, areas, zorder=order, clip_on=False, **look)
     axes.scatter([], [], 30.0, label=escape(series.label), **look)  # marker of the legend
 
 

@@ -10,8 +10,8 @@ ALPHA = 0.05  # probability of any false positive in a cell where no method diff
 # loss of accuracy on test examples far from the forget set (far_test);
 # `near` minus `far` (damage).
 MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
-# Names of the tests of each method: one per measure, and one of UA against a midpoint.
-# The midpoint is the mean of the base model's UA and Retrain's UA.
+# Names of the tests of each method: one per measure, and a second test of UA.
+# The second test compares UA with the midpoint of the base model's UA and Retrain's UA.
 TESTS = (*MEASURES, "midpoint")
 MarginKey = Literal["ua", "mia", "near", "ra", "ta", "damage"]
 # Keys of `margin:` in a config, each with the measure that it applies to.

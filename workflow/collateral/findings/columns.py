@@ -59,7 +59,7 @@ class Column:
     set: str = ""
     at: At = None  # value of the column `at` in the long table; if None, `at` of the row
     heading: str = ""  # heading of the column; if empty, the heading of the metric
-    run: str = ""  # run whose numbers all rows show; if empty, each row shows its own run
+    run: str = ""  # run that all rows show; if empty, each row shows its own run
     # Metric that the row of the reference shows: None for the same metric, empty for only a dash.
     reference_metric: str | None = None
     # Text before `low` and `high` in the names of the interval's metrics; None for no interval.

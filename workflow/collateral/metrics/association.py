@@ -55,7 +55,10 @@ class Ranked:
         return Ranked(values, ranks / count - 0.5, order, firsts)
 
     def mean_above(self, others: Floats) -> Floats:
-        """Return, per example, 1/N of the sum of `others` over examples with no smaller value."""
+        """Return, per example, a sum of `others` divided by N.
+
+        The sum is over the examples whose value is not below that of the example.
+        """
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
         return sums[self.firsts]
 

@@ -34,7 +34,7 @@ LEAST_SEEDS = 2
 MOST_FLIPPED = 16
 DECIMALS = 12  # decimals to which means of subsets are rounded, so that equal means compare equal
 FACTOR = 1.96 * 2**0.5  # estimated margin, as a multiple of Retrain's standard deviation over seeds
-# Range in which the p-value of the MOVER interval is searched by bisection.
+# Range in which bisection searches the p-value of the MOVER test.
 SMALLEST_P, LARGEST_P = 1e-4, 0.45
 HALVINGS = 16  # number of bisection steps
 

@@ -85,7 +85,7 @@ class Workload:
             raise SizeUnknownError(str(error)) from None
 
     def fit(self, examples: int) -> Work:
-        """Return the computation of training from scratch, and of finding the best epoch."""
+        """Return the amount of computation of training, and of finding the best epoch."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
             return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs

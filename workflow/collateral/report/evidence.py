@@ -58,7 +58,7 @@ PLACES = {
     ("near", "test"): "Nearest test images",
     ("far", "test"): "All other test images",
 }
-# Sentence on each optional result that was not computed, by the metric that it would add.
+# For each metric of an optional result: the sentence that the result was not computed.
 OPTIONAL = {
     SHADOW_ATTACK: "No attack with shadow models was run (`shadows:`).",
     "residual_accuracy": "Hidden features were not probed (`probe:`).",

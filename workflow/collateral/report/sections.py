@@ -75,7 +75,7 @@ class Section:
     question: str
     title: str  # title of at most eight words
     place: str  # name of the tab of the page
-    words: str = ""  # sentence that answers the question
+    words: str = ""  # sentence that answers the finding's question
     pictures: list[Chart] = field(default_factory=list)  # figures that belong to no table
     blocks: list[Block] = field(default_factory=list)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from collateral.results.files import atomic, report_broken_file
 
 # Format of the header before each file in a zip archive.
-# The header ends with the lengths of the file name and of the extra field.
+# This header ends with two lengths: of the file name, and of zip's extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
 # Errors that numpy and zipfile raise for a damaged file (RuntimeError if it looks encrypted).
 BROKEN = (

@@ -229,7 +229,7 @@ class SupportSizes(ArrayFile):
     step_rate: NDArray[np.float64]
     step_edges: NDArray[np.float64]  # (B + 1,), edges of the B bins of similarity to the forget set
     step_counts: NDArray[np.int64]  # number of retained examples in each bin
-    step_drop: NDArray[np.float64]  # accuracy lost in each bin by the step; NaN for empty bins
+    step_drop: NDArray[np.float64]  # accuracy that the step costs in each bin; NaN if empty
     auto_size: NDArray[np.int64]  # (), size of the support that `k: auto` chooses
 
 

@@ -55,7 +55,7 @@ class CellPlan:
     # Tracked runs in which the steps of an epoch depend on the total number of epochs.
     paced: tuple[str, ...] = ()
     # For each tuned method, the number of trials among which tuning selects.
-    # In `trials`, a trial with default parameters may follow these trials.
+    # After these trials, `trials` may have one more: that of the default parameters.
     candidates: Mapping[str, int] = field(default_factory=dict)
 
     def grid(self, run: str) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def probe(
     job: JobOptions,
     embeddings: Annotated[Sequence[Path], "embeddings.npz of the first seed's base"] = (),
 ) -> None:
-    """Probe every run, skipping finished runs; write the arrays, the record and the cost."""
+    """Probe every run that is not probed yet; write the arrays, the record and the job's cost."""
     chosen = Probes.model_validate_json(probes)
     session = open_session(job.data, job.threads)
     parts = Split.load(split, session.folder)

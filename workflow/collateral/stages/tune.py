@@ -104,7 +104,7 @@ def measure(
 
 
 def measure_attack(outputs: ModelOutputs, labels: Labels, split: Split, seed: int) -> float:
-    """Return the score of the membership attack by confidence, on the metrics' examples."""
+    """Return the score of the membership attack (MIA), on the same examples as the metric MIA."""
     drawn = draw(split.retain, len(labels.test), split.attack_seed(seed))
     train, test = (
         Examples(found.logits, found.confidence, found.prediction, label)

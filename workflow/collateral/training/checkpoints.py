@@ -50,7 +50,7 @@ class Checkpoints:
         self.interval_seconds = interval_seconds
 
     def save(self, name: str, state: Mapping[str, Any]) -> None:
-        """Write a hash and then a nested state of tensors, numbers and strings to a file."""
+        """Write a nested state of tensors, numbers and strings to a file, after its own hash."""
         tensors: dict[str, Tensor] = {}
         tree = {"identity": self._identity, "state": _take_tensors(state, tensors)}
         body = save(tensors, metadata={"tree": json.dumps(tree)})

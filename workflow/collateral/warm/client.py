@@ -17,7 +17,7 @@ ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the serve
 OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
-CODE_BYTES = 4  # number of bytes that encode the length of a message, or an exit code
+CODE_BYTES = 4  # length in bytes of a number: the length of a message, or an exit code
 
 
 def main() -> None:

@@ -150,7 +150,7 @@ def _grid_across(table: BenchmarkTable, runs: Iterable[str], control: str | None
         Column(heading=f"{rising}, {text}", show=partial(_show_rising, table, name, control))
         for name, text in SETS.items()
     ]
-    first = table.cells[0]  # a row needs one cell, but its entries are computed from all cells
+    first = table.cells[0]  # any cell will do: the entries of a row are computed from all cells
     rows = [TableRow(first, run, table.plan.labels[run]) for run in runs]
     floor = TableRow(first, table.reference, NEXT_SEED, is_aside=True)
     return build_grid(CORNERS[control], columns, [rows, [floor]])

@@ -51,7 +51,7 @@ AUTO = (
     "points of accuracy, sizes of bins in examples."
 )
 AFTER_THE_FACT = "{method}'s teachers compared with Retrain, after the fact: {title}. {spread}"
-# `k: auto` accepts a learning rate if the most similar bin loses at least this much accuracy.
+# `k: auto` uses the first learning rate that costs the most similar examples this accuracy.
 MIN_DROP = 0.05
 
 LIGHT = "#bfbfbf"  # colour of the bars behind the points of a plot

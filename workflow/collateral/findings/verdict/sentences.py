@@ -210,7 +210,7 @@ def _describe_failures(cell: CellTable, run: str) -> str:
 
 
 def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
-    """Return a text with the base model's loss.
+    """Return a text with the accuracy that the base model loses against Retrain.
 
     It is empty if this loss is within the margin or unknown.
     """

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any, cast
 
 from collateral.contract.conventions import ALL_PICTURES
 from collateral.results import layout
@@ -232,12 +232,15 @@ def _unpack(archive: Path, folder: Path) -> Files:
     try:
         with tarfile.open(archive, "r:") as file:
             members = file.getmembers()
+            if wrong := [member.name for member in members if not _is_plain(member)]:
+                found = f"{wrong[0]!r} is no plain file below {RESULTS}/"
+                raise ValueError(f"{archive}: {found}; do not trust it")
+            # Not by `extractall`: before Python 3.11.4 it has no filter for dangerous members.
             for member in members:
-                is_known = member.name in OWN or member.name.startswith(f"{RESULTS}/")
-                if not (is_known and member.isreg()):
-                    wrong = f"{member.name!r} is no plain file below {RESULTS}/"
-                    raise ValueError(f"{archive}: {wrong}; do not trust it")
-            file.extractall(folder, filter="data")
+                target, content = folder / member.name, file.extractfile(member)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as unpacked:
+                    shutil.copyfileobj(cast("IO[bytes]", content), unpacked)
         manifest = read_signed(folder / MANIFEST)
         verify(folder / METADATA, folder, folder / MANIFEST)
     except (OSError, tarfile.TarError, EOFError, InvalidResultError) as error:
@@ -255,6 +258,12 @@ def _unpack(archive: Path, folder: Path) -> Files:
         counts = f"{len(files)} of its {manifest['num_files']} files are there"
         raise ValueError(f"{archive}: {counts}, or others too; {AGAIN}")
     return files
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    """Tell whether a member of an archive is a regular file at a place that `bundle` writes to."""
+    is_known = member.name in OWN or member.name.startswith(f"{RESULTS}/")
+    return is_known and member.isreg() and ".." not in PurePosixPath(member.name).parts
 
 
 def _join(sources: Mapping[Path, Files]) -> tuple[dict[str, Path], set[str]]:

@@ -9,7 +9,7 @@ from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.jobs import find_job
+from collateral.jobs import find_job, kinds
 from collateral.jobs.base import BaseJob
 from collateral.jobs.data import DataJob
 from collateral.jobs.expose import ExposeJob
@@ -27,6 +27,7 @@ from collateral.jobs.unlearn import UnlearnJob
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.preflight import check_plan
 from collateral.plugins.find import MODEL
+from collateral.results import layout
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -695,3 +696,7 @@ def test_neither_controls_nor_sweeps_unlearn_from_shadow_models():
     names = [f"{CELL}/exposure/{name}/exposure.npz" for name in ("ft", "ga")]
     assert read_by(job, "exposure.npz") == names
     assert option(job.options, "--exposed") == ["ft", "ga"]
+
+
+def test_what_metrics_wait_for_must_be_in_a_record():
+    assert {kind.evaluated for kind in kinds().values()} - {""} <= layout.RECORDED

@@ -64,7 +64,8 @@ class Training:
     def has_checkpoint(self, project: Project) -> bool:
         """Tell whether it could go on from where it is."""
         folder = project.folder / self.folder.replace("results", "results/.checkpoints", 1)
-        return any(folder.rglob("*.checkpoint"))
+        # A file whose name begins with a dot is still being written.
+        return any(folder.rglob("[!.]*.checkpoint"))
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class SetFacts:
     train: int  # number of train examples
     test: int  # number of test examples; 0 if the data set has no test part
     classes: int  # number of classes
-    names: tuple[str, ...] | None = None  # class names; None if the download has them
+    names: tuple[str, ...] | None = None  # class names; None if they come with the download
     side: int | None = None  # height and width in pixels; None if images differ in size
     channels: int = 3
     parts: Parts = BY_SPLIT

@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-ALPHA = 0.05  # probability of any false positive in a cell where no method differs from Retrain
+ALPHA = 0.05  # level of the tests: in differences.py and rule.py stands what it bounds
 # Measures that are compared with Retrain, in this order:
 # accuracy on the forget set (ua), and membership score (mia);
-# loss of accuracy on retained examples near the forget set (near) or far from it (far);
-# loss of accuracy on test examples far from the forget set (far_test);
+# loss of accuracy near the forget set, on retained (near) and on test examples (near_test);
+# loss of accuracy on all other retained examples (far), and on all other test examples (far_test);
 # `near` minus `far` (damage).
-MEASURES = ("ua", "mia", "near", "far", "far_test", "damage")
-# Names of the tests of each method: one per measure, and a second test of UA.
-# The second test compares UA with the midpoint of the base model's UA and Retrain's UA.
-TESTS = (*MEASURES, "midpoint")
-MarginKey = Literal["ua", "mia", "near", "ra", "ta", "damage"]
+MEASURES = ("ua", "mia", "near", "near_test", "far", "far_test", "damage")
+# Measures that are losses of accuracy: a method that exceeds Retrain in one of them does harm.
+LOSSES = MEASURES[2:]
+MarginKey = Literal["ua", "mia", "near", "near_test", "ra", "ta", "damage"]
 # Keys of `margin:` in a config, each with the measure that it applies to.
 MARGIN_KEYS: dict[str, str] = dict(zip(get_args(MarginKey), MEASURES, strict=True))
 # Fraction of ALPHA that is divided among the interim analyses (all looks before the last one).

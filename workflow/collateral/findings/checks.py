@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
 from collateral.metrics import power
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
-from collateral.metrics.differences import LEAST_SEEDS, is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import ORIGINAL, RETRAIN
@@ -121,36 +120,40 @@ def check_base_differs(cell: CellTable) -> Outcome:
     return "green", f"confidences of base and Retrain differ by {metric.text(found.min())} points"
 
 
-def has_nothing_to_forget(cell: CellTable) -> bool:
-    """Tell whether the base model's UA exceeds Retrain's UA by no more than the margin.
+def is_there_anything_to_forget(cell: CellTable) -> Literal["yes", "no", "open", ""]:
+    """Tell whether the base model is shown to differ from Retrain in UA or MIA, or to equal it.
 
-    The result is False if a UA or the margin is unknown.
+    The answer is "yes" if its UA is shown to be above Retrain's, or its MIA below; "no" if both are
+    shown to be within the margins; else "open". It is empty if the base model was not tested.
     """
-    margin = cell.number(cell.reference, "margin", at="ua")
-    return not math.isnan(_base_above(cell) + margin) and not is_beyond(_base_above(cell), margin)
-
-
-def _base_above(cell: CellTable) -> float:
-    """Return the base model's UA minus Retrain's UA, averaged over seeds."""
-    base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
-    return mean_of_defined(base_ua - ua)
+    shown, within = (
+        [cell.number(ORIGINAL, name, at=at) for at in ("ua", "mia")] for name in ("shown", "within")
+    )
+    if math.isnan(shown[0]):
+        return ""
+    if shown[0] == 1 or shown[1] == -1:
+        return "yes"
+    return "no" if within == [1, 1] else "open"
 
 
 def check_forgettable(cell: CellTable) -> Outcome:
-    """Check that the base model's UA exceeds Retrain's UA by more than the margin."""
-    above, metric = _base_above(cell), find_metric("margin")
+    """Check that the base model's UA or MIA is shown to differ from Retrain's."""
+    base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
+    above, metric = mean_of_defined(base_ua - ua), find_metric("margin")
     if math.isnan(above):
         text = "whether anything is to be forgotten is unknown"
-        return "amber", f"{text}: add the control `original`, or track a method"
-    margin = cell.number(cell.reference, "margin", at="ua")
+        return "amber", f"{text}: add the control `original`"
     text = f"the base model's UA is {metric.text(above, sign=True)} points from Retrain's"
-    if math.isnan(margin):
-        why = ", which takes two seeds" if len(cell.seeds) < LEAST_SEEDS else ""
-        return "amber", f"{text}; the margin is not known{why}"
-    if not has_nothing_to_forget(cell):
-        return "green", f"{text}, the margin is {metric.text(margin)}"
-    text = f"not by UA: {text}, no more than the margin of {metric.text(margin)}"
-    return "amber", f"{text}; UA does not tell who forgot from who did nothing"
+    margin = cell.number(cell.reference, "margin", at="ua")
+    if not math.isnan(margin):
+        text += f", the margin is {metric.text(margin)}"
+    outcomes: dict[str, Outcome] = {
+        "yes": ("green", text),
+        "no": ("amber", f"nothing: {text}, and UA and MIA are shown to be within the margins"),
+        "open": ("amber", f"{count_seeds(len(cell.seeds))} are too few to say: {text}"),
+        "": ("amber", f"{text}; tested only with the control `original` and two seeds or more"),
+    }
+    return outcomes[is_there_anything_to_forget(cell)]
 
 
 def check_recipe(cell: CellTable) -> Outcome | None:

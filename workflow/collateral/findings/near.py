@@ -1,7 +1,7 @@
 """Masks of the examples near the forget set, for findings of the package and of plug-ins."""
 
 from collateral.findings.inputs import CellResults
-from collateral.metrics.similarity import Mask, most_similar_mask
+from collateral.metrics.similarity import Mask
 
 NEAR, FAR = "near", "far"
 # For each subset, the groups of examples over which a metric is averaged; None is all examples.
@@ -16,17 +16,8 @@ PART_HEADINGS = {
 }
 
 
-def near_by_seed(cell: CellResults, name: str) -> Mask:
-    """Return a mask (seeds, examples): true for examples of a subset near the forget set."""
+def split_by_distance(cell: CellResults, name: str) -> dict[str, Mask]:
+    """Return masks of the examples of a subset that are near the forget set, and far from it."""
     if name not in cell.near:
         raise ValueError(f"near examples are defined for {' and '.join(cell.near)}, not {name!r}")
-    return cell.near[name]
-
-
-def near_in_the_mean(cell: CellResults, name: str) -> Mask:
-    """Return a mask of the examples whose mean similarity to the forget set over seeds is highest.
-
-    The number of near examples is the mean number of near examples per seed, rounded.
-    """
-    count = round(float(near_by_seed(cell, name).sum(axis=1).mean()))
-    return most_similar_mask(cell.similarity[name].mean(axis=0), count)
+    return {NEAR: cell.near[name], FAR: cell.far[name]}

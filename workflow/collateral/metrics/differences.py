@@ -125,17 +125,34 @@ def holm(p: AnyFloats) -> Floats:
     return _back(np.minimum(stepped, 1), order)
 
 
-def holm_levels(p: AnyFloats, alpha: float = ALPHA) -> Floats:
-    """Return Holm's level of each p-value: alpha / number of hypotheses not yet rejected."""
+def holm_levels(p: AnyFloats, alpha: float | AnyFloats = ALPHA) -> Floats:
+    """Return Holm's level of each p-value: alpha / number of hypotheses not yet rejected.
+
+    Equal p-values have equal levels. `alpha` may have one value per family of tests.
+    """
     order, left = _in_order(p)
+    alpha = np.asarray(alpha)[..., None]
     num_rejected = np.count_nonzero(holm(p) < alpha, axis=-1)[..., None]
     return _back(alpha / np.maximum(left, np.maximum(left[..., :1] - num_rejected, 1)), order)
 
 
-def _in_order(p: AnyFloats) -> tuple[Ints, Ints]:
-    """Return indices that sort the p-values, and the number of remaining tests at each position."""
+def count_discoveries(p: AnyFloats, alpha: float = ALPHA) -> Ints:
+    """Return how many hypotheses Benjamini and Hochberg's procedure rejects over the last axis."""
+    ranks = np.arange(1, p.shape[-1] + 1)
     num_tests = np.count_nonzero(~np.isnan(p), axis=-1)[..., None]
-    return np.argsort(p, axis=-1, kind="stable"), num_tests - np.arange(p.shape[-1])
+    is_below = np.sort(p, axis=-1) * np.maximum(num_tests, 1) < alpha * ranks
+    return np.where(is_below, ranks, 0).max(axis=-1, initial=0)
+
+
+def _in_order(p: AnyFloats) -> tuple[Ints, Ints]:
+    """Return indices that sort the p-values, and the number of remaining tests at each position.
+
+    At all positions of equal p-values it is the number at the first of them.
+    """
+    num_tests = np.count_nonzero(~np.isnan(p), axis=-1)[..., None]
+    order, place = np.argsort(p, axis=-1, kind="stable"), np.arange(p.shape[-1])
+    is_new = np.diff(np.take_along_axis(p, order, -1), axis=-1, prepend=-1.0) != 0
+    return order, num_tests - np.maximum.accumulate(np.where(is_new, place, 0), axis=-1)
 
 
 def _back(values: Floats, order: Ints) -> Floats:

@@ -1,12 +1,15 @@
 """Similarity to the forget set: cosines of features, bins, and which examples are near."""
 
+import math
+
 import numpy as np
 
 from collateral.metrics.arrays import AnyFloats, Floats, Ints, Mask, Singles
 
 NUM_BINS = 10
-NEAR_SHARE = 0.01  # minimum fraction of a subset that counts as near the forget set
+NEAR_SHARE = 0.01  # fraction of a subset that counts as near the forget set
 NEAR_COUNT = 20  # minimum number of examples that count as near the forget set
+MOST_NEAR = 0.5  # at most this fraction of a subset counts as near the forget set
 
 
 def similarity(features: AnyFloats, forget: AnyFloats) -> Singles:
@@ -84,23 +87,14 @@ def bin_count(bins: Ints, count: int = NUM_BINS) -> Ints:
     return np.bincount(bins, minlength=count)
 
 
-def first_near_bin(counts: AnyFloats) -> int:
-    """Return the index of the first bin that counts as near the forget set; bin 0 is never near.
+def near_mask(similarity: AnyFloats) -> Mask:
+    """Return a mask of the examples near the forget set, which are the most similar ones.
 
-    Near are the fewest bins, from the most similar one on, that contain `NEAR_COUNT` examples and
-    the fraction `NEAR_SHARE` of all examples.
+    They are the fraction `NEAR_SHARE` of all examples, but at least `NEAR_COUNT` examples, and at
+    most the fraction `MOST_NEAR`.
     """
-    from_top = counts[::-1].cumsum()
-    wanted = max(NEAR_COUNT, NEAR_SHARE * from_top[-1])
-    num_near = min(int(np.searchsorted(from_top, wanted)) + 1, NUM_BINS - 1)
-    return NUM_BINS - num_near
-
-
-def near_masks(similarity: AnyFloats) -> Mask:
-    """Return a mask of the examples near the forget set, given similarities (seeds, examples)."""
-    edges = bin_edges(similarity)
-    bins = np.stack([assign_bins(values, edges) for values in similarity])
-    return bins >= first_near_bin(np.mean([bin_count(of_seed) for of_seed in bins], axis=0))
+    wanted = max(NEAR_COUNT, math.ceil(NEAR_SHARE * len(similarity)))
+    return most_similar_mask(similarity, min(wanted, int(MOST_NEAR * len(similarity))))
 
 
 def most_similar_mask(similarity: AnyFloats, count: int) -> Mask:

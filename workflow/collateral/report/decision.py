@@ -1,84 +1,128 @@
-"""The decision table at the top of a page: every method in every cell, the best methods first."""
+"""The decision table at the top of a page: every method in every cell, the least harm first."""
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from pydantic import TypeAdapter
 
 from collateral.contract.metrics import EMPTY, format_percent
 from collateral.contract.tables import Source
+from collateral.contract.verdicts import ALPHA, LOSSES, MEASURES
 from collateral.findings import verdict
-from collateral.findings.checks import has_nothing_to_forget, red_gates
+from collateral.findings.checks import is_there_anything_to_forget, red_gates
+from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict.sentences import MethodVerdict, find_verdicts
+from collateral.findings.verdict import MEANINGS
+from collateral.findings.verdict.sentences import (
+    EXAMPLES,
+    HURT,
+    NAMES,
+    MethodVerdict,
+    find_verdicts,
+    is_harm_of_base,
+)
+from collateral.metrics.arrays import Floats
+from collateral.metrics.differences import LEAST_SEEDS, is_beyond, p_value
 from collateral.results.layout import ORIGINAL
 from collateral.results.plan import About
 from collateral.results.table import BenchmarkTable, CellTable
 
-# Verdicts in the order of preference, each with its symbol and the colour of its label.
+# Verdicts in the order in which the page lists them, each with its symbol and colour.
 CHIPS = {
     verdict.LIKE: ("●", "green"),
-    verdict.UNDECIDED: ("○", "soft"),
-    verdict.UNLIKE: ("△", "amber"),
-    verdict.UNFORGOTTEN: ("◐", "amber"),
-    verdict.HURT_FAR: ("▼", "red"),
-    verdict.HURT: ("▼", "red"),
-    verdict.HURT_ALL: ("▼", "red"),
+    verdict.OPEN: ("○", "soft"),
+    verdict.DIFFERENT: ("◐", "amber"),
+    verdict.HARM: ("▼", "red"),
     verdict.COLLAPSED: ("✕", "red"),
 }
-# Kind of harm that each verdict states.
-HARMS = {
-    verdict.HURT: "hurt the neighbours",
-    verdict.HURT_ALL: "hurt the neighbours",
-    verdict.HURT_FAR: "hurt everyone",
-    verdict.COLLAPSED: "collapsed",
-}
-AS_BASE = "lose accuracy everywhere, as the base model does"
-USABLE = (verdict.LIKE, verdict.UNDECIDED)
-# Metrics of damage: the mean, and the ends of its interval.
-# Damage is the accuracy that neighbours of the forget set lose beyond all other examples.
-DAMAGE = ("difference", "difference_low", "difference_high")
-DOT_WIDTH = 76.0  # width in pixels of the small plot that shows the damage of one method
+AS_BASE = "lose accuracy, as the base model does"
+# Losses of accuracy by which methods are sorted; damage is the difference of two of them.
+HARMS = ("near", "near_test", "far", "far_test")
+DOT_WIDTH = 76.0  # width in pixels of the small plot that shows the near loss of one method
 EDGE = 6.0  # number of pixels that the small plot leaves empty at each end
 LEAST_RANGE = 0.05  # minimum range of the small plot: five percentage points on each side of zero
 MOST_COLUMNS = 4  # maximum number of cells shown side by side; more cells are shown as a matrix
 
 
 @dataclass(frozen=True)
+class Measured:
+    """A measure of a method: its mean difference from Retrain, its interval, and its answer."""
+
+    at: str  # name of the measure
+    mean: float
+    low: float
+    high: float
+    margin: float
+    answer: str  # "shown", "within" or "open"
+
+    @property
+    def is_harm(self) -> bool:
+        """Whether a loss of accuracy is shown."""
+        return self.answer == "shown" and self.at in LOSSES and self.mean > 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the mean difference is beyond the margin."""
+        return is_beyond(abs(self.mean), self.margin)
+
+
+@dataclass(frozen=True)
 class Score:
-    """Results of a method in a cell: verdict, damage with 95 % interval, gap to Retrain, time."""
+    """Results of a method in a cell: verdict, differences from Retrain, gap to Retrain, time."""
 
     verdict: str
+    words: list[str]  # what the shown differences mean, the worst first
     title: str  # the verdict in the words of the page, including a note if there is one
     sentence: str  # sentence that states the numbers behind the verdict
-    damage: float | None
-    low: float | None
-    high: float | None
+    measures: list[Measured]
     gap: float | None  # average gap to Retrain
     share: float | None  # time of the method, as a fraction of Retrain's time
-    # Number of seeds that would probably be enough for a verdict other than "cannot tell".
+    tuned_share: float | None = None  # the same including tuning; None if it was not tuned
+    # Number of seeds that would probably be enough for a verdict other than "open".
     needed: float | None = None
-    is_of_base: bool = False  # whether the harm is a far loss that the base model also has
+    is_of_base: bool = False  # whether the base model also has the losses that are shown
+
+    def find(self, at: str) -> Measured | None:
+        """Return the numbers of one measure; None if it is undefined."""
+        return next((one for one in self.measures if one.at == at), None)
 
     @property
-    def is_hurt(self) -> bool:
-        """Whether the verdict says that the method harms the neighbours of the forget set."""
-        return self.verdict in (verdict.HURT, verdict.HURT_ALL)
+    def most_harm(self) -> float:
+        """Upper limit of the largest loss of accuracy; infinite if it is unknown."""
+        highs = [one.high for one in self.measures if one.at in HARMS]
+        return max(highs) if highs and self.verdict != verdict.COLLAPSED else math.inf
 
     @property
-    def harm(self) -> str:
-        """Kind of harm that the method does; empty if it does none."""
-        return AS_BASE if self.is_of_base else HARMS.get(self.verdict, "")
+    def largest(self) -> Measured | None:
+        """The largest difference from Retrain that is shown, or else the largest open one."""
+        found = [one for one in self.measures if one.answer != "within"]
+        return max(found, key=_by_answer_and_size, default=None)
+
+    @property
+    def harms(self) -> dict[str, Measured | None]:
+        """Kinds of harm that are shown, each with the measure whose lower limit is largest."""
+        if self.verdict == verdict.COLLAPSED:
+            return {verdict.COLLAPSED: None}
+        found: dict[str, Measured | None] = {}
+        for one in sorted((one for one in self.measures if one.is_harm), key=lambda one: -one.low):
+            found.setdefault(AS_BASE if self.is_of_base else MEANINGS[one.at, 1], one)
+        if HURT in found:  # then damage says nothing more
+            found.pop(MEANINGS["damage", 1], None)
+        return found
 
     @property
     def chip(self) -> tuple[str, str]:
         """Symbol and colour of the verdict."""
         return CHIPS.get(self.verdict, ("", "soft"))
+
+
+def _by_answer_and_size(one: Measured) -> tuple[bool, float]:
+    return one.answer == "shown", abs(one.mean)
 
 
 @dataclass(frozen=True)
@@ -89,12 +133,12 @@ class CellColumn:
     title: str
     count: int  # number of forgotten examples
     seeds: int
-    margin: float | None  # largest damage that counts as equal to Retrain's
     nothing: float | None  # average gap of the base model, that is, of doing nothing
     retraining: float | None  # average gap between Retrain and a retraining with another seed
     red: list[str]  # names and texts of failed checks; if there are any, no verdict is given
-    # Whether the base model's UA exceeds Retrain's UA by no more than the margin.
-    has_nothing_to_forget: bool = False
+    # Whether base model and Retrain are shown to differ on the forget set (yes), to be equal (no),
+    # or neither (open); empty if the base model was not tested.
+    forgettable: str = ""
     classes: list[str] = field(default_factory=list)  # names of the affected classes
     fraction: str = ""  # fraction of the affected classes that is forgotten, in percent
 
@@ -119,9 +163,24 @@ class MethodRow:
         return sum(gaps) / len(gaps)
 
     @property
-    def order(self) -> tuple[float, ...]:
-        """Sort key: number of cells with harm, of cells without a usable verdict, and mean gap."""
-        return self.count(*HARMS), len(self.scores) - self.count(*USABLE), self.mean_gap
+    def order(self) -> tuple[float, float]:
+        """Sort key: the upper limit of the largest loss of accuracy in any cell, and the gap."""
+        return max(s.most_harm if s else math.inf for s in self.scores), self.mean_gap
+
+    @property
+    def worst(self) -> Measured | None:
+        """Of the largest differences in each cell: the largest shown one, or else open one."""
+        largest = [one for score in self.scores if score and (one := score.largest)]
+        return max(largest, key=_by_answer_and_size, default=None)
+
+
+@dataclass(frozen=True)
+class Harmed:
+    """A method that is shown to do harm of one kind: in how many cells, and how much at worst."""
+
+    label: str
+    count: int
+    worst: Measured | None  # measure with the largest lower limit; None if the method collapsed
 
 
 @dataclass(frozen=True)
@@ -135,6 +194,8 @@ class Decision:
     has_retrain: bool
     cells: list[CellColumn]
     methods: list[MethodRow]
+    # p-value of the difference between the two smallest gaps to Retrain; None if it is unknown.
+    nearest_p: float | None = None
 
     @property
     def is_matrix(self) -> bool:
@@ -143,18 +204,18 @@ class Decision:
 
     @property
     def verdicts(self) -> list[str]:
-        """The verdicts that occur, in the order of preference."""
+        """The verdicts that occur, in the order of CHIPS."""
         return [one for one in CHIPS if any(row.count(one) for row in self.methods)]
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Ends of the axis of all small plots.
+        """Ends of the axis of all small plots, which show near losses.
 
         The axis contains all positive means; it reaches no further below zero than above.
         """
         scores = [score for row in self.methods for score in row.scores if score]
-        means = [score.damage for score in scores if score.damage is not None]
-        lows = [score.low for score in scores if score.low is not None]
+        found = [one for s in scores for at in ("near", "near_test") if (one := s.find(at))]
+        means, lows = [one.mean for one in found], [one.low for one in found]
         high = 1.3 * max([LEAST_RANGE, *means])
         return max(min([-LEAST_RANGE, *means, *lows]), -high), high
 
@@ -162,74 +223,74 @@ class Decision:
     def worst_cell(self) -> str:
         """Name of the cell in which most methods do harm; the printed brief shows its chart."""
         scores = zip(*(row.scores for row in self.methods), strict=True)
-        harmed = [sum(bool(s and s.verdict in HARMS) for s in of_cell) for of_cell in scores]
+        harmed = [sum(bool(s and s.harms) for s in of_cell) for of_cell in scores]
         return self.cells[harmed.index(max(harmed)) if harmed else 0].name
 
     @property
     def usable(self) -> list[MethodRow]:
-        """The methods that have a usable verdict (one of USABLE) in every cell."""
-        return [row for row in self.methods if row.count(*USABLE) == len(self.cells)]
+        """The methods that are like Retrain in every cell, the nearest to Retrain first."""
+        found = [row for row in self.methods if row.count(verdict.LIKE) == len(self.cells)]
+        return sorted(found, key=lambda row: row.mean_gap)
 
     @property
-    def best(self) -> MethodRow | None:
-        """The recommended method: usable in all cells, and nearer to Retrain than the base model.
-
-        Methods that are like Retrain in all cells come first, then the one with the smallest gap.
-        """
-        better = [row for row in self.usable if _beats_nothing(row, self.cells)]
-        num_cells = len(self.cells)
-        return min(
-            better,
-            key=lambda row: (row.count(verdict.LIKE) < num_cells, row.mean_gap),
-            default=None,
-        )
+    def by_gap(self) -> list[MethodRow]:
+        """The methods with a gap to Retrain in every cell that did not collapse, nearest first."""
+        found = [
+            r for r in self.methods if r.mean_gap < math.inf and not r.count(verdict.COLLAPSED)
+        ]
+        return sorted(found, key=lambda row: row.mean_gap)
 
     @property
-    def may_hurt(self) -> bool:
-        """Whether the damage of the best method is above the margin in any cell."""
-        return self.best is not None and any(
-            score.damage > cell.margin
-            for score, cell in zip(self.best.scores, self.cells, strict=True)
-            if score and score.damage is not None and cell.margin is not None
-        )
+    def nearest(self) -> MethodRow | None:
+        """The method with the smallest mean gap to Retrain."""
+        return next(iter(self.by_gap), None)
 
     @property
-    def harms(self) -> dict[str, dict[int, list[str]]]:
-        """For each kind of harm, the methods that do it by their number of cells, most first."""
-        found: dict[str, dict[int, list[str]]] = {}
-        for harm in dict.fromkeys((*HARMS.values(), AS_BASE)):
-            methods = defaultdict(list)
+    def is_nearest_shown(self) -> bool:
+        """Whether the smallest gap is smaller than the next one beyond chance."""
+        return self.nearest_p is not None and self.nearest_p < ALPHA
+
+    @property
+    def all_fail(self) -> bool:
+        """Whether every method is shown to do harm or to differ in at least one cell."""
+        failures = (verdict.COLLAPSED, verdict.HARM, verdict.DIFFERENT)
+        return all(row.count(*failures) for row in self.methods)
+
+    @property
+    def harms(self) -> dict[str, list[Harmed]]:
+        """For each kind of harm, the methods of which it is shown, the most harmful first."""
+        found: dict[str, list[Harmed]] = {}
+        for harm in (HURT, MEANINGS["damage", 1], MEANINGS["far", 1], verdict.COLLAPSED, AS_BASE):
             for row in self.methods:
-                count = sum(score is not None and score.harm == harm for score in row.scores)
-                if count:
-                    methods[count].append(row.label)
-            if methods:
-                found[harm] = dict(sorted(methods.items(), reverse=True))
+                worst = [s.harms[harm] for s in row.scores if s and harm in s.harms]
+                if worst:
+                    most = max(worst, key=lambda one: one.low if one else 0.0)
+                    found.setdefault(harm, []).append(Harmed(row.label, len(worst), most))
+        for methods in found.values():
+            methods.sort(key=lambda one: -(one.worst.low if one.worst else one.count))
         return found
 
     @property
-    def worst_hurt(self) -> dict[str, Score]:
-        """For each method that hurts the neighbours, its score in the cell with most damage."""
-        hurt = {row.label: [s for s in row.scores if s and s.is_hurt] for row in self.methods}
-        return {
-            label: max(scores, key=lambda score: score.damage or 0.0)
-            for label, scores in hurt.items()
-            if scores
-        }
+    def open_harm(self) -> tuple[str, Measured] | None:
+        """The largest loss that is not excluded, of all methods without harm shown: label, loss."""
+        found = [
+            (row.label, one)
+            for row in self.methods
+            for score in row.scores
+            if score and not score.harms
+            for one in score.measures
+            if one.at in HARMS and one.answer == "open"
+        ]
+        return max(found, key=lambda pair: pair[1].high, default=None)
+
+    def count_forgettable(self, answer: str) -> int:
+        """Return in how many cells there is something to forget: "yes", "no" or "open"."""
+        return sum(cell.forgettable == answer for cell in self.cells)
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Decision:
         """Return the decision table from its JSON form, which `asdict` returned."""
         return TypeAdapter(Decision).validate_python(content)
-
-
-def _beats_nothing(row: MethodRow, cells: Sequence[CellColumn]) -> bool:
-    """Tell whether a method's gap is below the base model's in all cells where both are known."""
-    return all(
-        score.gap < cell.nothing
-        for score, cell in zip(row.scores, cells, strict=True)
-        if score and score.gap is not None and cell.nothing is not None
-    )
 
 
 def position(value: float, limits: tuple[float, float]) -> float:
@@ -243,7 +304,7 @@ def position(value: float, limits: tuple[float, float]) -> float:
 
 
 def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
-    """Collect the verdicts, damages, gaps and times of all methods."""
+    """Collect the verdicts, differences, gaps and times of all methods."""
     plan = table.plan
     runs = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
     verdicts = {cell.name: {one.run: one for one in find_verdicts(cell)} for cell in table.cells}
@@ -256,7 +317,7 @@ def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
         )
         for run in runs
     ]
-    return Decision(
+    decision = Decision(
         name,
         str(plan.data.get("name", "")),
         plan.model,
@@ -265,25 +326,62 @@ def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
         [_column(cell) for cell in table.cells],
         sorted(rows, key=lambda row: row.order),
     )
+    first_two = [row.run for row in decision.by_gap[:2]]
+    return replace(decision, nearest_p=_known(compare_gaps(table, first_two)))
+
+
+def compare_gaps(table: BenchmarkTable, runs: Sequence[str]) -> float:
+    """Return the p-value of the difference between the mean gaps of two runs to Retrain.
+
+    A gap is a mean of absolute differences of means over seeds. With the signs of these differences
+    it is a mean over seeds, so that two gaps are compared by a paired t-test over seeds.
+    """
+    gaps = [[_gap_by_seed(cell, run) for cell in table.cells] for run in runs]
+    counts = {len(values) for of_run in gaps for values in of_run}
+    if len(runs) != 2 or len(counts) > 1 or min(counts) < LEAST_SEEDS:
+        return math.nan
+    first, second = np.mean(gaps, axis=1)
+    return float(p_value(second - first))
+
+
+def _gap_by_seed(cell: CellTable, run: str) -> Floats:
+    """Return the contribution of each seed to a run's gap; their mean is the gap."""
+    away = np.array(
+        [cell.values(run, at) - cell.values(cell.reference, at) for at in TERMS["avg_gap"]]
+    )
+    signs = np.sign(away.mean(axis=1, keepdims=True))
+    is_defined = ~np.isnan(signs[:, 0])
+    parts: Floats = (signs * away)[is_defined].mean(axis=0)
+    return parts
 
 
 def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> Score | None:
     if run not in cell.labels:
         return None
     found = verdicts.get(run)
-    damage, low, high = (_known(cell.number(run, name, at="damage")) for name in DAMAGE)
     return Score(
         found.verdict if found else "",
+        found.words if found else [],
         found.title if found else "",
         found.sentence if found else "",
-        damage,
-        low,
-        high,
+        [_measure(cell, run, at) for at in MEASURES if _is_tested(cell, run, at)],
         _known(cell.number(run, "avg_gap")),
         _known(cell.number(run, "rte_share")),
+        _known(cell.number(run, "rte_share_with_tuning")),
         _known(cell.number(run, "seeds_needed")),
-        found is not None and found.is_of_base,
+        found is not None and found.verdict == verdict.HARM and is_harm_of_base(cell, run),
     )
+
+
+def _is_tested(cell: CellTable, run: str, at: str) -> bool:
+    return not math.isnan(cell.number(run, "within", at=at))
+
+
+def _measure(cell: CellTable, run: str, at: str) -> Measured:
+    is_shown, is_within = (cell.number(run, name, at=at) != 0 for name in ("shown", "within"))
+    answer = "shown" if is_shown else "within" if is_within else "open"
+    mean, low, high = (cell.number(run, f"difference{end}", at=at) for end in ("", "_low", "_high"))
+    return Measured(at, mean, low, high, cell.number(run, "margin", at=at), answer)
 
 
 def _column(cell: CellTable) -> CellColumn:
@@ -293,11 +391,10 @@ def _column(cell: CellTable) -> CellColumn:
         cell.title,
         sum(count for count, _ in sizes),
         len(cell.seeds),
-        _known(cell.number(cell.reference, "margin", at="damage")),
         _known(cell.number(ORIGINAL, "avg_gap")),
         _known(cell.number(cell.reference, "floor", at="avg_gap")),
         [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],
-        has_nothing_to_forget(cell),
+        is_there_anything_to_forget(cell),
         [*cell.forgotten],
         format_percent(sum(n for n, _ in sizes) / max(sum(of for _, of in sizes), 1)),
     )
@@ -305,13 +402,32 @@ def _column(cell: CellTable) -> CellColumn:
 
 def decision_sources(cell: CellTable) -> list[Source]:
     """Return the source link (keys of the long-table row) of each number that the table shows."""
-    shown = [*((name, "damage") for name in DAMAGE), ("avg_gap", ""), ("rte_share", "")]
+    ends = ("difference", "difference_low", "difference_high")
+    shown = [
+        *((name, at) for at in ("near", "near_test") for name in ends),
+        *((name, "") for name in ("avg_gap", "rte_share", "rte_share_with_tuning")),
+    ]
     found = [Source(run, name, at=at) for run in cell.runs("method") for name, at in shown]
     return [*found, Source(ORIGINAL, "avg_gap"), Source(cell.reference, "floor", at="avg_gap")]
 
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def describe(one: Measured) -> str:
+    """Return a clause on a difference from Retrain that is shown or open."""
+    if one.at in LOSSES:
+        examples, than = EXAMPLES[one.at]
+        change = f"{'lose' if one.mean > 0 else 'gain'} {format_points(abs(one.mean))} points{than}"
+        text = f"{examples} {change}"
+    else:
+        side = "above" if one.mean > 0 else "below"
+        text = f"{NAMES[one.at]} is {format_points(abs(one.mean))} points {side} Retrain's"
+    ends = sorted((abs(one.low), abs(one.high)))
+    if one.answer == "shown":
+        return f"{text} (at least {format_points(ends[0])})"
+    return f"{text} (open: up to {format_points(ends[1])})"
 
 
 def format_points(value: float | None, *, sign: bool = False) -> str:

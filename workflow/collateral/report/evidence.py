@@ -40,6 +40,7 @@ MEASURED = {
     "ua": "Accuracy on the forgotten images (UA)",
     "mia": "Forgotten images that an attack takes for unseen ones (MIA)",
     "near": "Loss of the nearest retained images",
+    "near_test": "Loss of the nearest test images",
     "far": "Loss of all other retained images",
     "far_test": "Loss of test images that are not near",
     "damage": "Damage: near loss minus far loss",
@@ -238,7 +239,7 @@ def _describe_verdict(run: str, cell: CellTable) -> Content:
     ]
     reason = "" if one else _no_verdict(run, cell)
     return {
-        "word": one.verdict if one else None,
+        "word": one.title if one else None,
         "sentence": one.sentence if one else reason,
         "measures": [] if red_gates(cell) else rows,
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
+NEAR = ("near", "near_test")  # measures by which the strips are sorted
 NUM_BESIDE = 4  # maximum number of examples in a strip beside the decision table
 MOST_IMAGES = 200  # maximum number of images per cell
 MOST_OF_PAGE = 3000  # maximum number of images per page
@@ -110,7 +111,10 @@ def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures 
     if not galleries:
         return None
     harm = {
-        (row.run, cell.name): (score.is_hurt, score.damage or 0.0)
+        (row.run, cell.name): (
+            bool(score.harms),
+            max((m.mean for m in map(score.find, NEAR) if m), default=0.0),
+        )
         for row in decision.methods
         for cell, score in zip(decision.cells, row.scores, strict=True)
         if score

@@ -29,6 +29,7 @@ from collateral.report.decision import (
     Decision,
     build_decision,
     decision_sources,
+    describe,
     format_points,
     format_share,
     position,
@@ -272,7 +273,17 @@ def as_order(value: float) -> str:
 
 
 # Functions that the templates call as filters, by their own names.
-FILTERS = (as_order, format_points, format_share, pack, position, split_terms, to_csv, write)
+FILTERS = (
+    as_order,
+    describe,
+    format_points,
+    format_share,
+    pack,
+    position,
+    split_terms,
+    to_csv,
+    write,
+)
 
 
 def template(name: str) -> Template:

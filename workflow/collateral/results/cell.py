@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import At, Row
-from collateral.metrics.similarity import Mask, near_masks
+from collateral.metrics.similarity import Mask, near_mask
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import InvalidResultError, read_json, read_rows
@@ -169,8 +169,32 @@ class CellResults:
 
     @cached_property
     def near(self) -> dict[str, Mask]:
-        """Masks of retained and test examples near the forget set; arrays are (seeds, examples)."""
-        return {name: near_masks(self.similarity[name]) for name in ("retain", "test")}
+        """Masks of the retained and test examples near the forget set, the same for all seeds.
+
+        Similarities are averaged over the seeds, or over those of the first look (`looks`), so that
+        a verdict of the first look stays as it is when seeds are added.
+        """
+        found = {}
+        for name, is_kept in self._is_of_kept_class.items():
+            of_seeds = self.similarity[name][: min(self.looks, default=None)]
+            found[name] = np.zeros_like(is_kept)
+            found[name][is_kept] = near_mask(of_seeds.mean(axis=0)[is_kept])
+        return found
+
+    @cached_property
+    def far(self) -> dict[str, Mask]:
+        """Masks of the retained and test examples that are far from the forget set."""
+        return {name: kept & ~self.near[name] for name, kept in self._is_of_kept_class.items()}
+
+    @cached_property
+    def _is_of_kept_class(self) -> dict[str, Mask]:
+        """Masks of the retained and test examples of classes of which examples are retained.
+
+        Test examples of a class that is forgotten as a whole are neither near nor far: no model
+        that forgot the class recognises them, Retrain included.
+        """
+        parts = self.sets(self.labels.train, self.labels.test)
+        return {name: np.isin(parts[name], parts["retain"]) for name in ("retain", "test")}
 
     def sets(self, train: Array, test: Array) -> dict[str, Array]:
         """Divide arrays, whose last axis is the examples, into retain, forget and test set."""

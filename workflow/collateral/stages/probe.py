@@ -20,7 +20,7 @@ from torch import Generator, Tensor, nn
 from collateral.contract.conventions import derive_seed
 from collateral.contract.probes import PARTS, Cka, Linear, Probes, Relearn, Residual, Resurface
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
-from collateral.metrics.similarity import Mask, near_masks, similarity_by_class
+from collateral.metrics.similarity import Mask, near_mask, similarity_by_class
 from collateral.results import layout
 from collateral.results.outputs import Embeddings, Probe
 from collateral.results.provenance import INPUTS, hash_files, verify
@@ -91,8 +91,7 @@ def find_near(session: Session, split: Split, embeddings: Path) -> Mask:
     features, label = Embeddings.load(verify(embeddings, session.folder)).train, session.data.labels
     forget, forget_label = features[split.forget], label.train[split.forget]
     similarity = similarity_by_class(features, forget, forget_label).max(axis=0)
-    near: Mask = near_masks(similarity[None, split.retain])[0]
-    return near
+    return near_mask(similarity[split.retain])
 
 
 def compare_features(

@@ -13,7 +13,7 @@ import numpy as np
 from collateral.contract.rows import Row
 from collateral.findings.divergence import METRICS
 from collateral.findings.inputs import Cached, CellResults, Result
-from collateral.findings.near import NEAR, PARTS
+from collateral.findings.near import PARTS, split_by_distance
 from collateral.metrics.arrays import Mask, Singles
 from collateral.metrics.divergence import divergences
 from collateral.results.outputs import ModelOutputs, Outputs
@@ -40,8 +40,8 @@ def _measure(
     """Yield mean divergences and agreement between two runs; all are NaN if one run diverged."""
     found: dict[Key, float] = {}
     if not (reference.is_diverged or other.is_diverged or other is reference):
-        is_near = {name: near[cell.row(reference.seed)] for name, near in cell.near.items()}
-        found = average_parts(_compare(cell, read_reference(), _read_outputs(other)), is_near)
+        masks = {name: split_by_distance(cell, name) for name in cell.near}
+        found = average_parts(_compare(cell, read_reference(), _read_outputs(other)), masks)
     for key in KEYS:
         metric, name, at = key
         yield Row(other.run, metric, found.get(key, math.nan), reference.seed, name, at)
@@ -68,7 +68,7 @@ def _compare(
 
 
 def average_parts(
-    values: Mapping[str, Mapping[str, Singles]], is_near: Mapping[str, Mask]
+    values: Mapping[str, Mapping[str, Singles]], masks: Mapping[str, Mapping[str, Mask]]
 ) -> dict[Key, float]:
     """Return the mean of each metric over all, near and far examples of each subset.
 
@@ -78,6 +78,6 @@ def average_parts(
     for metric, name, at in KEYS:
         own = values[metric][name]
         if at:
-            own = own[is_near[name] if at == NEAR else ~is_near[name]]
+            own = own[masks[name][at]]
         found[metric, name, at] = float(own.mean(dtype=np.float64)) if len(own) else math.nan
     return found

@@ -11,7 +11,7 @@ from collateral.contract.messages import unknown_name
 from collateral.contract.rows import Row
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.inputs import CellResults, Result
-from collateral.findings.near import FAR, NEAR, near_in_the_mean
+from collateral.findings.near import split_by_distance
 from collateral.metrics import accuracy
 from collateral.metrics.arrays import Floats, Ints
 from collateral.metrics.differences import Contrast, holm_levels, moments
@@ -68,12 +68,12 @@ def _find_parts(cell: CellResults) -> Iterator[GroupPart]:
         "test": labels.test_columns,
     }
     for name in SUBSETS if cell.groups else ():
-        near, label = near_in_the_mean(cell, name), cell.sets(labels.train, labels.test)[name]
+        label = cell.sets(labels.train, labels.test)[name]
         for column in (column for column in cell.groups if column in columns[name]):
             texts = columns[name][column].astype(str)
             for value in np.setdiff1d(texts, MISSING):
                 is_member, group = texts == value, f"{column}={value}"
-                for part, mask in ((NEAR, near), (FAR, ~near)):
+                for part, mask in split_by_distance(cell, name).items():
                     members = np.flatnonzero(is_member & mask)
                     for measure in ("group_error", "group_confidence"):
                         yield GroupPart(measure, name, f"{group} {part}", members)

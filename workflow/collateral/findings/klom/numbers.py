@@ -7,7 +7,7 @@ import numpy as np
 
 from collateral.contract.rows import Row
 from collateral.findings.inputs import Cached, CellResults, Result
-from collateral.findings.near import FAR, NEAR, PARTS, near_in_the_mean
+from collateral.findings.near import NEAR, PARTS, split_by_distance
 from collateral.metrics.arrays import Floats, Mask
 from collateral.metrics.margins import klom, margins, mean_klom
 
@@ -50,16 +50,12 @@ def _measure_retrain(cell: CellResults) -> tuple[BySet, BySet]:
 
 
 def _split_sets(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
-    """Yield, for each subset, masks of all examples, of near examples and of far examples.
-
-    Near or far is decided by an example's similarity to the forget set, averaged over seeds.
-    """
+    """Yield, for each subset, masks of all examples, of near examples and of far examples."""
     for name, parts in PARTS.items():
         yield name, None, np.ones(cell.similarity[name].shape[-1], dtype=bool)
         if NEAR in parts:
-            is_near = near_in_the_mean(cell, name)
-            yield name, NEAR, is_near
-            yield name, FAR, ~is_near
+            for at, mask in split_by_distance(cell, name).items():
+                yield name, at, mask
 
 
 def _margins_by_set(cell: CellResults, results: Sequence[Result]) -> BySet:

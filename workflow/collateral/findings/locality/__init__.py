@@ -1,7 +1,7 @@
 """Do examples near the forget set lose more accuracy than far examples?
 
-Near are the fewest of ten bins of similarity, from the top, with at least 20 examples and 1 % of
-their set: enough to be a rate, few enough not to dilute one class among a hundred.
+Near are the examples most similar to the forget set, in the mean over seeds: 1 % of their set, at
+least 20. They are the same in all seeds, and few enough not to dilute one class among a hundred.
 """
 
 from collateral.contract.metrics import Metric, epoch_metrics

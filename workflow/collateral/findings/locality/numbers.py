@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row, without_value
 from collateral.findings.inputs import CellResults, Epoch, Result
+from collateral.findings.near import split_by_distance
 from collateral.metrics.accuracy import disagreement
-from collateral.metrics.arrays import Floats, Ints
+from collateral.metrics.arrays import Floats, Ints, Mask
 from collateral.metrics.similarity import NUM_BINS, assign_bins, bin_count, bin_edges, bin_mean
 from collateral.metrics.statistics import difference_sd
 
@@ -41,7 +42,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Binned:
-    """The examples of one subset: similarity bins, and which examples are near the forget set."""
+    """The examples of one subset: their similarity bins, and who is near the forget set or far."""
 
     cell: CellResults
     name: str
@@ -57,9 +58,14 @@ class Binned:
         return [assign_bins(values, self.edges) for values in self.cell.similarity[self.name]]
 
     @cached_property
-    def is_near(self) -> list[Ints]:
-        """1 for examples near the forget set, 0 for all others; one array per seed."""
-        return [is_near.astype(np.int64) for is_near in self.cell.near[self.name]]
+    def masks(self) -> dict[str, Mask]:
+        """Masks of the examples near the forget set and far from it."""
+        return split_by_distance(self.cell, self.name)
+
+    def average_parts(self, values: Floats) -> Floats:
+        """Return the mean of `values` over the near and over the far examples; NaN without any."""
+        parts = (values[mask] for mask in self.masks.values())
+        return np.array([part.mean() if len(part) else math.nan for part in parts])
 
     def correctness(self, model: Result | Epoch) -> Floats:
         """Return, for each example, whether the prediction of a model is correct."""
@@ -68,15 +74,13 @@ class Binned:
         is_right: Floats = predictions[self.name] == labels[self.name]
         return is_right
 
-    def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
+    def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[Floats]:
         """Return each model's loss of accuracy near the forget set, and far from the forget set.
 
         The loss is the accuracy of the reference minus the accuracy of the model.
         """
-        is_near = self.is_near[self.cell.seeds.index(seed)]
-        before = bin_mean(self.correctness(self.cell.reference_result(seed)), is_near, 2)
-        lost = (before - bin_mean(self.correctness(model), is_near, 2) for model in models)
-        return [(float(near), float(far)) for far, near in lost]
+        before = self.average_parts(self.correctness(self.cell.reference_result(seed)))
+        return [before - self.average_parts(self.correctness(model)) for model in models]
 
     def measures(self, result: Result) -> dict[str, Floats]:
         """Return the correctness and the true-class confidence of a run for each example."""
@@ -90,22 +94,21 @@ def _describe_bins(binned: Binned) -> Iterator[Row]:
     for b, (low, high) in enumerate(zip(binned.edges[:-1], binned.edges[1:], strict=True)):
         yield Row(reference, "bin_low", float(low), set=name, at=b)
         yield Row(reference, "bin_high", float(high), set=name, at=b)
-    for seed, bins, is_near in zip(binned.cell.seeds, binned.bins, binned.is_near, strict=True):
+    for seed, bins in zip(binned.cell.seeds, binned.bins, strict=True):
         for b, count in enumerate(bin_count(bins)):
             yield Row(reference, "bin_count", float(count), seed, name, b)
-        far, near = bin_count(is_near, 2)
-        yield Row(reference, "near_count", float(near), seed, name)
-        yield Row(reference, "far_count", float(far), seed, name)
+    for part, mask in binned.masks.items():
+        yield Row(reference, f"{part}_count", float(mask.sum()), set=name)
 
 
 def _reference_accuracies(binned: Binned) -> Iterator[Row]:
     """Yield the accuracy of the reference on near examples and on far examples, by seed."""
     cell = binned.cell
-    for seed, is_near in zip(cell.seeds, binned.is_near, strict=True):
+    for seed in cell.seeds:
         result = cell.reference_result(seed)
-        far, near = bin_mean(binned.correctness(result), is_near, 2)
-        for name, value in (("near_accuracy", near), ("far_accuracy", far)):
-            row = Row(cell.reference, name, float(value), seed, binned.name)
+        accuracies = binned.average_parts(binned.correctness(result))
+        for part, value in zip(binned.masks, accuracies, strict=True):
+            row = Row(cell.reference, f"{part}_accuracy", float(value), seed, binned.name)
             yield without_value(row) if result.is_diverged else row
 
 
@@ -119,19 +122,18 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
     places = [binned.cell.seeds.index(result.seed) for result in sound]
     measures = [binned.measures(result) for result in sound]
 
-    def profiles(measure: str, bins_by_seed: list[Ints], count: int) -> NDArray[np.float64]:
-        found = [
-            [bin_mean(of_seed[measure], bins_by_seed[i], count) for of_seed in measures]
-            for i in places
-        ]
-        return np.reshape(found, (len(sound), len(sound), count))
+    def by_bin(measure: str) -> Floats:
+        found = [[bin_mean(one[measure], binned.bins[i]) for one in measures] for i in places]
+        return np.reshape(found, (len(sound), len(sound), NUM_BINS))
 
     for measure in ("acc", "conf"):
-        for b, value in enumerate(difference_sd(profiles(measure, binned.bins, NUM_BINS))):
+        for b, value in enumerate(difference_sd(by_bin(measure))):
             yield Row(reference, f"delta_{measure}_sd", float(value), set=name, at=b)
-    near_or_far = profiles("acc", binned.is_near, 2)
-    far, near = difference_sd(near_or_far)
-    damage = difference_sd(np.diff(near_or_far))[0]
+    # Near and far examples are the same for all seeds: one row of accuracies for each Retrain.
+    parts = np.reshape([binned.average_parts(one["acc"]) for one in measures], (len(sound), 2))
+    same = np.broadcast_to(parts, (len(sound), *parts.shape))
+    near, far = difference_sd(same)
+    damage = difference_sd(np.diff(same))[0]
     for metric, value in (("near_loss", near), ("far_loss", far), ("damage", damage)):
         yield Row(reference, f"{metric}_sd", float(value), set=name)
 
@@ -149,9 +151,8 @@ def _compare(binned: Binned, result: Result) -> Iterator[Row]:
         deltas = bin_mean(before[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
             yield Row(result.run, f"delta_{measure}", float(value), seed, binned.name, b)
-    near, far = binned.losses(seed, [result])[0]
-    yield Row(result.run, "near_loss", near, seed, binned.name)
-    yield Row(result.run, "far_loss", far, seed, binned.name)
+    for part, value in zip(binned.masks, binned.losses(seed, [result])[0], strict=True):
+        yield Row(result.run, f"{part}_loss", float(value), seed, binned.name)
 
 
 def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
@@ -162,8 +163,9 @@ def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
     is_lost = binned.cell.reference_result(result.seed).is_diverged
     models = result.epochs()
     for epoch, losses in enumerate(binned.losses(result.seed, models)):
-        for name, value in zip(("near_loss", "far_loss"), losses, strict=True):
-            row = Row(result.run, f"{TRACKED}{name}", value, result.seed, binned.name, epoch)
+        for part, value in zip(binned.masks, losses, strict=True):
+            name = f"{TRACKED}{part}_loss"
+            row = Row(result.run, name, float(value), result.seed, binned.name, epoch)
             yield without_value(row) if is_lost or not _is_defined(models[epoch]) else row
 
 

@@ -35,8 +35,9 @@ CAPTION = (
     "accurate than {reference}. {spread}"
 )
 CONVENTIONS = (
-    "Near: the fewest of the ten bins of similarity, from the top, with at least 20 examples and "
-    "1 % of the set; far: all others. The number of examples is in parentheses."
+    "Near: the examples most similar to the forget set, in the mean over seeds: 1 % of the set, at "
+    "least 20; far: all others. Test examples of a class that is forgotten as a whole are neither. "
+    "The number of examples is in parentheses."
 )
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
@@ -71,7 +72,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 def _column(cell: CellTable, metric: str, name: str) -> Column:
     """Return a column of accuracy lost on a subset; its heading gives the number of examples."""
     count = COUNTS[metric]
-    size = find_metric(count).text(mean(cell.values(cell.reference, count, name)))
+    size = find_metric(count).text(cell.number(cell.reference, count, name))
     heading = f"{find_metric(metric).label}, {SETS[name]} ({size})"
     return Column(metric, name, heading=heading, sign=True, chance=noise_floor_by_sd)
 

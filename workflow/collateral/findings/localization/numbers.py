@@ -167,10 +167,10 @@ class SimilarityProfile:
         near = self.cell.near[self.name]
         hardness = [self._hardness(result) for result in self.cell.retrained()]
         return {
-            None: [Neighborhood.whole(s, n) for s, n in zip(similarities, near, strict=True)],
+            None: [Neighborhood.whole(s, near) for s in similarities],
             HARDNESS: [
-                Neighborhood.within(s, n, deciles(h))
-                for s, n, h in zip(similarities, near, hardness, strict=True)
+                Neighborhood.within(s, near, deciles(h))
+                for s, h in zip(similarities, hardness, strict=True)
             ],
         }
 

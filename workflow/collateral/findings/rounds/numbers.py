@@ -44,10 +44,10 @@ def _results(cell: CellResults, run: str, seed: int) -> list[Result]:
     return [one.result(run, seed) for one in cell.by_round]
 
 
-def _near_first(cell: CellResults, seed: int) -> Ints:
+def _near_first(cell: CellResults) -> Ints:
     """Return the examples near the first request that are still retained after the last request."""
     first = cell.by_round[0]
-    near = first.split.retain[first.near["retain"][first.row(seed)]]
+    near = first.split.retain[first.near["retain"]]
     return np.intersect1d(near, cell.split.retain)
 
 
@@ -70,7 +70,7 @@ def seed_rows(cell: CellResults, run: str, seed: int) -> Iterator[Row]:
     """
     requests = _requests(cell)
     count = len(requests)
-    sets = [*requests, cell.split.retain, _near_first(cell, seed)]
+    sets = [*requests, cell.split.retain, _near_first(cell)]
     retrained, own = (_rates(cell, name, seed, sets) for name in (cell.reference, run))
     for q, r in np.ndindex(count, count):
         yield Row(run, "request_accuracy", float(own[r, q]), seed, name_request(q), r + 1)

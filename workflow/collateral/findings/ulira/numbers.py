@@ -9,7 +9,7 @@ import numpy as np
 
 from collateral.contract.rows import At, Row
 from collateral.findings.inputs import CellResults
-from collateral.findings.near import FAR, NEAR, near_in_the_mean
+from collateral.findings.near import split_by_distance
 from collateral.metrics.arrays import Floats, Mask, Singles
 from collateral.metrics.differences import compare, interval
 from collateral.metrics.likelihood_attacks import (
@@ -67,10 +67,9 @@ def _split_training_set(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
     similarity to the forget set. Similarities are averaged over seeds.
     """
     yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
-    is_near = near_in_the_mean(cell, "retain")
-    yield ("retain", None), np.ones_like(is_near)
-    yield ("retain", NEAR), is_near
-    yield ("retain", FAR), ~is_near
+    yield ("retain", None), np.ones(len(cell.split.retain), dtype=bool)
+    for at, mask in split_by_distance(cell, "retain").items():
+        yield ("retain", at), mask
     edges = (cell.number(cell.reference, "bin_low", "retain", b) for b in count())
     lows = list(takewhile(lambda low: not math.isnan(low), edges))
     bins = np.searchsorted(lows[1:], cell.similarity["retain"].mean(axis=0), side="right")

@@ -1,4 +1,4 @@
-"""Did a method forget, did it harm retained examples, at what cost, and is this beyond chance?
+"""Is a method like Retrain, is it shown to do harm or to differ, or is the answer still open?
 
 Damage is what the nearest retained examples lose against Retrain, minus what all others lose.
 """
@@ -16,19 +16,30 @@ BROKEN = ("diverged", "collapsed")
 # Verdicts and their meanings; the first verdict that applies is the method's verdict.
 VERDICTS = {
     "collapsed": "A seed diverged or collapsed, or TA is below half of Retrain's.",
-    "did not forget": "UA is above the midpoint of the base model's and Retrain's. Where these two "
-    "are within the margin: MIA is below Retrain's.",
-    "hurt the neighbours and everyone else": "Near loss and damage are above zero; far loss is "
-    "above zero and above the margin.",
-    "hurt the neighbours": "Near loss and damage are above zero.",
-    "hurt everyone": "Far loss is above zero and above the margin. “The base model too”: the model "
-    "before unlearning has the same loss within the margin, so unlearning did not cause it.",
-    "like Retrain": "Equivalent to Retrain on UA, MIA, near loss, far loss and damage.",
-    "differs from Retrain": "UA, MIA, a loss or damage differs from Retrain's.",
-    "cannot tell": "Neither a difference from Retrain nor equivalence is found: more seeds may "
-    "decide.",
+    "harm shown": "Near or far examples lose more than the margin against Retrain, beyond chance.",
+    "difference shown": "UA, MIA or a gain of accuracy is more than the margin from Retrain's, "
+    "beyond chance.",
+    "like Retrain": "Every measure is shown to be within the margin of Retrain's.",
+    "open": "Neither is shown: more seeds may decide.",
 }
-(COLLAPSED, UNFORGOTTEN, HURT_ALL, HURT, HURT_FAR, LIKE, UNLIKE, UNDECIDED) = VERDICTS
+(COLLAPSED, HARM, DIFFERENT, LIKE, OPEN) = VERDICTS
+# What a shown difference means, by measure and by its sign: above Retrain's (1) or below (-1).
+MEANINGS = {
+    ("near", 1): "hurt the neighbours",
+    ("near_test", 1): "hurt the neighbours",
+    ("damage", 1): "neighbours lose more than others",
+    ("far", 1): "hurt everyone",
+    ("far_test", 1): "hurt everyone",
+    ("ua", 1): "did not forget",
+    ("mia", -1): "did not forget",
+    ("ua", -1): "UA too low",
+    ("mia", 1): "MIA too high",
+    ("near", -1): "more accurate near",
+    ("near_test", -1): "more accurate near",
+    ("far", -1): "more accurate far",
+    ("far_test", -1): "more accurate far",
+    ("damage", -1): "neighbours lose less than others",
+}
 _OF = "over seeds, of the measure that `at` names"
 METRICS = {
     "verdict": Metric("Verdict", f"1; `at` is the verdict: {', '.join(VERDICTS)}", "", digits=0),
@@ -42,9 +53,9 @@ METRICS = {
         "low",
     ),
     "difference": Metric("Difference", f"mean difference from Retrain {_OF}", "points"),
-    "difference_low": Metric("From", f"lower end of the 95 % interval, by Holm, {_OF}", "points"),
-    "difference_high": Metric("To", f"upper end of the 95 % interval, by Holm, {_OF}", "points"),
-    "difference_p": Metric("p", f"p-value of the difference, by Holm, {_OF}", "", digits=3),
+    "difference_low": Metric("From", f"lower end of the difference's interval {_OF}", "points"),
+    "difference_high": Metric("To", f"upper end of the difference's interval {_OF}", "points"),
+    "difference_p": Metric("p", f"adjusted p-value of the difference {_OF}", "", digits=3),
     "equivalence_low": Metric(
         "Equivalence from", f"lower end of the 90 % interval of the difference {_OF}", "points"
     ),
@@ -53,6 +64,19 @@ METRICS = {
     ),
     "equivalence_p": Metric(
         "Equivalence p", f"p-value of a difference below the margin {_OF}", "", digits=3
+    ),
+    "within": Metric(
+        "Within",
+        f"1 if the difference is shown to be inside the margin {_OF}",
+        "",
+        digits=0,
+    ),
+    "shown": Metric(
+        "Shown",
+        "1 or -1 if a difference above or below Retrain's is shown, beyond chance and beyond the "
+        f"margin, else 0, {_OF}",
+        "",
+        digits=0,
     ),
     "margin": Metric(
         "Margin",

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import TRACKED, Row
-from collateral.contract.verdicts import MARGIN_KEYS, MEASURES, TESTS, look_levels
+from collateral.contract.verdicts import MARGIN_KEYS, MEASURES, look_levels
 from collateral.findings.gap import FORGETTING
 from collateral.findings.inputs import CellResults, Result
-from collateral.findings.verdict import BROKEN, DAMAGED, UNDECIDED
+from collateral.findings.verdict import BROKEN, DAMAGED, OPEN
 from collateral.findings.verdict.rule import (
+    DAMAGE,
+    FAR,
     LEAST_SHARE,
+    NEAR,
     Samples,
     Tested,
     decide,
@@ -29,7 +32,7 @@ from collateral.results.layout import ORIGINAL, RETRAIN
 Floats = NDArray[np.float64]
 PERCENT = 100.0
 # Examples on which losses are tested: near the forget set or far from it, and their subset.
-PLACES = (("near", DAMAGED), ("far", DAMAGED), ("far", "test"))
+PLACES = (("near", DAMAGED), ("near", "test"), ("far", DAMAGED), ("far", "test"))
 MOST = {"damage": 2.0}  # largest possible difference between two models; 1 for other measures
 
 
@@ -81,15 +84,15 @@ def verdict_rows(looks: list[tuple[AgainstRetrain, float]], methods: list[str]) 
         samples = against.samples(methods)
         tested = run_tests(samples, level)
         is_collapsed = np.array([against.is_collapsed(run) for run in methods])
-        verdicts = decide(samples, tested, is_collapsed, level)
+        verdicts = decide(tested, is_collapsed)
         needed = seeds_needed(samples, level)
         for place, run in list(undecided.items()):
-            if verdicts[place] != UNDECIDED or against is looks[-1][0]:
+            if verdicts[place] != OPEN or against is looks[-1][0]:
                 del undecided[place]
                 yield Row(run, "verdict", 1.0, at=str(verdicts[place]))
                 yield Row(run, "decided_at", float(against.num_seeds))
                 yield from against.comparison_rows(run, tested, place)
-                if verdicts[place] == UNDECIDED:
+                if verdicts[place] == OPEN:
                     yield Row(run, "seeds_needed", float(needed[place]))
 
 
@@ -116,21 +119,17 @@ class AgainstRetrain:
     def retrained(self) -> Floats:
         """Retrain's rates, (measures, seeds)."""
         ua, mia = (self.values(RETRAIN, name) for name in ("ua", "mia"))
-        near, far, far_test = (
-            1 - self.values(RETRAIN, f"{part}_accuracy", name) for part, name in PLACES
-        )
-        return np.array([ua, mia, near, far, far_test, near - far])
+        errors = [1 - self.values(RETRAIN, f"{part}_accuracy", name) for part, name in PLACES]
+        return _with_damage(np.array([ua, mia, *errors]))
 
     @cached_property
     def steps(self) -> Floats:
         """By how much each measure changes if the prediction for one example changes."""
-        near, far, far_test = (
-            mean_of_defined(self.values(RETRAIN, f"{part}_count", name)) for part, name in PLACES
-        )
         num_forgotten = len(self.cell.split.forget)
-        counts = [num_forgotten, num_forgotten, near, far, far_test, near]
+        counts = [self.cell.number(RETRAIN, f"{part}_count", name) for part, name in PLACES]
+        near = counts[0]
         with np.errstate(divide="ignore"):  # infinite where a set has no examples
-            return 1 / np.array(counts, dtype=np.float64)
+            return 1 / np.array([num_forgotten, num_forgotten, *counts, near])
 
     @cached_property
     def stated(self) -> Floats:
@@ -142,9 +141,8 @@ class AgainstRetrain:
     def rates(self, run: str) -> Floats:
         """Return the rates of a run, (measures, seeds); all are NaN if any seed diverged."""
         losses = [self.values(run, f"{part}_loss", name) for part, name in PLACES]
-        near, far, far_test = self.retrained[2:5] + losses
         ua, mia = (self.values(run, name) for name in ("ua", "mia"))
-        rates = np.array([ua, mia, near, far, far_test, near - far])
+        rates = _with_damage(np.array([ua, mia, *(self.retrained[NEAR:DAMAGE] + losses)]))
         is_lost = any(result.is_diverged for result in self.results(run))
         return np.full_like(rates, np.nan) if is_lost else rates
 
@@ -153,9 +151,9 @@ class AgainstRetrain:
         return [self.cell.result(run, seed) for seed in self.cell.seeds[: self.num_seeds]]
 
     def samples(self, runs: list[str]) -> Samples:
-        """Return the input of the tests: rates of these runs, of Retrain and of the base model."""
+        """Return the input of the tests: rates of these runs and of Retrain."""
         rates = np.array([self.rates(run) for run in runs]).reshape(-1, *self.retrained.shape)
-        return Samples(rates, self.retrained, self.base_ua, self.steps, self.stated)
+        return Samples(rates, self.retrained, self.steps, self.stated)
 
     def is_collapsed(self, run: str) -> bool:
         """Tell whether a run collapsed.
@@ -175,15 +173,17 @@ class AgainstRetrain:
             "equivalence_high": tested.equivalence_high,
         }
         margins = self.samples([]).margins
-        for index, at in enumerate(TESTS):
+        for index, at in enumerate(MEASURES):
+            most = MOST.get(at, 1.0)
             yield Row(run, "difference", float(tested.mean[place, index]), at=at)
             yield Row(run, "difference_p", float(tested.p[place, index]), at=at)
-            if at in MEASURES:
-                most = MOST.get(at, 1.0)
-                for metric, values in ends.items():
-                    yield Row(run, metric, float(np.clip(values[place, index], -most, most)), at=at)
-                yield Row(run, "equivalence_p", float(tested.equivalence_p[place, index]), at=at)
-                yield Row(run, "margin", float(margins[index]), at=at)
+            for metric, values in ends.items():
+                yield Row(run, metric, float(np.clip(values[place, index], -most, most)), at=at)
+            yield Row(run, "equivalence_p", float(tested.equivalence_p[place, index]), at=at)
+            yield Row(run, "margin", float(margins[index]), at=at)
+            if tested.is_defined[place, index]:
+                yield Row(run, "within", float(tested.within[place, index]), at=at)
+                yield Row(run, "shown", float(tested.shown[place, index]), at=at)
         yield from self.rate_rows(run)
 
     def rate_rows(self, run: str) -> Iterator[Row]:
@@ -192,8 +192,8 @@ class AgainstRetrain:
         They are mean rates, and the fractions of seeds that diverged or collapsed.
         """
         rates = {at: self.values(run, at) for at in ("ua", "mia", "ta")}
-        rates |= {f"retrain_{at}": self.values(RETRAIN, at) for at in ("ua", "ta")}
-        for at, values in (rates | {"base_ua": self.base_ua}).items():
+        rates |= {f"retrain_{at}": self.values(RETRAIN, at) for at in ("ua", "mia", "ta")}
+        for at, values in rates.items():
             yield Row(run, "judged_rate", mean_of_defined(values), at=at)
         ended = [result.record["status"] for result in self.results(run)]
         for status in BROKEN:
@@ -208,3 +208,8 @@ class AgainstRetrain:
             {name: self.values(of, name) for name in FORGETTING} for of in (run, RETRAIN)
         )
         yield Row(run, "forgetting_error", average_gap(own, retrained, FORGETTING))
+
+
+def _with_damage(rates: Floats) -> Floats:
+    """Append the damage, the near minus the far error on retained examples, to other rates."""
+    return np.concatenate([rates, rates[NEAR : NEAR + 1] - rates[FAR : FAR + 1]])

@@ -1,8 +1,10 @@
-"""Tests of the methods of a cell against Retrain, and the verdicts that follow from them.
+"""Tests of the methods of a cell against Retrain, and the answers and verdicts that follow.
 
-All methods and measures of a cell are one family of tests. The functions take arrays with the axes
-(methods, measures, seeds); further axes may come first. docs/statistics.md has the reasons and the
-calibration.
+Each measure of a method has one of three answers: within the margin, a difference shown, or open.
+The measures of one method are one family of tests (Holm). Over methods, the level of a family is
+set by Benjamini and Hochberg, so that few of those that are blamed are blamed wrongly. The
+functions take arrays with the axes (methods, measures, seeds); further axes may come first.
+docs/statistics.md has the reasons and the error rates.
 """
 
 from __future__ import annotations
@@ -13,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from collateral.contract.verdicts import ALPHA, MEASURES, TESTS
-from collateral.findings.verdict import UNDECIDED, VERDICTS
+from collateral.contract.verdicts import ALPHA, LOSSES, MEASURES
+from collateral.findings.verdict import OPEN, VERDICTS
 from collateral.metrics.differences import (
     FACTOR,
     LAST_BITS,
     Contrast,
     angle,
     angle_step,
+    count_discoveries,
     equivalence_p,
     holm,
     holm_levels,
@@ -32,12 +35,10 @@ from collateral.metrics.differences import (
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-UA, DAMAGE = MEASURES.index("ua"), MEASURES.index("damage")
-# The last test compares a method's UA with the midpoint of the base model's UA and Retrain's.
-# Every other test compares one measure of the method with Retrain's.
-MIDPOINT = TESTS.index("midpoint")
-# Masks over the tests that mark the test of damage, and the midpoint test.
-IS_DAMAGE, IS_MIDPOINT = (np.arange(len(TESTS)) == test for test in (DAMAGE, MIDPOINT))
+UA, NEAR, FAR, DAMAGE = (MEASURES.index(at) for at in ("ua", "near", "far", "damage"))
+# Masks over the measures: damage, and all losses of accuracy.
+IS_DAMAGE = np.arange(len(MEASURES)) == DAMAGE
+IS_LOSS = np.isin(MEASURES, LOSSES)
 # 80 % quantile of the standard normal: proposed numbers of seeds give the tests 80 % power.
 POWER_80 = 0.8416
 LEAST_SHARE = 0.5  # a method with TA below this fraction of Retrain's TA has collapsed
@@ -46,15 +47,14 @@ MOST_SEEDS = 100  # maximum number of seeds that is proposed
 
 @dataclass(frozen=True)
 class Samples:
-    """Input of the tests: rates of all methods, of Retrain and of the base model, by seed.
+    """Input of the tests: rates of all methods and of Retrain, by seed.
 
-    The measures are UA, MIA, the errors on near retained, far retained and far test examples, and
-    the damage: the error on near retained examples minus the error on far retained examples.
+    The measures are UA, MIA, the errors on near retained, near test, far retained and far test
+    examples, and the damage: the error on near retained examples minus that on far retained ones.
     """
 
     runs: Floats  # rates of the methods, (..., methods, measures, seeds); NaN where undefined
     retrained: Floats  # (..., measures, seeds)
-    base_ua: Floats  # (..., seeds)
     steps: Floats  # (measures,), change of each measure if the prediction for one example changes
     stated: Floats  # (measures,), margins stated in the config; NaN where the margin is estimated
 
@@ -78,90 +78,97 @@ class Samples:
         return np.where(np.isnan(self.stated), estimated, self.stated)
 
     @property
-    def room(self) -> Floats:
-        """Base model's accuracy on the forget set (UA) minus Retrain's, mean over seeds."""
-        return moments(self.base_ua - self.retrained[..., UA, :])[0]
-
-    @property
-    def is_forgettable(self) -> Flags:
-        """Whether the base model's accuracy on the forget set (UA) is clearly above Retrain's.
-
-        It is if the difference exceeds the margin of UA; else there is nothing to forget.
-        """
-        return self.room > self.margins[..., UA]
+    def is_near_loss_damage(self) -> Flags:
+        """For which methods damage is the near loss, since the far loss is 0 in every seed."""
+        far_loss = self.runs[..., FAR, :] - self.reference[..., FAR, :]
+        return np.asarray((far_loss == 0).all(axis=-1))
 
 
 @dataclass(frozen=True)
 class Tested:
-    """Test results, (..., methods, tests).
+    """Test results and answers, (..., methods, measures)."""
 
-    The arrays of the equivalence tests have no entry for the midpoint test.
-    """
-
-    mean: Floats  # mean difference from Retrain, or from the midpoint
-    # Ends of the difference's confidence interval, at the level that Holm's method gives the test.
+    mean: Floats  # mean difference from Retrain
+    # Ends of the difference's confidence interval, at the level at which the test decided.
     low: Floats
     high: Floats
-    p: Floats  # p-values, adjusted by Holm's method over all methods and tests
+    p: Floats  # p-values, adjusted over the measures of the method and over methods
     equivalence_low: Floats  # ends of the equivalence test's interval, 90 % at level 5 %
     equivalence_high: Floats
     equivalence_p: Floats
+    within: Flags  # whether the difference is shown to be inside the margin
+    # 1 or -1 if a difference above or below Retrain is shown: its interval excludes zero, and its
+    # mean is beyond the margin; else 0.
+    shown: NDArray[np.int64]
 
-    def is_above(self, measure: str) -> Flags:
-        """Tell which methods are significantly above Retrain in a measure."""
-        return self.low[..., MEASURES.index(measure)] > 0
-
-    def is_below(self, measure: str) -> Flags:
-        """Tell which methods are significantly below Retrain in a measure."""
-        return self.high[..., MEASURES.index(measure)] < 0
+    @property
+    def is_defined(self) -> Flags:
+        """Whether a measure has a number for a method."""
+        return ~np.isnan(self.equivalence_p)
 
 
 def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
-    """Compare all measures of each method with Retrain's, and its UA with the midpoint.
-
-    The midpoint is the mean of the base model's UA and Retrain's.
-    """
-    runs, reference = with_midpoint(samples)
-    contrast = scaled_contrast(runs, reference, samples.steps)
-    p = _p_values(contrast)
-    family = p.reshape(*p.shape[:-2], -1)
-    adjusted, levels = (f.reshape(p.shape) for f in (holm(family), holm_levels(family, level)))
-    mean = moments(runs)[0] - moments(reference)[0]
-    low, high = _interval(mean, contrast, levels, p < levels, _slopes(runs, reference, samples))
+    """Compare all measures of each method with Retrain's."""
+    contrast = scaled_contrast(samples)
+    # Damage that is the near loss is tested once, as the near loss.
+    is_repeated = samples.is_near_loss_damage[..., None] & IS_DAMAGE
+    p = np.where(is_repeated, np.nan, contrast.p)
+    adjusted = holm(p)
+    shares = level_shares(adjusted, level)[..., None]
+    levels = holm_levels(p, level * shares[..., 0])
+    mean = moments(samples.runs)[0] - moments(samples.reference)[0]
+    low, high = _interval(mean, contrast, levels, p < levels, _slopes(samples))
     plain = _plain_contrast(samples)
-    equivalence = (*plain.interval(2 * level), _equivalence_p(samples, plain))
-    return Tested(mean, low, high, adjusted, *equivalence)
+    equivalent = _equivalence_p(samples, plain)
+    beyond = np.abs(mean) > samples.margins[..., None, :] * (1 + LAST_BITS)
+    adjusted = np.minimum(adjusted / shares, 1.0)
 
+    def with_damage(values: Floats) -> Floats:
+        return np.where(is_repeated, values[..., NEAR : NEAR + 1], values)
 
-def with_midpoint(samples: Samples) -> tuple[Floats, Floats]:
-    """Return the rates of methods and of Retrain, with one more measure for the midpoint test.
-
-    For methods, this measure is UA. For Retrain, it is the midpoint: the mean of the base model's
-    UA and Retrain's.
-    The midpoint is NaN unless the base model's UA is above Retrain's by more than the margin.
-    """
-    ua = samples.runs[..., UA : UA + 1, :]
-    middle = (samples.base_ua + samples.retrained[..., UA, :]) / 2
-    middle = np.where(samples.is_forgettable[..., None], middle, np.nan)[..., None, None, :]
-    middle = np.where(np.isnan(ua), np.nan, middle)
-    return (
-        np.concatenate([samples.runs, ua], axis=-2),
-        np.concatenate([samples.reference, middle], axis=-2),
+    low, high, adjusted = (with_damage(values) for values in (low, high, adjusted))
+    is_found = (low > 0) | (high < 0)
+    return Tested(
+        mean,
+        low,
+        high,
+        adjusted,
+        *plain.interval(2 * level),
+        equivalent,
+        within=equivalent < level,
+        shown=np.where(is_found & beyond, np.sign(mean), 0).astype(np.int64),
     )
 
 
-def scaled_contrast(runs: Floats, reference: Floats, steps: Floats) -> Contrast:
+def level_shares(adjusted: Floats, level: float) -> Floats:
+    """Return the share of the level that the tests of each method have, (..., methods).
+
+    `adjusted` are p-values, adjusted by Holm over the measures of each method. Benjamini and
+    Hochberg's procedure finds R of m methods that differ; their share is R / m (Benjamini and
+    Bogomolov 2014). The share of all others is (R + 1) / m, at which none of them differs.
+    """
+    smallest = np.where(np.isnan(adjusted), np.inf, adjusted).min(axis=-1)
+    smallest = np.where(np.isinf(smallest), np.nan, smallest)
+    num_methods = np.maximum(np.count_nonzero(~np.isnan(smallest), axis=-1), 1)[..., None]
+    found = count_discoveries(smallest, level)[..., None]
+    is_found = smallest * num_methods < level * found
+    shares: Floats = np.where(is_found, found, np.minimum(found + 1, num_methods)) / num_methods
+    return shares
+
+
+def scaled_contrast(samples: Samples) -> Contrast:
     """Compare methods with Retrain by Welch's t-test of arcsin √rate (transformed rates).
 
     Damage is a difference of two rates and is not transformed. The typical variance, which is the
-    median over all methods and Retrain, replaces every variance below it. A variance is at least
-    that caused by one example in one seed.
+    median over all methods and Retrain, replaces every variance below it. The variance of a
+    difference is at least that caused by one example in one seed.
     """
-    first, second = _scaled(runs), _scaled(reference)
-    smallest = _scaled_steps(runs, reference, steps) ** 2 / (2 * moments(first)[2])
-    own, other = (np.maximum(moments(values)[1], smallest) for values in (first, second))
+    first, second = _scaled(samples.runs), _scaled(samples.reference)
+    smallest = _scaled_steps(samples) ** 2 / (2 * moments(first)[2])
+    own = np.maximum(moments(first)[1], smallest)
+    retrained = moments(_scaled(samples.retrained))[1][..., None, :]
     # Retrain counts once in the median, because its samples are the same for all methods.
-    pool = np.concatenate([own, other[..., :1, :]], axis=-2)
+    pool = np.concatenate([own, retrained], axis=-2)
     is_known = ~np.isnan(pool).all(axis=-2, keepdims=True)
     typical = np.nanmedian(np.where(is_known, pool, 0.0), axis=-2, keepdims=True)
     return unpaired(first, second, np.fmax(smallest, typical))
@@ -171,33 +178,23 @@ def _scaled(rates: Floats) -> Floats:
     return np.where(IS_DAMAGE[:, None], rates, angle(rates))
 
 
-def _scaled_steps(runs: Floats, reference: Floats, steps: Floats) -> Floats:
+def _scaled_steps(samples: Samples) -> Floats:
     """Return by how much each transformed measure changes if one prediction changes.
 
     The change is computed at the mean of the method's rate and Retrain's.
     """
-    rate = (moments(runs)[0] + moments(reference)[0]) / 2
-    steps = np.append(steps, steps[UA])
-    return np.where(IS_DAMAGE, steps, angle_step(rate, steps))
+    rate = (moments(samples.runs)[0] + moments(samples.reference)[0]) / 2
+    return np.where(IS_DAMAGE, samples.steps, angle_step(rate, samples.steps))
 
 
-def _p_values(contrast: Contrast) -> Floats:
-    """Return the p-value of each test, before the adjustment by Holm's method.
-
-    The midpoint test (is UA above the midpoint?) is one-sided, all other tests are two-sided.
-    """
-    return np.where(IS_MIDPOINT, contrast.p_above, contrast.p)
-
-
-def _slopes(runs: Floats, reference: Floats, samples: Samples) -> Floats:
+def _slopes(samples: Samples) -> Floats:
     """Return the factor that converts a difference of arcsin √rate into a difference of rates.
 
     It is the slope of the line between the means of the method and of Retrain. For damage it is 1.
     """
-    first, second = moments(_scaled(runs))[0], moments(_scaled(reference))[0]
+    first, second = (moments(_scaled(rates))[0] for rates in (samples.runs, samples.reference))
     secant = np.sinc((first - second) / np.pi) * np.sin(first + second)
-    steps = np.append(samples.steps, samples.steps[UA])
-    smallest = steps / _scaled_steps(runs, reference, samples.steps)
+    smallest = samples.steps / _scaled_steps(samples)
     return np.where(IS_DAMAGE, 1.0, np.fmax(secant, smallest))
 
 
@@ -233,77 +230,42 @@ def _equivalence_p(samples: Samples, plain: Contrast) -> Floats:
     return np.where(np.isnan(samples.stated), estimated, tost_p(plain, samples.stated))
 
 
-def decide(
-    samples: Samples, tested: Tested, is_collapsed: Flags, level: float = ALPHA
-) -> NDArray[np.str_]:
+def decide(tested: Tested, is_collapsed: Flags) -> NDArray[np.str_]:
     """Return, for each method, the first verdict in the order of VERDICTS that holds."""
-    hurts_near = tested.is_above("near") & tested.is_above("damage")
-    hurts_far = find_far_loss(samples, tested)
-    is_found = (tested.low > 0) | (tested.high < 0)
     holds = (
         is_collapsed,
-        keeps_memory(samples, tested, level),
-        hurts_near & hurts_far,
-        hurts_near,
-        hurts_far,
-        is_equivalent(tested, level),
-        is_found[..., :MIDPOINT].any(axis=-1),
+        ((tested.shown > 0) & IS_LOSS).any(axis=-1),
+        (tested.shown != 0).any(axis=-1),
+        _pass_all(tested.within, tested.is_defined),
     )
-    return np.select(holds, list(VERDICTS)[: len(holds)], default=UNDECIDED)
+    return np.select(holds, list(VERDICTS)[: len(holds)], default=OPEN)
 
 
-def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
-    """Tell which methods did not forget: UA exceeds the midpoint of the base's UA and Retrain's.
-
-    If the base model's UA is not above Retrain's by more than the margin, UA cannot tell. Then a
-    method did not forget if its MIA is below Retrain's.
-    """
-    by_ua = tested.p[..., MIDPOINT] < level
-    # If the base model's UA is unknown (NaN), MIA is not used either.
-    is_without_room = ~samples.is_forgettable & ~np.isnan(samples.room)
-    return by_ua | (is_without_room[..., None] & tested.is_below("mia"))
-
-
-def is_equivalent(tested: Tested, level: float) -> Flags:
-    """Tell which methods are equivalent to Retrain on every measure that is defined."""
-    return _pass_all(tested.equivalence_p < level, np.isnan(tested.equivalence_p))
-
-
-def _pass_all(passes: Flags, is_undefined: Flags) -> Flags:
+def _pass_all(passes: Flags, is_defined: Flags) -> Flags:
     """Tell which methods pass the test of every measure that is defined.
 
     A method whose UA or damage is undefined does not pass.
     """
-    is_tested = ~is_undefined[..., (UA, DAMAGE)].any(axis=-1)
-    return np.asarray((passes | is_undefined).all(axis=-1) & is_tested)
-
-
-def find_far_loss(samples: Samples, tested: Tested) -> Flags:
-    """Tell which methods lose accuracy on far examples, significantly and more than the margin."""
-    found = np.zeros(tested.mean.shape[:-1], dtype=bool)
-    for measure in ("far", "far_test"):
-        place = MEASURES.index(measure)
-        is_large = tested.mean[..., place] > samples.margins[..., None, place] * (1 + LAST_BITS)
-        found |= tested.is_above(measure) & is_large
-    return found
+    is_tested = is_defined[..., (UA, DAMAGE)].all(axis=-1)
+    return np.asarray((passes | ~is_defined).all(axis=-1) & is_tested)
 
 
 def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:
     """Return how many seeds the tests need to decide about each method.
 
-    With so many seeds, they find a difference from Retrain, or equivalence, with a probability of
+    With so many seeds, they show a difference from Retrain, or equivalence, with a probability of
     80 %. The number is NaN if more than 100 seeds are needed. Means and standard deviations are
     assumed to stay as they are with the seeds so far.
     """
     num_seeds = samples.runs.shape[-1]
-    contrast = scaled_contrast(*with_midpoint(samples), samples.steps)
-    plain = _plain_contrast(samples)
-    num_tests = contrast.mean.shape[-1] * contrast.mean.shape[-2]
+    contrast, plain = scaled_contrast(samples), _plain_contrast(samples)
+    beyond = np.abs(plain.mean) > samples.margins[..., None, :] * (1 + LAST_BITS)
+    share = level_shares(holm(contrast.p), level)[..., None] / len(MEASURES)
     needed = np.full(contrast.mean.shape[:-1], np.nan)
     for count in range(MOST_SEEDS, num_seeds, -1):
         more = _with_seeds(contrast, num_seeds, count)
-        critical = stdtrit(more.freedom, 1 - level / num_tests / 2) + POWER_80
-        differs = (np.abs(more.t) >= critical)[..., :MIDPOINT].any(axis=-1)
+        critical = stdtrit(more.freedom, 1 - level * share / 2) + POWER_80
+        differs = ((np.abs(more.t) >= critical) & beyond).any(axis=-1)
         alike = _is_equivalent_with(samples, _with_seeds(plain, num_seeds, count), count, level)
         needed = np.where(differs | alike, float(count), needed)
     return needed
@@ -323,4 +285,4 @@ def _is_equivalent_with(samples: Samples, plain: Contrast, count: int, level: fl
     by_mover = mover_limit(away, spread, count - 1, level / 2) < 0
     stated = tost_p(away, samples.stated) < level
     passes = np.where(np.isnan(samples.stated), by_example | by_mover, stated)
-    return _pass_all(passes, np.isnan(plain.mean[..., : len(MEASURES)]))
+    return _pass_all(passes, ~np.isnan(plain.mean))

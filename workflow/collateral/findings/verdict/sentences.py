@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from collateral.contract.verdicts import MEASURES
+from collateral.contract.verdicts import LOSSES, MEASURES
 from collateral.findings._shared.captions import count_seeds
 from collateral.findings.checks import red_gates
 from collateral.findings.metric_index import find_metric
@@ -14,13 +14,11 @@ from collateral.findings.verdict import (
     BROKEN,
     COLLAPSED,
     DAMAGED,
-    HURT,
-    HURT_ALL,
-    HURT_FAR,
+    DIFFERENT,
+    HARM,
     LIKE,
-    UNDECIDED,
-    UNFORGOTTEN,
-    UNLIKE,
+    MEANINGS,
+    OPEN,
     VERDICTS,
 )
 from collateral.metrics.differences import is_beyond
@@ -37,37 +35,22 @@ NAMES = {
     "ua": "UA",
     "mia": "MIA",
     "near": "near loss",
+    "near_test": "near loss on test examples",
     "far": "far loss",
     "far_test": "far loss on test examples",
     "damage": "damage",
 }
-# For each verdict: the pattern of its sentence; `parts` are texts on the measures that decided.
-PATTERNS = {
-    COLLAPSED: "{failures}.",
-    UNFORGOTTEN: "MIA is {mia}, {parts} points from Retrain's ({p}): an attacker still takes the "
-    "forgotten examples for members. UA has no room to fall: the base model's is {base_ua}, "
-    "Retrain's {retrain_ua}.",
-    HURT: "The nearest retained examples lose {near} points against Retrain, which is {damage} "
-    "points more than all others ({p}){near_of_base}.",
-    HURT_FAR: "Loss against Retrain far from the forget set: {parts}.",
-    LIKE: "Equivalent to Retrain on every measure: {parts} ({p}).",
-    UNLIKE: "{parts}.",
-    UNDECIDED: "Neither a difference from Retrain nor equivalence is found: {parts} points. "
-    "Probably {needed} would decide.",
+# Examples on which a loss is measured, and what a loss is compared with if it is not Retrain.
+EXAMPLES = {
+    "near": ("near retained examples", ""),
+    "near_test": ("near test examples", ""),
+    "far": ("far retained examples", ""),
+    "far_test": ("far test examples", ""),
+    "damage": ("near retained examples", " more than far ones"),
 }
-BY_MIDPOINT = (
-    "UA is {ua}, {midpoint} above the midpoint of the base model's {base_ua} and Retrain's "
-    "{retrain_ua} ({p})."
-)
-# For each verdict: the pattern of the text on one measure, which is one of the `parts`.
-PARTS = {
-    UNFORGOTTEN: "{interval}",
-    HURT_FAR: "{interval} points on {examples} examples ({p}){of_base}",
-    LIKE: "{name} {interval} within ±{margin}",
-    UNLIKE: "{name} is {interval} points from Retrain's ({p})",
-    UNDECIDED: "{name} {interval}",
-}
-EXAMPLES = {"far": "retained", "far_test": "test"}  # examples on which a far loss is measured
+HURT, HURT_FAR = MEANINGS["near", 1], MEANINGS["far", 1]
+HURT_ALL = f"{HURT} and everyone else"
+OF_BASE = " (the base model too)"
 
 
 @dataclass(frozen=True)
@@ -77,11 +60,14 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    # The verdict as displayed. The number of seeds is added to "cannot tell".
-    # A note is added to "hurt everyone" if the base model has the same loss.
-    title: str
+    words: list[str]  # what the shown differences mean, the largest first
     sentence: str
-    is_of_base: bool = False  # whether the base model already has the same loss
+    note: str = ""  # the number of seeds of an open verdict, or that the base model does so too
+
+    @property
+    def title(self) -> str:
+        """The verdict as displayed: with the meanings of the differences that are shown."""
+        return f"{self.verdict}{': ' if self.words else ''}{', '.join(self.words)}{self.note}"
 
 
 def find_verdict(cell: CellTable, run: str) -> str:
@@ -96,13 +82,11 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
     """
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
-            is_of_base = verdict == HURT_FAR and all(
-                _is_loss_of_base(cell, run, at) for at in _find_far_losses(cell, run)
-            )
-            note = f" ({count_seeds(len(cell.seeds))})" if verdict == UNDECIDED else ""
-            title = f"{verdict}{' (the base model too)' if is_of_base else note}"
+            note = f" ({count_seeds(len(cell.seeds))})" if verdict == OPEN else ""
+            note = OF_BASE if verdict == HARM and is_harm_of_base(cell, run) else note
             sentence = _name_look(cell, run) + write_sentence(cell, run, verdict)
-            yield MethodVerdict(run, cell.labels[run], verdict, title, sentence, is_of_base)
+            words = list_meanings(cell, run) if verdict in (HARM, DIFFERENT) else []
+            yield MethodVerdict(run, cell.labels[run], verdict, words, sentence, note)
 
 
 def _name_look(cell: CellTable, run: str) -> str:
@@ -115,23 +99,41 @@ def _name_look(cell: CellTable, run: str) -> str:
 
 
 def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
-    """Return the names of the measures that decided a verdict, in the order of the tests."""
-    if verdict == UNFORGOTTEN:
-        return ["midpoint" if _is_above_midpoint(cell, run) else "mia"]
-    if verdict in (HURT, HURT_ALL, HURT_FAR):
-        near = [] if verdict == HURT_FAR else ["near", "damage"]
-        return near + ([] if verdict == HURT else _find_far_losses(cell, run))
-    return [at for at in MEASURES if verdict != UNLIKE or _is_found(cell, run, at)]
+    """Return the measures that a verdict follows from: shown ones, largest first, or all."""
+    return find_shown(cell, run) if verdict in (HARM, DIFFERENT) else [*MEASURES]
 
 
-def _find_far_losses(cell: CellTable, run: str) -> list[str]:
-    """Return the names of the far losses significantly above zero and larger than the margin."""
-    return [
-        at
-        for at in ("far", "far_test")
-        if _is_found(cell, run, at)
-        and is_beyond(cell.number(run, DIFFERENCE, at=at), cell.number(run, "margin", at=at))
+def find_shown(cell: CellTable, run: str) -> list[str]:
+    """Return the measures in which a difference is shown: losses first, then the largest."""
+    shown = [at for at in MEASURES if cell.number(run, "shown", at=at) in (1, -1)]
+    return sorted(shown, key=lambda at: (not is_loss(cell, run, at), -abs(_mean(cell, run, at))))
+
+
+def is_loss(cell: CellTable, run: str, at: str) -> bool:
+    """Tell whether a difference is a loss of accuracy against Retrain."""
+    return at in LOSSES and _mean(cell, run, at) > 0
+
+
+def is_harm_of_base(cell: CellTable, run: str) -> bool:
+    """Tell whether the base model already has all losses that are shown."""
+    return all(
+        _is_loss_of_base(cell, run, at) for at in find_shown(cell, run) if is_loss(cell, run, at)
+    )
+
+
+def list_meanings(cell: CellTable, run: str) -> list[str]:
+    """Return what the shown differences of a run mean, the largest first."""
+    shown = find_shown(cell, run)
+    # Damage is near minus far loss: it has a word of its own if neither of the two is shown.
+    has_part = any(at in LOSSES[:-1] for at in shown)
+    found = [
+        MEANINGS[at, int(cell.number(run, "shown", at=at))]
+        for at in shown
+        if at != "damage" or not has_part
     ]
+    if HURT in found and HURT_FAR in found:
+        found = [HURT_ALL, *(word for word in found if word not in (HURT, HURT_FAR))]
+    return list(dict.fromkeys(found))
 
 
 def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
@@ -139,60 +141,77 @@ def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
 
     It does if its own loss is above the margin, and the run's is at most a margin larger.
     """
-    own, base = (cell.number(one, DIFFERENCE, at=at) for one in (run, ORIGINAL))
+    own, base = (_mean(cell, one, at) for one in (run, ORIGINAL))
     margin = cell.number(run, "margin", at=at)
     return is_beyond(base, margin) and not is_beyond(own - base, margin)
 
 
-def _is_found(cell: CellTable, run: str, at: str) -> bool:
-    """Tell whether a difference from Retrain was found: its interval excludes zero."""
-    low, high = (cell.number(run, f"{DIFFERENCE}_{end}", at=at) for end in ("low", "high"))
-    return low > 0 or high < 0
-
-
-def _is_above_midpoint(cell: CellTable, run: str) -> bool:
-    level = cell.number(cell.reference, "look_level", at=f"{cell.number(run, 'decided_at'):.0f}")
-    return cell.number(run, f"{DIFFERENCE}_p", at="midpoint") < level
-
-
 def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
-    """Return the sentence on a verdict, with the numbers that decided."""
-    if verdict == HURT_ALL:
-        return " ".join(write_sentence(cell, run, one) for one in (HURT, HURT_FAR))
-    test = EQUIVALENCE if verdict == LIKE else DIFFERENCE
-    measures = [
-        at
-        for at in find_measures(cell, run, verdict)
-        if not math.isnan(cell.number(run, f"{test}_p", at=at))
-    ]
-    if verdict == UNDECIDED and not measures:
+    """Return the sentence on a verdict: differences that are shown, open ones, and the rest."""
+    if verdict == COLLAPSED:
+        return f"{_describe_failures(cell, run)}."
+    known = [at for at in MEASURES if not math.isnan(cell.number(run, "within", at=at))]
+    if not known:
         return _unknown(cell, run)
-    pattern = BY_MIDPOINT if measures == ["midpoint"] else PATTERNS[verdict]
-    parts = [_describe(cell, run, at, test, PARTS.get(verdict, "")) for at in measures]
-    text = (", " if verdict == HURT_FAR else "; ").join(parts)
+    if verdict == LIKE:
+        return f"Within the margin on every measure: {'; '.join(_equal(cell, run, known))}."
+    shown = find_shown(cell, run)
+    within = [at for at in known if cell.number(run, "within", at=at) == 1]
+    undecided = [at for at in known if at not in (*shown, *within)]
+    parts = [
+        _capital("; ".join(describe_shown(cell, run, at) for at in shown)),
+        _list("Open", [describe_open(cell, run, at) for at in undecided]),
+        _list("Within the margin", [NAMES[at] for at in within]),
+        f"Probably {_describe_needed(cell, run)} would decide" if verdict == OPEN else "",
+    ]
+    return "".join(f"{part}. " for part in parts if part).strip()
+
+
+def _list(title: str, texts: list[str]) -> str:
+    return f"{title}: {'; '.join(texts)}" if texts else ""
+
+
+def _describe_needed(cell: CellTable, run: str) -> str:
     needed = cell.number(run, "seeds_needed")
-    texts = {
-        **{at: _with_interval(cell, run, at) for at in ("near", "damage")},
-        **{at: _rate(cell, run, at) for at in ("ua", "mia", "base_ua", "retrain_ua")},
-        "midpoint": _points(cell.number(run, DIFFERENCE, at="midpoint")),
-        "near_of_base": _compare_with_base(cell, run, "near"),
-        "failures": _describe_failures(cell, run),
-        "needed": "more than 100 seeds" if math.isnan(needed) else f"about {needed:.0f} seeds",
-        "p": _p(max((cell.number(run, f"{test}_p", at=at) for at in measures), default=math.nan)),
-    }
-    return pattern.format(parts=_capital(text) if verdict == UNLIKE else text, **texts)
+    return "more than 100 seeds" if math.isnan(needed) else f"about {needed:.0f} seeds"
 
 
-def _describe(cell: CellTable, run: str, at: str, test: str, pattern: str) -> str:
-    """Return the text on one measure, from the given pattern."""
-    return pattern.format(
-        name=NAMES.get(at, ""),
-        interval=_with_interval(cell, run, at, test),
-        margin=_points(cell.number(run, "margin", at=at)),
-        examples=EXAMPLES.get(at, ""),
-        of_base=_compare_with_base(cell, run, at),
-        p=_p(cell.number(run, f"{test}_p", at=at)),
-    )
+def describe_shown(cell: CellTable, run: str, at: str) -> str:
+    """Return a text on a difference that is shown, with the least that its interval allows."""
+    least = points(min(abs(low_or_high) for low_or_high in _ends(cell, run, at)))
+    details = f"margin {points(cell.number(run, 'margin', at=at))}, {_p(cell, run, at)}"
+    text = f"{_describe(cell, run, at)}, at least {least} ({details})"
+    return text + (_compare_with_base(cell, at, run) if is_loss(cell, run, at) else "")
+
+
+def describe_open(cell: CellTable, run: str, at: str) -> str:
+    """Return a text on an open measure, with the worst that its interval allows."""
+    low, high = _ends(cell, run, at)
+    is_large = is_beyond(abs(_mean(cell, run, at)), cell.number(run, "margin", at=at))
+    large = ", which is large but not beyond chance" if is_large else ""
+    if at not in LOSSES:
+        return f"{_describe(cell, run, at)} [{_signed(low)}, {_signed(high)}]{large}"
+    loses = "" if is_loss(cell, run, at) else "lose "
+    return f"{_describe(cell, run, at)}{large}, {loses}at most {points(high)}"
+
+
+def _describe(cell: CellTable, run: str, at: str) -> str:
+    """Return a text on the mean difference from Retrain in a measure."""
+    value = _mean(cell, run, at)
+    if at in LOSSES:
+        examples, than = EXAMPLES[at]
+        return f"{examples} {'lose' if value > 0 else 'gain'} {points(abs(value))} points{than}"
+    side = "above" if value > 0 else "below"
+    rates = f"{_rate(cell, run, at)}, {points(abs(value))} points {side} Retrain's"
+    return f"{NAMES[at]} is {rates} {_rate(cell, run, f'retrain_{at}')}"
+
+
+def _equal(cell: CellTable, run: str, measures: list[str]) -> Iterator[str]:
+    """Yield for each measure the difference, its interval and the margin that contains it."""
+    for at in measures:
+        low, high = _ends(cell, run, at, EQUIVALENCE)
+        interval = f"{_signed(_mean(cell, run, at))} [{_signed(low)}, {_signed(high)}]"
+        yield f"{NAMES[at]} {interval} within ±{points(cell.number(run, 'margin', at=at))}"
 
 
 def _describe_failures(cell: CellTable, run: str) -> str:
@@ -209,18 +228,17 @@ def _describe_failures(cell: CellTable, run: str) -> str:
     return "; ".join(filter(None, (_capital(ended), ta if is_known else "")))
 
 
-def _compare_with_base(cell: CellTable, run: str, at: str) -> str:
+def _compare_with_base(cell: CellTable, at: str, run: str) -> str:
     """Return a text with the accuracy that the base model loses against Retrain.
 
     It is empty if this loss is within the margin or unknown.
     """
-    base, margin = cell.number(ORIGINAL, DIFFERENCE, at=at), cell.number(run, "margin", at=at)
+    base, margin = _mean(cell, ORIGINAL, at), cell.number(run, "margin", at=at)
     if not is_beyond(base, margin):
         return ""
-    # A near loss that the base model has does not clear a method: the verdict also needs damage.
-    is_acquitted = at != "near" and _is_loss_of_base(cell, run, at)
-    rest = ", so unlearning did not cause it" if is_acquitted else ""
-    return f"; the base model loses {_signed(base)} too{rest}"
+    is_same = _is_loss_of_base(cell, run, at)
+    rest = ", so unlearning did not cause it" if is_same else ""
+    return f", of which the base model loses {points(base)} too{rest}"
 
 
 def _unknown(cell: CellTable, run: str) -> str:
@@ -237,25 +255,30 @@ def _unknown(cell: CellTable, run: str) -> str:
     return f"{_capital('; '.join(known)) + '. ' if known else ''}{why}: chance is unknown."
 
 
-def _with_interval(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> str:
-    """Return a difference from Retrain as text, with its interval in brackets."""
+def _mean(cell: CellTable, run: str, at: str) -> float:
+    return cell.number(run, DIFFERENCE, at=at)
+
+
+def _ends(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> tuple[float, float]:
     low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
-    return f"{_signed(cell.number(run, DIFFERENCE, at=at))} [{_signed(low)}, {_signed(high)}]"
+    return low, high
 
 
 def _rate(cell: CellTable, run: str, at: str) -> str:
     return f"{find_metric(RATE).text(cell.number(run, RATE, at=at))} %"
 
 
-def _points(value: float) -> str:
-    return f"{find_metric(DIFFERENCE).text(value)} points"
+def points(value: float) -> str:
+    """Return a difference of rates in percentage points, without the unit."""
+    return find_metric(DIFFERENCE).text(value)
 
 
 def _signed(value: float) -> str:
     return find_metric(DIFFERENCE).text(value, sign=True)
 
 
-def _p(value: float) -> str:
+def _p(cell: CellTable, run: str, at: str) -> str:
+    value = cell.number(run, f"{DIFFERENCE}_p", at=at)
     return f"p < {LEAST_P}" if value < LEAST_P else f"p = {value:.3f}"
 
 

@@ -20,7 +20,7 @@ from collateral.findings.checks import red_gates
 from collateral.findings.columns import number_source
 from collateral.findings.gap import FORGETTING
 from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict import COLLAPSED, DAMAGED, LIKE, UNDECIDED, VERDICTS
+from collateral.findings.verdict import COLLAPSED, DAMAGED, LIKE, OPEN, VERDICTS
 from collateral.findings.verdict.sentences import (
     DIFFERENCE,
     EQUIVALENCE,
@@ -37,15 +37,12 @@ CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
     "Verdicts, of which the first that holds is given. "
     + " ".join(f"{name[0].upper()}{name[1:]}: {meaning}" for name, meaning in VERDICTS.items())
-    + " Near loss: accuracy lost against Retrain on the nearest retained examples. Far loss: the "
-    "same on all other retained, or all other test, examples. Damage: near minus far loss. In "
-    "brackets: 95 % intervals over seeds at levels by Holm over all methods and measures, so that "
-    "at most 5 % of cells without any difference have a finding (like Retrain: 90 % intervals). "
-    "Tests, calibration and margins: docs/statistics.md."
-)
-NO_BASE = (
-    "Whether a method forgot is not asked: without the control `original`, or a tracked run, the "
-    "base model's UA is not known."
+    + " Near: the examples most similar to the forget set, retained or test; far: all others. "
+    "Loss: accuracy lost against Retrain. Damage: near minus far loss, retained examples. Each "
+    "measure of a method is within the margin (shown by a test of equivalence), shown to differ, "
+    "or open. Intervals are at the levels of the tests: Holm over the measures of a method, "
+    "Benjamini and Hochberg over methods (like Retrain: 90 % intervals). Tests, margins and error "
+    "rates: docs/statistics.md."
 )
 FORBIDDEN = (
     "No verdict and no picture: {title}. A red check says that the comparison with Retrain means "
@@ -70,10 +67,10 @@ LOOKS = "Looks declared in the config: {looks}."
 PLOT_CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
     "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
-    "with its interval over seeds (95 %, by Holm). Area: RTE as a share of Retrain's. Grey: the "
-    "margins of the verdicts, within which a difference counts as equal (across, the mean of the "
-    "margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at its edge, "
-    "hollow."
+    "with its interval over seeds (at the level of its test). Area: RTE as a share of Retrain's. "
+    "Grey: the margins of the verdicts, within which a difference counts as equal (across, the "
+    "mean of the margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at its "
+    "edge, hollow."
 )
 # Only the table of costs states times, so that captions do not change if a run is repeated.
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
@@ -114,12 +111,9 @@ def _make_fields(cell: CellTable, method: MethodVerdict) -> list[Field]:
 def _make_caption(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
     if len(cell.seeds) == 1:
         return TOO_FEW
-    is_known = not np.isnan(cell.values(cell.reference, "base_ua")).all()
     caption = CAPTION.format(title=cell.title, n=len(cell.seeds))
     looks, proposal = _name_looks(cell), propose_seeds(cell, verdicts)
-    return join_sentences(
-        caption, "" if is_known else NO_BASE, looks, proposal or ("" if looks else NO_LOOKS)
-    )
+    return join_sentences(caption, looks, proposal or ("" if looks else NO_LOOKS))
 
 
 def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
@@ -128,7 +122,7 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
     The number of seeds is that of the next look (interim analysis) in the config. Without looks,
     it is the number that will probably decide.
     """
-    undecided = {v.label: v.run for v in verdicts if v.verdict == UNDECIDED}
+    undecided = {v.label: v.run for v in verdicts if v.verdict == OPEN}
     needed = {label: cell.number(run, "seeds_needed") for label, run in undecided.items()}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
     looks = _find_looks(cell)
@@ -207,11 +201,18 @@ def words(cell: CellTable) -> str:
     if red := red_gates(cell):
         return f"No verdict: {'; '.join(f'{gate.name}: {gate.text}' for gate in red)}."
     found = list(find_verdicts(cell))
-    titles = {one.verdict: one.title for one in found}
-    groups = {v: [one.label for one in found if one.verdict == v] for v in VERDICTS if v in titles}
-    parts = [f"{titles[v]}: {', '.join(labels)}" for v, labels in groups.items()]
+    groups = {v: [one for one in found if one.verdict == v] for v in VERDICTS}
+    parts = [
+        f"{verdict}: {', '.join(one.label + _in_brackets(one.words) for one in methods)}"
+        for verdict, methods in groups.items()
+        if methods
+    ]
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _in_brackets(words: Sequence[str]) -> str:
+    return f" ({', '.join(words)})" if words else ""
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:

@@ -1,15 +1,14 @@
 """Similarity to the forget set: cosines of features, bins, and which examples are near."""
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from collateral.metrics.arrays import AnyFloats, Floats, Ints, Mask, Singles
 
 NUM_BINS = 10
-NEAR_SHARE = 0.01  # fraction of a subset that counts as near the forget set
-NEAR_COUNT = 20  # minimum number of examples that count as near the forget set
-MOST_NEAR = 0.5  # at most this fraction of a subset counts as near the forget set
+LEAST_NEAR = 10  # minimum number of examples of a subset that count as near the forget set
+MOST_NEAR = 0.25  # at most this fraction of a subset counts as near the forget set
 
 
 def similarity(features: AnyFloats, forget: AnyFloats) -> Singles:
@@ -87,14 +86,16 @@ def bin_count(bins: Ints, count: int = NUM_BINS) -> Ints:
     return np.bincount(bins, minlength=count)
 
 
-def near_mask(similarity: AnyFloats) -> Mask:
+def near_mask(similarity: AnyFloats, label: Ints, affected: Sequence[int]) -> Mask:
     """Return a mask of the examples near the forget set, which are the most similar ones.
 
-    They are the fraction `NEAR_SHARE` of all examples, but at least `NEAR_COUNT` examples, and at
-    most the fraction `MOST_NEAR`.
+    They are as many as the affected classes have among these examples. If they have none, since
+    they are forgotten as a whole, they are as many as a class has on average. They are at least
+    `LEAST_NEAR` and at most the fraction `MOST_NEAR` of all examples.
     """
-    wanted = max(NEAR_COUNT, math.ceil(NEAR_SHARE * len(similarity)))
-    return most_similar_mask(similarity, min(wanted, int(MOST_NEAR * len(similarity))))
+    size = int(np.isin(label, affected).sum()) or len(label) // len(np.unique(label))
+    most = int(MOST_NEAR * len(label))
+    return most_similar_mask(similarity, min(max(size, LEAST_NEAR), most))
 
 
 def most_similar_mask(similarity: AnyFloats, count: int) -> Mask:

@@ -174,11 +174,11 @@ class CellResults:
         Similarities are averaged over the seeds, or over those of the first look (`looks`), so that
         a verdict of the first look stays as it is when seeds are added.
         """
-        found = {}
-        for name, is_kept in self._is_of_kept_class.items():
-            of_seeds = self.similarity[name][: min(self.looks, default=None)]
-            found[name] = np.zeros_like(is_kept)
-            found[name][is_kept] = near_mask(of_seeds.mean(axis=0)[is_kept])
+        found, label = {}, self.sets(self.labels.train, self.labels.test)
+        for name, kept in self._is_of_kept_class.items():
+            similarity = self.similarity[name][: min(self.looks, default=None)].mean(axis=0)
+            found[name] = np.zeros_like(kept)
+            found[name][kept] = near_mask(similarity[kept], label[name][kept], self.split.affected)
         return found
 
     @cached_property

@@ -91,7 +91,7 @@ def find_near(session: Session, split: Split, embeddings: Path) -> Mask:
     features, label = Embeddings.load(verify(embeddings, session.folder)).train, session.data.labels
     forget, forget_label = features[split.forget], label.train[split.forget]
     similarity = similarity_by_class(features, forget, forget_label).max(axis=0)
-    return near_mask(similarity[split.retain])
+    return near_mask(similarity[split.retain], label.train[split.retain], split.affected)
 
 
 def compare_features(

@@ -1,7 +1,7 @@
 """Do examples near the forget set lose more accuracy than far examples?
 
-Near are the examples most similar to the forget set, in the mean over seeds: 1 % of their set, at
-least 20. They are the same in all seeds, and few enough not to dilute one class among a hundred.
+Near are the examples most similar to the forget set, in the mean over seeds, as many as the
+affected classes have among the retained or the test examples. They are the same in all seeds.
 """
 
 from collateral.contract.metrics import Metric, epoch_metrics

@@ -35,9 +35,9 @@ CAPTION = (
     "accurate than {reference}. {spread}"
 )
 CONVENTIONS = (
-    "Near: the examples most similar to the forget set, in the mean over seeds: 1 % of the set, at "
-    "least 20; far: all others. Test examples of a class that is forgotten as a whole are neither. "
-    "The number of examples is in parentheses."
+    "Near: the examples most similar to the forget set, in the mean over seeds, as many as the "
+    "affected classes have in the set; far: all others. Test examples of a class that is forgotten "
+    "as a whole are neither. The number of examples is in parentheses."
 )
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}

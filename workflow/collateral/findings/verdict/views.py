@@ -69,8 +69,8 @@ PLOT_CAPTION = (
     "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
     "with its interval over seeds (at the level of its test). Area: RTE as a share of Retrain's. "
     "Grey: the margins of the verdicts, within which a difference counts as equal (across, the "
-    "mean of the margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at its "
-    "edge, hollow."
+    "mean of the margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at "
+    "its edge, hollow."
 )
 # Only the table of costs states times, so that captions do not change if a run is repeated.
 READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."

@@ -7,14 +7,15 @@
 `population` writes the rates of every run and seed to docs/data/calibration/rates.csv. `table`
 draws seeds from them with replacement and writes the other files of that folder: decisions.csv
 (errors of what a page says), families.csv (errors and power of the test), equivalence.csv,
-verdicts.csv and looks.csv; of these, the files whose names begin with cifar have populations with
-the means and spreads of the CIFAR cut. docs/statistics.md explains the tables.
+verdicts.csv and looks.csv; cifar.csv has the verdicts on the seeds of the CIFAR cut. Rows of the
+old rule in decisions.csv stay: the code of commit 203b72e made them from the same draws.
+docs/statistics.md explains the tables.
 """
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -29,6 +30,7 @@ from collateral.findings.accuracy import numbers as accuracy
 from collateral.findings.locality import numbers as locality
 from collateral.findings.membership import numbers as membership
 from collateral.findings.verdict import COLLAPSED, HARM, LIKE, OPEN, VERDICTS
+from collateral.findings.verdict.numbers import MOST
 from collateral.findings.verdict.rule import UA, Samples, Tested, decide, run_tests, scaled_contrast
 from collateral.metrics.differences import (
     FACTOR,
@@ -51,7 +53,9 @@ GAP = [RATES.index(name) for name in ("ua", "mia", "ra", "ta")]
 NEAR, FAR = TESTED.index("near"), TESTED.index("far")
 COUNT = "count"  # run name of the rows with the number of examples behind each rate
 NUM_SEEDS = (2, 3, 5, 8, 10)
-NUM_DRAWS = 2_000
+NUM_DRAWS = 1_000
+SETS = {"retain": "ra", "test": "ta"}  # subsets of the CIFAR cut, with their accuracies
+NUM_CLASSES, PER_CLASS = 20, 250  # classes of the CIFAR cut, and train examples of each
 IS_LOSS = np.isin(MEASURES, LOSSES)
 
 Floats = NDArray[np.float64]
@@ -166,6 +170,11 @@ class Truth:
         """Which differences are beyond the margin, (methods, measures)."""
         return np.abs(self.difference) > self.margin * (1 + LAST_BITS)
 
+    @property
+    def of_equals(self) -> Truth:
+        """The truth of methods that do not differ from Retrain."""
+        return Truth(np.zeros_like(self.difference), self.margin, np.zeros_like(self.gap))
+
 
 def _errors(rates: Floats) -> Floats:
     return np.column_stack([rates[:, :2], 1 - rates[:, 2:]])
@@ -219,41 +228,43 @@ class Draws:
         retrained = self.population.retrained
         return self.population.samples(retrained[self.others] + away, retrained[self.seeds])
 
-    def gaps(self, methods: Floats) -> tuple[Floats, NDArray[np.int64], Flags]:
-        """Return the gaps to Retrain, the smallest one, and whether it is beyond chance.
+    def nearest(self, methods: Floats) -> tuple[NDArray[np.int64], Flags]:
+        """Return the method with the smallest gap to Retrain, and whether that is beyond chance.
 
         As on the page, two gaps are compared by a paired test over seeds (report/decision.py).
         """
         away = (self.rates(methods) - self.population.retrained[self.seeds][:, None])[..., GAP]
         by_seed = (np.sign(away.mean(axis=2, keepdims=True)) * away).mean(axis=-1)
-        gap = by_seed.mean(axis=-1)
-        first, second = np.moveaxis(np.argsort(gap, axis=-1)[:, :2], -1, 0)
-        every = np.arange(len(gap))
-        p = p_value(by_seed[every, second] - by_seed[every, first])
-        return gap, first, p < ALPHA
+        order, every = np.argsort(by_seed.mean(axis=-1), axis=-1), np.arange(len(by_seed))
+        p = p_value(by_seed[every, order[:, 1]] - by_seed[every, order[:, 0]])
+        return order[:, 0], p < ALPHA
 
 
-def decision_rows(name: str, population: Population) -> Iterator[dict[str, object]]:
-    """Yield how often what a page says is wrong, by number of seeds."""
-    cases = {
-        "as run": (population.methods, population.truth),
-        "shifted": (population.shifted(population.retrained), None),
-    }
-    for num_seeds, (case, (methods, truth)) in product(NUM_SEEDS, cases.items()):
-        draws = Draws(population, num_seeds)
-        tested = run_tests(draws.samples(methods))
-        _, nearest, is_said = draws.gaps(methods)
-        known = truth or Truth(
-            np.zeros((len(METHODS), len(MEASURES))), population.truth.margin, np.zeros(len(METHODS))
-        )
+def decision_rows(populations: Mapping[str, Population]) -> Iterator[dict[str, object]]:
+    """Yield how often what a page says is wrong, by number of seeds, for each cell and for both.
+
+    In the case *as run*, the methods are as they are; in the case *shifted*, none differs from
+    Retrain in truth. All cells draw the same seeds, as a page of both would.
+    """
+    for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted")):
+        verdicts, truths = [], []
+        for name, population in populations.items():
+            methods, truth = population.methods, population.truth
+            if case == "shifted":
+                methods, truth = population.shifted(population.retrained), truth.of_equals
+            draws = Draws(population, num_seeds)
+            tested = run_tests(draws.samples(methods))
+            verdicts.append(decide(tested, _nobody(tested)))
+            truths.append(truth)
+            row = {"rule": "new", "cell": name, "case": case, "seeds": num_seeds}
+            row |= judge(verdicts[-1], tested.shown, truth)
+            yield row | (_judge_nearest(draws, methods, truth) if case == "as run" else {})
+        is_like = np.array([found == LIKE for found in verdicts]).all(axis=0)
+        is_beyond = np.array([truth.is_beyond.any(axis=-1) for truth in truths]).any(axis=0)
         yield {
-            **{"rule": "new", "cell": name, "case": case, "seeds": num_seeds},
-            **judge(decide(tested, _nobody(tested)), tested.shown, known),
-            "nearest_right": (nearest == known.gap.argmin()).mean() if truth else np.nan,
-            "nearest_said": is_said.mean() if truth else np.nan,
-            "nearest_said_wrongly": (is_said & (nearest != known.gap.argmin())).mean()
-            if truth
-            else np.nan,
+            **{"rule": "new", "cell": "both", "case": case, "seeds": num_seeds},
+            "praised": is_like.any(axis=-1).mean(),
+            "praised_wrongly": (is_like & is_beyond).any(axis=-1).mean(),
         }
 
 
@@ -262,23 +273,32 @@ def judge(verdicts: NDArray[np.str_], shown: NDArray[np.int64], truth: Truth) ->
 
     `shown` has the sign of every difference that is shown, (draws, methods, measures).
     """
-    is_praised = verdicts == LIKE
-    is_blamed = verdicts == HARM
+    is_praised, is_blamed = verdicts == LIKE, verdicts == HARM
     harms = (shown > 0) & IS_LOSS
-    loses = truth.difference > LAST_BITS
-    is_false = is_blamed & ~(harms & loses).any(axis=-1)
+    is_false = is_blamed & ~(harms & (truth.difference > LAST_BITS)).any(axis=-1)
     is_small = is_blamed & ~(harms & truth.is_beyond).any(axis=-1)
     num_blamed = np.maximum(is_blamed.sum(axis=-1), 1)
     real = (truth.difference > 0) & truth.is_beyond & IS_LOSS
     return {
-        "praised_wrongly": (is_praised & truth.is_beyond.any(axis=-1)).any(axis=-1).mean(),
         "praised": is_praised.any(axis=-1).mean(),
+        "praised_wrongly": (is_praised & truth.is_beyond.any(axis=-1)).any(axis=-1).mean(),
         "false_share": (is_false.sum(axis=-1) / num_blamed).mean(),
         "any_false": is_false.any(axis=-1).mean(),
         "small_share": (is_small.sum(axis=-1) / num_blamed).mean(),
         "harms_found": harms[:, real].mean() if real.any() else np.nan,
         "decided": (verdicts != OPEN).mean(),
         "all_open": (verdicts == OPEN).all(axis=-1).mean(),
+    }
+
+
+def _judge_nearest(draws: Draws, methods: Floats, truth: Truth) -> dict[str, float]:
+    """Return how often the method that is truly nearest to Retrain is named as the nearest."""
+    nearest, is_shown = draws.nearest(methods)
+    is_right = nearest == truth.gap.argmin()
+    return {
+        "nearest_right": is_right.mean(),
+        "nearest_shown": is_shown.mean(),
+        "nearest_shown_wrongly": (is_shown & ~is_right).mean(),
     }
 
 
@@ -315,34 +335,29 @@ def _found_by_family(samples: Samples) -> dict[str, Flags]:
 
 
 def equivalence_rows(name: str, population: Population) -> Iterator[dict[str, object]]:
-    """Yield how often Retrains of other seeds pass as equal, as they are and one margin away."""
+    """Yield how often Retrains of other seeds pass as equal: as they are, and one margin away.
+
+    `level` is the largest share of any measure; `like_away` that of *like Retrain*.
+    """
     margin = population.truth.margin
     for num_seeds in NUM_SEEDS:
         draws = Draws(population, num_seeds)
-        alike = draws.posing()
-        apart = {}
-        for place, at in enumerate(TESTED):
-            # Where a rate is near 1, errors can only grow.
+        alike = run_tests(draws.posing())
+        levels, like = [], []
+        for place in range(len(TESTED)):
+            # Rates move to the side on which there is room.
             sign = -1 if population.retrained[:, place].mean() > 0.5 else 1
-            away = np.zeros(len(RATES))
-            away[place] = sign * margin[place]
-            apart[at] = run_tests(draws.posing(away))
-        levels = {at: t.within[..., MEASURES.index(at)].mean() for at, t in apart.items()}
-        passed = [(decide(t, _nobody(t)) == LIKE).any(axis=-1).mean() for t in apart.values()]
+            away = sign * margin[place] * (np.arange(len(RATES)) == place)
+            tested = run_tests(draws.posing(away))
+            levels.append(tested.within[..., place].mean())
+            like.append((decide(tested, _nobody(tested)) == LIKE).mean())
+        naive = _naive(draws.posing(-margin[UA] * (np.arange(len(RATES)) == UA)))
         yield {
-            **{"cell": name, "seeds": num_seeds},
-            "level_naive": _naive(draws.posing(_away(population))),
-            "level": max(levels.values()),
-            "praised_wrongly": max(passed),
-            "power": run_tests(alike).within[..., UA].mean(),
-            "like_retrain": (decide(run_tests(alike), _nobody(run_tests(alike))) == LIKE).mean(),
+            **{"cell": name, "seeds": num_seeds, "level_naive": naive},
+            **{"level": max(levels), "like_away": max(like)},
+            "power": alike.within[..., UA].mean(),
+            "like_retrain": (decide(alike, _nobody(alike)) == LIKE).mean(),
         }
-
-
-def _away(population: Population) -> Floats:
-    away = np.zeros(len(RATES))
-    away[UA] = -population.truth.margin[UA]
-    return away
 
 
 def _naive(samples: Samples) -> float:
@@ -381,6 +396,57 @@ def _first(samples: Samples, num_seeds: int) -> Samples:
     return replace(samples, **{name: getattr(samples, name)[..., :num_seeds] for name in names})
 
 
+def cifar_rows() -> Iterator[dict[str, object]]:
+    """Yield the answers and verdicts on the CIFAR cut, from its kept metrics.csv.
+
+    The examples of the affected class stand for near ones, all others for far ones.
+    """
+    frame = pd.read_csv(CIFAR, dtype={"seed": str, "at": str}, keep_default_na=False)
+    plain = frame[(frame["at"] == "") & (frame["seed"] != "") & (frame["cell"] != "")]
+    for name, cell in plain.groupby("cell"):
+        fraction = float(cell["fraction"].iloc[0])
+        value = pd.to_numeric(cell.set_index(["run", "metric", "set", "seed"])["value"])
+        known = value.sort_index().groupby(level=[0, 1, 2]).agg(list).map(np.array)
+        total = {
+            s: known["retrain", "near_count", s][0] + known["retrain", "far_count", s][0]
+            for s in SETS
+        }
+        near = {"retain": (1 - fraction) * PER_CLASS, "test": total["test"] / NUM_CLASSES}
+        counts = (
+            [fraction * PER_CLASS] * 2
+            + [near[s] for s in SETS]
+            + [total[s] - near[s] for s in SETS]
+        )
+        rates = {run: _cifar_rates(known[run], near, total) for run in ("retrain", *METHODS)}
+        samples = Samples(
+            _measures(np.array([rates[run] for run in METHODS])).swapaxes(-1, -2),
+            _measures(rates["retrain"]).T,
+            1 / np.array([*counts, counts[NEAR]]),
+            np.full(len(MEASURES), np.nan),
+        )
+        tested = run_tests(samples)
+        for (i, run), (j, at) in product(enumerate(METHODS), enumerate(MEASURES)):
+            is_shown, is_within = tested.shown[i, j] != 0, tested.within[i, j]
+            most = MOST.get(at, 1.0)
+            yield {
+                **{"cell": name, "method": run, "verdict": decide(tested, _nobody(tested))[i]},
+                **{"measure": at, "difference": tested.mean[i, j]},
+                **{"low": max(tested.low[i, j], -most), "high": min(tested.high[i, j], most)},
+                "answer": "shown" if is_shown else "within" if is_within else "open",
+            }
+
+
+def _cifar_rates(known: pd.Series, near: Mapping[str, float], total: Mapping[str, float]) -> Floats:
+    """Return a run's rates of TESTED, (seeds, rates), from accuracies of the affected class."""
+    errors: dict[str, list[Floats]] = {"near": [], "far": []}
+    for subset, accuracy_name in SETS.items():
+        affected, every = known[f"{accuracy_name}_affected", ""], known[accuracy_name, ""]
+        others = (every * total[subset] - affected * near[subset]) / (total[subset] - near[subset])
+        errors["near"].append(1 - affected)
+        errors["far"].append(1 - others)
+    return np.array([known["ua", ""], known["mia", ""], *errors["near"], *errors["far"]]).T
+
+
 def main() -> None:
     """Write the population, or the tables."""
     parser = ArgumentParser(description=__doc__)
@@ -395,12 +461,16 @@ def main() -> None:
     cells = pd.read_csv(rates).groupby("cell")
     populations = {str(name): Population.read(part) for name, part in cells}
     tables = {
-        "decisions": decision_rows,
         "families": family_rows,
         "equivalence": equivalence_rows,
         "verdicts": verdict_rows,
         "looks": look_rows,
     }
+    decisions = pd.DataFrame(decision_rows(populations))
+    old = pd.read_csv(given.folder / "decisions.csv").query("rule == 'old'")
+    decisions = pd.concat([old, decisions])
+    decisions.to_csv(given.folder / "decisions.csv", index=False, float_format="%.4f")
+    pd.DataFrame(cifar_rows()).to_csv(given.folder / "cifar.csv", index=False, float_format="%.4f")
     for name, make in tables.items():
         rows = [row for cell, population in populations.items() for row in make(cell, population)]
         pd.DataFrame(rows).to_csv(given.folder / f"{name}.csv", index=False, float_format="%.4f")

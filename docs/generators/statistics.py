@@ -1,111 +1,117 @@
 """Tables of docs/statistics.md, from the files that benchmarks/calibrate_verdicts.py writes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
+from collateral.contract.verdicts import MEASURES
+from collateral.findings.verdict import OPEN
+from collateral.findings.verdict.sentences import NAMES
 from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
-CASES = ["posing", "shifted", "midpoint"]
-TEST = ["scale", "pairing", "variance"]
-USED = ["angle", "unpaired", "typical"]  # the test that verdicts use
-# Largest error of a test that keeps 5 %, with two Monte-Carlo errors of 10,000 draws.
-MOST_ERROR = 0.05 + 2 * (0.05 * 0.95 / 10_000) ** 0.5
 LOOKS = {"weighted": "1, 1 and 3 %"}
+MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
+# Columns of decisions.csv with their headings.
+DECISIONS = {
+    "praised": "named",
+    "praised_wrongly": "wrongly",
+    "false_share": "blamed without loss",
+    "any_false": "any",
+    "small_share": "inside the margin",
+    "harms_found": "harms found",
+    "nearest_right": "nearest",
+    "all_open": "all open",
+}
 
 
 def calibration_tables() -> dict[str, str]:
     """Return the tables of the page by mark."""
-    errors = pd.read_csv(DATA / "errors.csv")
-    is_half = errors["cell"].str.contains(",")
-    verdicts, cifar = (pd.read_csv(DATA / f"{name}.csv") for name in ("verdicts", "cifar"))
     return {
         "equivalence": _equivalence(),
         "looks": _looks(),
-        "candidates": _candidates(errors[~is_half]),
-        "halves": _halves(errors),
-        "cifar": _cifar(cifar),
-        "verdicts": _verdicts(verdicts),
+        "decisions": _decisions(),
+        "families": _families(),
+        "cifar": _cifar(),
+        "verdicts": _verdicts(),
     }
 
 
 def _percent(values: Iterable[float], digits: int = 1) -> list[str]:
-    return [f"{100 * value:.{digits}f}" for value in values]
+    return ["–" if pd.isna(value) else f"{100 * value:.{digits}f}" for value in values]
+
+
+def _read(name: str) -> pd.DataFrame:
+    return pd.read_csv(DATA / f"{name}.csv")
 
 
 def _equivalence() -> str:
-    head = ["seeds", "level naive", "level", "power naive", "power", "like Retrain on all six"]
-    how = {"level_naive": "max", "level": "max"}
-    how |= dict.fromkeys(["power_naive", "power", "like_retrain"], "mean")
-    found = pd.read_csv(DATA / "equivalence.csv").groupby("seeds").agg(how)
+    columns = {
+        "level_naive": ("level naive", "max"),
+        "level": ("level", "max"),
+        "like_away": ("*like Retrain*, one margin away", "max"),
+        "power": ("power on UA", "mean"),
+        "like_retrain": ("*like Retrain*, another Retrain", "mean"),
+    }
+    found = (
+        _read("equivalence").groupby("seeds").agg({name: how for name, (_, how) in columns.items()})
+    )
+    head = ["seeds", *(title for title, _ in columns.values())]
     return table(head, ([str(n), *_percent(row)] for n, row in found.iterrows()))
 
 
 def _looks() -> str:
-    looks = pd.read_csv(DATA / "looks.csv")
-    found = looks.pivot_table(index="levels", columns="cell", values="error", sort=False)
+    found = _read("looks").pivot_table(index="levels", columns="cell", values="error", sort=False)
     rows = ([LOOKS.get(str(name), str(name)), *_percent(row)] for name, row in found.iterrows())
     return table(["levels", *found.columns], rows)
 
 
-def _candidates(errors: pd.DataFrame) -> str:
-    """Return the largest error and the mean power of every candidate, by number of seeds."""
-    worst = errors.assign(error=errors[CASES].max(axis=1))
-    found = worst.groupby([*TEST, "seeds"], sort=False).agg({"error": "max", "power": "mean"})
-    error, power = (found[name].unstack(sort=False) for name in ("error", "power"))
+def _decisions() -> str:
+    """Return the errors of pages, by cell, case, number of seeds and rule."""
+    found = _read("decisions").sort_values(
+        ["case", "cell", "seeds", "rule"], ascending=[True, True, True, False]
+    )
+    rows = (
+        [row["case"], row["cell"], str(row["seeds"]), row["rule"], *_percent(row[[*DECISIONS]])]
+        for _, row in found.iterrows()
+    )
+    return table(["case", "cell", "seeds", "rule", *DECISIONS.values()], rows)
+
+
+def _families() -> str:
+    found = _read("families")
+    found["error"] = found[["posing", "shifted"]].max(axis=1)
+    means = found.groupby(["family", "seeds"], sort=False).agg({"error": "max", "power": "mean"})
+    error, power = (means[name].unstack(sort=False) for name in ("error", "power"))
     first, *others = error.columns
-    counts = [*map(str, others)]
-    head = ["scale", "seeds", "variance", f"error n = {first}", *counts]
+    head = ["family", f"error n = {first}", *map(str, others), f"power n = {first}"]
     rows = (
-        [*test, *_percent(row), *_percent(power.loc[test], 0), _yes(row.max() <= MOST_ERROR)]
-        for test, row in error.iterrows()
+        [str(family), *_percent(row), *_percent(power.loc[family], 0)]
+        for family, row in error.iterrows()
     )
-    return table([*head, f"power n = {first}", *counts, "keeps 5 %"], rows)
+    return table([*head, *map(str, others)], rows)
 
 
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def _cifar() -> str:
+    """Return one row per cell and method: the verdict, and each difference with its answer."""
+    rows = []
+    for (cell, method), part in _read("cifar").groupby(["cell", "method"], sort=False):
+        by_measure = part.set_index("measure")
+        texts = []
+        for at in MEASURES:
+            one = by_measure.loc[at]
+            mean, low, high = (100 * one[name] for name in ("difference", "low", "high"))
+            texts.append(f"{MARKS[one['answer']]} {mean:+.1f} [{low:+.1f}, {high:+.1f}]")
+        label = params_class(str(method)).label
+        rows.append([str(cell), label, part["verdict"].iloc[0], *texts])
+    return table(["cell", "method", "verdict", *(NAMES[at] for at in MEASURES)], rows)
 
 
-def _used(errors: pd.DataFrame) -> pd.DataFrame:
-    """Return the errors of the test in use: one column per number of seeds."""
-    is_used = (errors[TEST] == USED).all(axis=1)
-    by_case = errors[is_used].melt(["cell", "seeds"], CASES, "case")
-    return by_case.pivot_table(index=["case", "cell"], columns="seeds", values="value")
-
-
-def _halves(errors: pd.DataFrame) -> str:
-    """Return the errors of the test in use on all seeds and on each half, the larger of cells."""
-    count = pd.read_csv(DATA / "rates.csv").groupby("cell")["seed"].nunique().min()
-    names = {"": f"all {count}", "first half": f"1 to {count // 2}"}
-    names["last half"] = f"{count // 2 + 1} to {count}"
-    part = errors["cell"].str.partition(", ")[2]
-    used = {name: _used(errors[part == name]).groupby("case").max() for name in names}
-    rows = ([names[n], case, *_percent(used[n].loc[case])] for n in names for case in CASES)
-    return table(["seeds of the population", "null case", *_counts(used[""])], rows)
-
-
-def _counts(used: pd.DataFrame) -> Iterator[str]:
-    first, *others = used.columns
-    yield from (f"n = {first}", *map(str, others))
-
-
-def _cifar(errors: pd.DataFrame) -> str:
-    used = _used(errors)
-    cells = errors["cell"].unique()
-    rows = (
-        [cell.removeprefix("cifar "), case, *_percent(used.loc[case, cell])]
-        for case in CASES
-        for cell in cells
-    )
-    return table(["cell", "null case", *_counts(used)], rows)
-
-
-def _verdicts(verdicts: pd.DataFrame) -> str:
+def _verdicts() -> str:
     """Return the share of draws that decide, and the most frequent verdict with most seeds."""
+    verdicts = _read("verdicts")
     found = verdicts.set_index(["method", "cell", "seeds"]).sort_index()
     cells, counts = verdicts["cell"].unique(), verdicts["seeds"].unique()
     head = ["method"]
@@ -113,12 +119,11 @@ def _verdicts(verdicts: pd.DataFrame) -> str:
         head += [f"{cell}, n = {counts[0]}", *map(str, counts[1:]), "verdict"]
     rows = []
     for method in verdicts["method"].unique():
-        label = params_class(method).label if method in METHOD.names() else method
-        row = [label]
+        row = [params_class(method).label if method in METHOD.names() else method]
         for cell in cells:
             shares = found.loc[method, cell]
             last = shares.loc[counts[-1]]
-            row += _percent(1 - shares["cannot tell"], 0)
+            row += _percent(1 - shares[OPEN], 0)
             row.append(f"{last.idxmax()} ({100 * last.max():.0f})")
         rows.append(row)
     return table(head, rows)

@@ -233,6 +233,11 @@ class Decision:
         return sorted(found, key=lambda row: row.mean_gap)
 
     @property
+    def best(self) -> MethodRow | None:
+        """The nearest of the methods that are like Retrain in every cell."""
+        return next(iter(self.usable), None)
+
+    @property
     def by_gap(self) -> list[MethodRow]:
         """The methods with a gap to Retrain in every cell that did not collapse, nearest first."""
         found = [

@@ -24,6 +24,7 @@ from collateral.findings import verdict
 from collateral.findings._shared.series import find_looks
 from collateral.findings._shared.write import to_csv
 from collateral.findings.registry import Problem, excluded_findings, read_problems
+from collateral.findings.verdict.sentences import EXAMPLES
 from collateral.report.decision import (
     CHIPS,
     Decision,
@@ -296,6 +297,6 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
-    environment.globals |= {"chips": CHIPS, "verdict": verdict}
+    environment.globals |= {"chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

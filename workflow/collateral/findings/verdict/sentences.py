@@ -49,6 +49,7 @@ EXAMPLES = {
     "damage": ("near retained examples", " more than far ones"),
 }
 HURT, HURT_FAR = MEANINGS["near", 1], MEANINGS["far", 1]
+UNFORGOTTEN = MEANINGS["ua", 1]
 HURT_ALL = f"{HURT} and everyone else"
 OF_BASE = " (the base model too)"
 
@@ -104,9 +105,16 @@ def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
 
 
 def find_shown(cell: CellTable, run: str) -> list[str]:
-    """Return the measures in which a difference is shown: losses first, then the largest."""
+    """Return the measures in which a difference is shown, the worst first."""
     shown = [at for at in MEASURES if cell.number(run, "shown", at=at) in (1, -1)]
-    return sorted(shown, key=lambda at: (not is_loss(cell, run, at), -abs(_mean(cell, run, at))))
+    return sorted(shown, key=lambda at: (_rank(cell, run, at), -abs(_mean(cell, run, at))))
+
+
+def _rank(cell: CellTable, run: str, at: str) -> int:
+    """Return the place of a difference in a list: losses, then what is not forgotten, then all."""
+    if is_loss(cell, run, at):
+        return 0
+    return 1 if MEANINGS[at, int(cell.number(run, "shown", at=at))] == UNFORGOTTEN else 2
 
 
 def is_loss(cell: CellTable, run: str, at: str) -> bool:

@@ -164,7 +164,7 @@ def test_the_table_has_intervals_and_the_sentence_both_sides(tmp_path):
     assert "30 examples" in table.caption and "0.250" in table.caption
     text = words(cell)
     assert "than to the base's: FT;" in text and "nearer to the base's: GA;" in text
-    assert "cannot tell: RL" in text
+    assert "open: RL" in text
 
 
 def test_the_sentence_says_where_there_is_nothing_to_tell(tmp_path):

@@ -19,8 +19,7 @@ COLUMNS = [Column("nearer", ends="", sign=True), Column("ua", reference_metric="
 CAPTION = (
     "Outputs on the forget set, nearer to Retrain's or to the base's: {title}. In brackets: 95 % "
     "intervals of the mean over n = {n} seeds (Student t). {count} examples are compared; the "
-    "kernel has a bandwidth of {bandwidth}. UA's midpoint of the base and Retrain, above which a "
-    "method did not forget, is {midpoint} %."
+    "kernel has a bandwidth of {bandwidth}. UA halfway between the base and Retrain is {midpoint} %."
 )
 CONVENTIONS = (
     "A copy of the base has minus its own MMD² from Retrain, a copy of Retrain plus the same. A "
@@ -38,7 +37,7 @@ NOTHING = (
 SIDES = {
     "retrain": "nearer to Retrain's than to the base's: {runs}",
     "base": "nearer to the base's: {runs}",
-    "unknown": "cannot tell: {runs}",
+    "unknown": "open: {runs}",
 }
 SENTENCE = "Outputs on the forget set: {sides} (95 % intervals over {n} seeds)."
 

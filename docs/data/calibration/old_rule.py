@@ -1,0 +1,162 @@
+"""How often were verdicts and first sentences wrong by the rule of commit 203b72e?
+
+Run it with the package of that commit, on rates of the same runs that its own script wrote:
+
+    git worktree add old 203b72e && cd old && export PYTHONPATH=workflow:benchmarks
+    python benchmarks/calibrate_verdicts.py --folder OLD population RESULTS/calibration
+    python HERE/old_rule.py OLD/rates.csv HERE/rates.csv HERE/decisions.csv
+
+Draws and truth are those of benchmarks/calibrate_verdicts.py today. The old page recommended the
+usable method with the smallest gap to Retrain, if that gap was below the base model's.
+"""
+
+import sys
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from calibrate_verdicts import METHODS, Draws, Population
+from collateral.findings.verdict import HURT, HURT_ALL, HURT_FAR, LIKE, UNDECIDED
+from collateral.findings.verdict.rule import decide, run_tests
+
+NUM_DRAWS, NUM_SEEDS = 1_000, (2, 3, 5, 8, 10)
+USABLE = (LIKE, UNDECIDED)  # verdicts with which the old page recommended a method
+RATES = ("ua", "mia", "near", "near_test", "far", "far_test", "ra", "ta")  # of rates.csv today
+MEASURES = ("ua", "mia", "near", "near_test", "far", "far_test", "damage")
+GAP = ("ua", "mia", "ra", "ta")
+# Places of the losses among the old tests; near loss on test examples was not tested.
+OLD_TESTS = {"near": 2, "far": 3, "far_test": 4, "damage": 5}
+FACTOR = 1.96 * 2**0.5
+
+
+class Truth:
+    """True differences from Retrain, margins and gaps: means over all seeds of rates.csv."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        """Read the rates of one cell."""
+        self.runs = {run: part.sort_values("seed")[[*RATES]] for run, part in frame.groupby("run")}
+        step = 1 / self.runs["count"].iloc[0]
+        self.retrain = self._measures("retrain")
+        means = [self._measures(run).mean() - self.retrain.mean() for run in METHODS]
+        self.difference = pd.DataFrame(means)[[*MEASURES]].to_numpy()
+        steps = [step["near" if at == "damage" else at] for at in MEASURES]
+        self.margin = np.maximum(FACTOR * self.retrain.std(ddof=1)[[*MEASURES]], steps).to_numpy()
+        away = [self.runs[run].mean() - self.runs["retrain"].mean() for run in METHODS]
+        self.gap = pd.DataFrame(away)[[*GAP]].abs().to_numpy().mean(axis=1)
+
+    def _measures(self, run: str) -> pd.DataFrame:
+        """Return the measures of a run by seed; accuracies near and far become errors."""
+        rates = self.runs[run].reset_index(drop=True)
+        losses = 1 - rates[["near", "near_test", "far", "far_test"]]
+        return rates[["ua", "mia"]].join(losses).assign(damage=losses["near"] - losses["far"])
+
+    def gaps(self, run: str, seeds: np.ndarray) -> np.ndarray:
+        """Return the gap to Retrain of each draw of seeds."""
+        drawn, center = (
+            self.runs[one][[*GAP]].to_numpy()[seeds].mean(axis=1) for one in (run, "retrain")
+        )
+        return np.abs(drawn - center).mean(axis=-1)
+
+
+@dataclass
+class Judged:
+    """Verdicts on drawn pages: which methods are usable, which of them wrongly, and their gaps."""
+
+    is_usable: np.ndarray  # (draws, methods)
+    beats_nothing: np.ndarray  # (draws, methods)
+    is_wrong: np.ndarray  # (methods,)
+    gap: np.ndarray  # (draws, methods)
+    true_gap: np.ndarray  # (methods,)
+    errors: dict[str, float]
+
+
+def judge_cell(old: pd.DataFrame, new: pd.DataFrame, num_seeds: int, case: str) -> Judged:
+    """Judge the pages that draws of seeds from one cell give."""
+    population, truth = Population.read(old), Truth(new)
+    draws = Draws(population, num_seeds, NUM_DRAWS)
+    is_shifted = case == "shifted"
+    methods = population.shifted(population.retrained) if is_shifted else population.methods
+    difference = np.zeros_like(truth.difference) if is_shifted else truth.difference
+    samples = draws.samples(methods)
+    tested = run_tests(samples)
+    verdicts = decide(samples, tested, np.zeros(tested.mean.shape[:-1], dtype=bool))
+    gap = np.stack([truth.gaps(run, draws.seeds) for run in METHODS], axis=1)
+    beats_nothing = gap < truth.gaps("original", draws.seeds)[:, None]
+    return Judged(
+        np.isin(verdicts, USABLE),
+        np.ones_like(beats_nothing) if is_shifted else beats_nothing,
+        (np.abs(difference) > truth.margin * (1 + 1e-12)).any(axis=1),
+        gap,
+        truth.gap,
+        count_errors(verdicts, find_losses(samples, tested), difference, truth.margin),
+    )
+
+
+def find_losses(samples, tested) -> np.ndarray:
+    """Return which losses are beyond chance and beyond the margin, (draws, methods, measures)."""
+    found = np.zeros((*tested.mean.shape[:-1], len(MEASURES)), dtype=bool)
+    for at, place in OLD_TESTS.items():
+        is_large = tested.mean[..., place] > samples.margins[..., None, place] * (1 + 1e-12)
+        found[..., MEASURES.index(at)] = (tested.low[..., place] > 0) & is_large
+    return found
+
+
+def count_errors(verdicts, found, difference, margin) -> dict[str, float]:
+    """Return the error rates of what the verdicts say."""
+    near, far, far_test = (MEASURES.index(at) for at in ("near", "far", "far_test"))
+    says_near = np.isin(verdicts, (HURT, HURT_ALL))
+    says_far = np.isin(verdicts, (HURT_FAR, HURT_ALL))
+    has_loss, has_large = difference > 1e-12, difference > margin * (1 + 1e-12)
+
+    def is_unfounded(holds: np.ndarray) -> np.ndarray:
+        is_true = (says_near & holds[:, near]) | (says_far & (holds[:, far] | holds[:, far_test]))
+        return (says_near | says_far) & ~is_true
+
+    count = np.maximum((says_near | says_far).sum(axis=-1), 1)
+    real = has_large & (np.arange(len(MEASURES)) >= near)
+    return {
+        "false_share": (is_unfounded(has_loss).sum(axis=-1) / count).mean(),
+        "any_false": is_unfounded(has_loss).any(axis=-1).mean(),
+        "small_share": (is_unfounded(has_large).sum(axis=-1) / count).mean(),
+        "harms_found": found[:, real].mean() if real.any() else np.nan,
+        "decided": (verdicts != UNDECIDED).mean(),
+        "all_open": (verdicts == UNDECIDED).all(axis=-1).mean(),
+    }
+
+
+def count_praise(judged: list[Judged], *, is_null: bool) -> dict[str, float]:
+    """Return how often a page of these cells recommends a method, how often wrongly, and rightly."""
+    usable = np.all([one.is_usable & one.beats_nothing for one in judged], axis=0)
+    gap = np.mean([one.gap for one in judged], axis=0)
+    best = np.where(usable, gap, np.inf).argmin(axis=-1)
+    is_any = usable.any(axis=-1)
+    is_wrong = np.any([one.is_wrong for one in judged], axis=0)
+    truly_nearest = np.mean([one.true_gap for one in judged], axis=0).argmin()
+    return {
+        "praised": is_any.mean(),
+        "praised_wrongly": (is_any & is_wrong[best]).mean(),
+        "nearest_right": np.nan if is_null else (is_any & (best == truly_nearest)).mean(),
+    }
+
+
+def main(old_rates: str, new_rates: str, out: str) -> None:
+    """Write the rows of the old rule in front of those of the new one."""
+    old, new = (dict([*pd.read_csv(path).groupby("cell")]) for path in (old_rates, new_rates))
+    rows = []
+    for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted")):
+        judged = {cell: judge_cell(old[cell], new[cell], num_seeds, case) for cell in old}
+        pages = {**{cell: [one] for cell, one in judged.items()}, "both": [*judged.values()]}
+        for cell, page in pages.items():
+            row = {"rule": "old", "cell": cell, "case": case, "seeds": num_seeds}
+            errors = page[0].errors if len(page) == 1 else {}
+            rows.append(row | count_praise(page, is_null=case == "shifted") | errors)
+    frame = pd.DataFrame(rows)
+    if Path(out).exists():
+        frame = pd.concat([frame, pd.read_csv(out).query("rule != 'old'")])
+    frame.to_csv(out, index=False, float_format="%.4f")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,9 +1,9 @@
-"""The command `collateral NAME`: import one stage or command, parse its options and call it.
+"""The command `collateral NAME`: import one command, parse its options and call it.
 
-A stage or command is a typed function in the file of its name. Its signature is its command line:
-parameters before `*` are positional arguments, those after it are options, and a dataclass stands
-for all of its fields. Each has the type `Annotated[TYPE, "help"]`, where a third value may have
-further keywords of argparse.
+A command is a typed function in the file of its name. Its signature is its command line: parameters
+before `*` are positional arguments, those after it are options. Each has the type
+`Annotated[TYPE, "help"]`, where a third value may have further keywords of argparse. Rules call
+`collateral run`, which runs any job (stages/run.py).
 """
 
 import argparse
@@ -12,11 +12,9 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
+from collections.abc import Callable, Iterator, Sequence
 from inspect import Parameter, signature
 from pathlib import Path
-from textwrap import wrap
 from time import process_time
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -26,6 +24,7 @@ from collateral.contract.messages import did_you_mean
 from collateral.plugins.find import COMMAND, STAGE, add_plugins
 from collateral.plugins.modules import is_shipped
 from collateral.results.record import peak_rss_mb
+from collateral.warm.client import RUN, job_kind
 
 # Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]
@@ -45,11 +44,11 @@ PLUGINS: Argument = (
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a stage or command; print an error in the user's input as one line."""
+    """Run a command or a job; print an error in the user's input as one line."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     parser = _name_parser()
     name = parser.parse_args(arguments[:1]).name
-    if name not in (known := [*commands(), *stages()]):
+    if name not in (known := [*commands(), RUN]):
         hint = did_you_mean(name, known).removeprefix("; ")
         parser.error(f"no command {name!r}; {hint or 'known: ' + ', '.join(known)}")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -61,32 +60,28 @@ def main(arguments: list[str] | None = None) -> None:
     except (ValueError, OSError) as error:
         if not (message := _message(error)):
             raise
-        raise SystemExit(f"collateral {name}: {message}") from None
-    if name in stages():
+        raise SystemExit(f"collateral {job_kind(arguments) or name}: {message}") from None
+    if kind := job_kind(arguments):
         used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
-        logging.info("collateral %s: %s", name, used)
+        logging.info("collateral %s: %s", kind, used)
 
 
 def run(name: str, arguments: Sequence[str]) -> None:
-    """Parse the arguments of a stage or command, and call it."""
+    """Parse the arguments of a command, and call it."""
     options = vars(make_parser(name).parse_args(arguments))
     add_plugins(options["plugins"])
-    _call(_load(name), options)
-
-
-def stages() -> list[str]:
-    """Return the names of the stages, the commands that Snakemake rules call."""
-    return STAGE.names()
+    function = _load(name)
+    function(**{key: options[key] for key in signature(function).parameters})
 
 
 def commands() -> list[str]:
-    """Return the names of the commands, which people, make and the Snakefile call."""
+    """Return the names of the commands for people, make and the Snakefile."""
     names = COMMAND.names()
     return [*FIRST, *(name for name in names if name not in FIRST)]
 
 
 def make_parser(name: str) -> argparse.ArgumentParser:
-    """Return the parser of a stage or command, made from its signature."""
+    """Return the parser of a command, made from its signature."""
     function = _load(name)
     description = sys.modules[function.__module__].__doc__
     parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
@@ -98,19 +93,16 @@ def make_parser(name: str) -> argparse.ArgumentParser:
 
 
 def _load(name: str) -> Callable[..., None]:
-    kind = COMMAND if name in commands() else STAGE
+    kind = STAGE if name == RUN else COMMAND
     function: Callable[..., None] = getattr(kind.load(name), name)
     return function
 
 
 def _arguments(function: Callable[..., Any]) -> Iterator[tuple[str, Argument]]:
-    """Yield the parameters of a function or dataclass with their command-line arguments."""
+    """Yield the parameters of a function with their command-line arguments."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in signature(function).parameters.items():
-        if is_dataclass(hints[name]):
-            yield from _arguments(hints[name])
-        else:
-            yield name, _argument(parameter, hints[name])
+        yield name, _argument(parameter, hints[name])
 
 
 def _argument(parameter: Parameter, hint: Any) -> Argument:
@@ -143,14 +135,6 @@ def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
     return {"type": members[0] if origin is UnionType else kind}
 
 
-def _call(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """Call a function, or build a dataclass, with the options named like its parameters."""
-    hints = get_type_hints(function)
-    names = signature(function).parameters
-    shared = {name: _call(hints[name], options) for name in names if is_dataclass(hints[name])}
-    return function(**{name: options[name] for name in names if name not in shared}, **shared)
-
-
 def _name_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="collateral",
@@ -165,11 +149,9 @@ def _name_parser() -> argparse.ArgumentParser:
 
 
 def _overview() -> str:
-    """Return one line per command, and the names of the stages."""
+    """Return one line per command."""
     lines = [f"  {name:10} {_summary(name)}" for name in commands()]
-    return "\n".join(
-        ["Commands:", *lines, "", *wrap(f"Stages, which rules call: {', '.join(stages())}", 100)]
-    )
+    return "\n".join(["Commands:", *lines, f"  {RUN:10} Run a job, as the rules do."])
 
 
 def _summary(name: str) -> str:

@@ -9,7 +9,7 @@ the base model, or on the margins of shadow models.
 rule data:
     """Write the data set as uint8 arrays in a fixed order; fail if a forget set is not valid."""
     input:
-        value("data", "user_files"),
+        unpack(inputs_of("data")),
     output:
         data=paths.DATA,
         labels=paths.LABELS,
@@ -19,25 +19,15 @@ rule data:
     conda:
         "../../envs/torch.yaml"
     params:
-        **values("data", "name", "data_options", "code"),
-        plugins=plugins,
-        # A function of `output` triggers no rerun, so a new forget set does not rerun this job.
-        forget=lambda w, output: job("data", w).forget,
+        **described("data"),
     shell:
-        """
-        collateral data {params.plugins} --name {params.name:q} --options {params.data_options:q} \
-            {params.forget} --code {params.code:q} --out {output.data:q} --labels {output.labels:q} \
-            >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule split:
     """Select the forget set of a cell."""
     input:
-        labels=paths.LABELS,
-        files=value("split", "user_files"),
-        models=value("split", "models"),
-        earlier=value("split", "earlier"),
+        unpack(inputs_of("split")),
     output:
         split=paths.SPLIT,
     log:
@@ -45,11 +35,6 @@ rule split:
     conda:
         "../../envs/figures.yaml"
     params:
-        **values("split", "kind", "forget", "code"),
-        plugins=plugins,
+        **described("split"),
     shell:
-        """
-        collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
-            --params {params.forget:q} --models {input.models:q} --earlier {input.earlier:q} \
-            --code {params.code} --out {output.split:q} >{log:q} 2>&1
-        """
+        RUN_JOB

@@ -4,18 +4,11 @@ Input: outputs, records and costs of every run. Output for each cell: similariti
 metrics, costs and problems; for a benchmark: metrics.csv, costs.csv, problems.json, gates.json.
 """
 
-import os
-
-from collateral.plan.fingerprint import stage_code
-from collateral.plan.report_plan import presenting_code
-
 
 rule neighbours:
     """Compute the similarity of every example to the forget set, and list the nearest examples."""
     input:
-        **values("neighbours", "embeddings"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("neighbours")),
     output:
         neighbours=paths.NEIGHBOURS,
         record=paths.NEIGHBOURS_RECORD,
@@ -24,21 +17,15 @@ rule neighbours:
     conda:
         "../../envs/figures.yaml"
     params:
-        **values("neighbours", "seeds", "code"),
+        **described("neighbours"),
     shell:
-        """
-        collateral neighbours --data {input.data:q} --split {input.split:q} \
-            --embeddings {input.embeddings:q} --seeds {params.seeds} --code {params.code} \
-            --out {output.neighbours:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule pictures:
     """Save images of the nearest examples, if the config allows images in results."""
     input:
-        **values("pictures", "withheld"),
-        data=paths.DATA,
-        neighbours=paths.NEIGHBOURS,
+        unpack(inputs_of("pictures")),
     output:
         pictures=paths.PICTURES,
         record=paths.PICTURES_RECORD,
@@ -47,22 +34,15 @@ rule pictures:
     conda:
         "../../envs/figures.yaml"
     params:
-        **values("pictures", "keep", "code"),
+        **described("pictures"),
     shell:
-        """
-        collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
-            --withheld {input.withheld:q} --keep {params.keep:q} --code {params.code} \
-            --out {output.pictures:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule metrics:
     """Compute all numbers of a cell."""
     input:
-        **values("metrics", "results"),
-        labels=paths.LABELS,
-        split=paths.SPLIT,
-        neighbours=paths.NEIGHBOURS,
+        unpack(inputs_of("metrics")),
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,
@@ -74,25 +54,15 @@ rule metrics:
     conda:
         "../../envs/figures.yaml"
     params:
-        **values("metrics", "options"),
-        plugins=plugins,
-        folder=lambda w, input: os.path.dirname(input.labels),
-        code=presenting_code("metrics"),
+        **described("metrics"),
     shell:
-        """
-        collateral metrics {params.plugins} --folder {params.folder:q} {params.options} \
-            --out {output.metrics:q} --costs {output.costs:q} --problems {output.problems:q} \
-            >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule gather:
     """Merge the numbers of all cells of a benchmark, and compute numbers over all cells."""
     input:
-        plan=paths.PLAN,
-        metrics=of_cells(paths.CELL_METRICS),
-        costs=of_cells(paths.CELL_COSTS),
-        problems=of_cells(paths.CELL_PROBLEMS),
+        unpack(inputs_of("gather")),
     output:
         metrics=paths.METRICS,
         costs=paths.COSTS,
@@ -105,12 +75,6 @@ rule gather:
     conda:
         "../../envs/figures.yaml"
     params:
-        plugins=plugins,
-        folder=lambda w, input: os.path.dirname(input.plan),
-        code=presenting_code("gather"),
+        **described("gather"),
     shell:
-        """
-        collateral gather {params.plugins} --folder {params.folder:q} --out {output.metrics:q} \
-            --costs {output.costs:q} --problems {output.problems:q} --gates {output.gates:q} \
-            >{log:q} 2>&1
-        """
+        RUN_JOB

@@ -8,9 +8,7 @@ so that tables and pages show it beside the methods.
 rule given:
     """Evaluate the user's unlearned weights; nothing is trained."""
     input:
-        **values("given", "weights"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("given")),
     output:
         **paths.run_files(paths.RUN),
     log:
@@ -26,14 +24,6 @@ rule given:
         mem_mb=memory,
         runtime=minutes("given"),
     params:
-        **values("given", "options", "model", "code"),
-        plugins=plugins,
-        out=paths.RUN,
-        checkpoints=paths.checkpoints(paths.RUN),
+        **described("given"),
     shell:
-        """
-        collateral given {params.plugins} {params.options} \
-            --data {input.data:q} --split {input.split:q} --model {params.model:q} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB

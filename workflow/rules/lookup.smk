@@ -1,8 +1,16 @@
 """Functions that find the job of a rule by its wildcards; collateral/jobs defines the jobs."""
 
+import json
 import shlex
 
-from collateral.jobs import find_job
+from collateral.jobs import as_argument, find_job
+
+# The command of every rule; its log prints it, and it can be run by hand.
+RUN_JOB = """
+        collateral run {params.job:q} --code {params.code:q} --threads {threads} {params.beside} \
+            >{log:q} 2>&1
+        """
+LAST = {}  # the last job of each rule, because Snakemake asks several functions about one job
 
 
 wildcard_constraints:
@@ -16,23 +24,42 @@ wildcard_constraints:
 
 def job(kind, w):
     """Return the job of kind `kind` (the name of its file) for the wildcards `w`."""
-    return find_job(kind, GRID[w.benchmark], w)
+    key = tuple(w)
+    if LAST.get(kind, ("", None))[0] != key:
+        LAST[kind] = key, find_job(kind, GRID[w.benchmark], w)
+    return LAST[kind][1]
 
 
-def values(kind, *names):
-    """Return a dict from property name to a function that returns this property of a job."""
-    return {name: value(kind, name) for name in names}
+def inputs_of(kind):
+    """Return an input function: the files that a job reads, by name."""
+    return lambda w: job(kind, w).inputs
 
 
-def value(kind, name):
-    """Return a function that returns a property of a rule's job, as an input or a parameter."""
-    return lambda w: getattr(job(kind, w), name)
+def described(kind):
+    """Return the parameters of a rule: the job's description, the code, and what is beside."""
+    return {
+        "job": lambda w: as_argument(job(kind, w).text, kind),
+        "code": lambda w: job(kind, w).code,
+        # A function of `output` triggers no rerun.
+        "beside": lambda w, output: beside(kind, job(kind, w).beside),
+    }
 
 
-def plugins(wildcards, output):
-    """Return the option with the folders of plug-ins, for every stage that uses plug-ins."""
-    # A function of `output` triggers no rerun. `code` triggers one if a used plug-in changes.
-    return shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
+def described_alone(planned, code):
+    """Return the parameters of a rule that belongs to no benchmark."""
+    return {
+        "job": as_argument(planned.text(), planned.kind),
+        "code": code,
+        "beside": lambda w, output: beside(planned.kind),
+    }
+
+
+def beside(kind, content=None):
+    """Return the options that do not identify a job: folders of plug-ins, paths, checks."""
+    # `code` triggers a rerun if a used plug-in changes.
+    plugins = ["--plugins", *map(str, CONFIG.plugins)] if CONFIG.plugins else []
+    text = as_argument(json.dumps(content, sort_keys=True), kind) if content else ""
+    return shlex.join([*(["--beside", text] if text else []), *plugins])
 
 
 def of_cells(pattern):

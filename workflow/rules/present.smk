@@ -4,10 +4,14 @@ Input: the config, metrics and costs. Output: plan.json, tables, figures and the
 benchmark, an index of all pages, and check.done if no finding failed.
 """
 
-import os
 from pathlib import Path
 
+from collateral.jobs.index import IndexJob
+from collateral.plan.fingerprint import stage_code
 from collateral.plan.report_plan import plan_hash, make_plan, templates_hash
+from collateral.results import layout
+
+INDEX_JOB = IndexJob(first=tuple(GRID), theory=layout.THEORY)
 
 
 rule plan:
@@ -25,9 +29,7 @@ rule plan:
 rule tables:
     """Write the tables of each cell and over all cells, as CSV, Markdown and LaTeX."""
     input:
-        plan=paths.PLAN,
-        metrics=paths.METRICS,
-        costs=paths.COSTS,
+        unpack(inputs_of("tables")),
     output:
         report(
             directory(paths.TABLES),
@@ -43,21 +45,15 @@ rule tables:
         "../../envs/figures.yaml"
     threads: presenting_threads
     params:
-        plugins=plugins,
-        code=presenting_code("tables"),
+        **described("tables"),
     shell:
-        """
-        collateral tables {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
-            --costs {input.costs:q} --out {output:q} --processes {threads} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule figures:
     """Draw the figures of each cell and over all cells."""
     input:
-        plan=paths.PLAN,
-        metrics=paths.METRICS,
-        costs=paths.COSTS,
+        unpack(inputs_of("figures")),
     output:
         report(
             directory(paths.FIGURES),
@@ -73,26 +69,15 @@ rule figures:
         "../../envs/figures.yaml"
     threads: presenting_threads
     params:
-        plugins=plugins,
-        code=presenting_code("figures"),
+        **described("figures"),
     shell:
-        """
-        collateral figures {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
-            --costs {input.costs:q} --out {output:q} --processes {threads} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule report:
     """Write the self-contained page of a benchmark."""
     input:
-        plan=paths.PLAN,
-        metrics=paths.METRICS,
-        costs=paths.COSTS,
-        problems=paths.PROBLEMS,
-        gates=paths.GATES,
-        tables=paths.TABLES,
-        figures=paths.FIGURES,
-        pictures=of_cells(paths.PICTURES),
+        unpack(inputs_of("report")),
     output:
         page=report(paths.REPORT, caption="../report/page.rst", category="{benchmark}"),
         glance=paths.GLANCE,
@@ -102,15 +87,9 @@ rule report:
     conda:
         "../../envs/figures.yaml"
     params:
-        plugins=plugins,
-        folder=lambda w, input: os.path.dirname(input.metrics),
-        templates=templates_hash(),
-        code=presenting_code("report"),
+        **described("report"),
     shell:
-        """
-        collateral report {params.plugins} --folder {params.folder:q} --out {output.page:q} \
-            --glance {output.glance:q} --problems {output.problems:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule index:
@@ -126,23 +105,15 @@ rule index:
     conda:
         "../../envs/figures.yaml"
     params:
-        results=lambda w, output: os.path.dirname(output.page),
-        first=list(GRID),
-        theory=lambda w, input: os.path.dirname(input.theory[0]),
-        templates=templates_hash(),
-        code=stage_code("index"),
+        **described_alone(INDEX_JOB, f"{stage_code('index')} {templates_hash()}"),
     shell:
-        """
-        collateral index --results {params.results:q} --first {params.first:q} \
-            --theory {params.theory:q} --theory-page {output.theory:q} \
-            --out {output.page:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule check:
     """Fail if a finding failed; the page is written before and names the finding."""
     input:
-        paths.REPORT_PROBLEMS,
+        unpack(inputs_of("check")),
     output:
         touch(paths.CHECKED),
     log:
@@ -150,6 +121,6 @@ rule check:
     conda:
         "../../envs/figures.yaml"
     params:
-        code=stage_code("check"),
+        **described("check"),
     shell:
-        "collateral check --problems {input:q} >{log:q} 2>&1"
+        RUN_JOB

@@ -9,9 +9,7 @@ net, linear probes, similarity of features, and curves of fine-tuning on retaine
 rule probe:
     """Probe all models of a cell and seed in one job, because each takes only seconds."""
     input:
-        **values("probe", "models", "embeddings"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("probe")),
     output:
         shows=paths.PROBE_SHOWS,
         record=paths.record(paths.PROBE),
@@ -26,15 +24,6 @@ rule probe:
         mem_mb=memory,
         runtime=minutes("probe"),
     params:
-        **values("probe", "options", "model", "code"),
-        plugins=plugins,
-        out=paths.PROBE,
-        checkpoints=paths.checkpoints(paths.PROBE),
+        **described("probe"),
     shell:
-        """
-        collateral probe {params.plugins} {params.options} --models {input.models:q} \
-            --embeddings {input.embeddings:q} \
-            --data {input.data:q} --split {input.split:q} --model {params.model:q} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB

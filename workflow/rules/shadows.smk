@@ -10,8 +10,7 @@ run only if the config has `shadows:`. A killed job resumes from its checkpoint.
 rule shadow:
     """Train a shadow model on a random share of the train set."""
     input:
-        **values("shadow", "weights"),
-        data=paths.DATA,
+        unpack(inputs_of("shadow")),
     output:
         **paths.shadow_files(paths.SHADOW),
     log:
@@ -24,25 +23,15 @@ rule shadow:
         mem_mb=memory,
         runtime=minutes("shadow"),
     params:
-        **values("shadow", "options", "model", "training", "start", "code"),
-        plugins=plugins,
-        out=paths.SHADOW,
-        checkpoints=paths.checkpoints(paths.SHADOW),
+        **described("shadow"),
     shell:
-        """
-        collateral shadow {params.plugins} {params.options} --data {input.data:q} \
-            --model {params.model:q} --params {params.training:q} {params.start} \
-            --seed {wildcards.member} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule expose:
     """Run a method on every shadow model in turn; Retrain is not an input."""
     input:
-        **values("expose", "shadows", "selected"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("expose")),
     output:
         exposed=paths.EXPOSED,
         record=paths.record(paths.EXPOSURE),
@@ -57,15 +46,6 @@ rule expose:
         mem_mb=memory,
         runtime=minutes("expose"),
     params:
-        **values("expose", "options", "model", "seed", "code"),
-        plugins=plugins,
-        out=paths.EXPOSURE,
-        checkpoints=paths.checkpoints(paths.EXPOSURE),
+        **described("expose"),
     shell:
-        """
-        collateral expose {params.plugins} {params.options} --selected {input.selected:q} \
-            --data {input.data:q} --split {input.split:q} \
-            --model {params.model:q} --shadows {input.shadows:q} \
-            --seed {params.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB

@@ -8,9 +8,7 @@ teachers of all sizes on the forget set, and the accuracy lost in one step of gr
 rule support_size:
     """Train LTD's teacher on supports of several sizes; Retrain is not an input."""
     input:
-        **values("support_size", "base", "selected"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("support_size")),
     output:
         sizes=paths.SUPPORT_SIZES,
         record=paths.record(paths.SUPPORT_SIZE),
@@ -25,15 +23,6 @@ rule support_size:
         mem_mb=memory,
         runtime=minutes("support_size"),
     params:
-        **values("support_size", "options", "model", "code"),
-        plugins=plugins,
-        out=paths.SUPPORT_SIZE,
-        checkpoints=paths.checkpoints(paths.SUPPORT_SIZE),
+        **described("support_size"),
     shell:
-        """
-        collateral support_size {params.plugins} {params.options} --selected {input.selected:q} \
-            --data {input.data:q} --split {input.split:q} \
-            --model {params.model:q} --base {input.base:q} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB

@@ -3,7 +3,10 @@
 Input: none. Output: theory.csv (points of the figures), findings.csv, checks.csv and figures.
 """
 
-import os
+from collateral.plan.fingerprint import stage_code
+from collateral.plugins.find import JOB
+
+THEORY_JOB = JOB.load("theory").TheoryJob(seed=0, runs=100, width=CONFIG.figures.width)
 
 
 rule theory:
@@ -15,13 +18,6 @@ rule theory:
     conda:
         "../../envs/figures.yaml"
     params:
-        out=lambda w, output: os.path.dirname(output.points),
-        seed=0,
-        runs=100,
-        width=CONFIG.figures.width,
-        code=stage_code("theory"),
+        **described_alone(THEORY_JOB, stage_code("theory")),
     shell:
-        """
-        collateral theory --seed {params.seed} --runs {params.runs} --width {params.width:q} \
-            --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB

@@ -8,8 +8,7 @@ its embeddings, and Retrain. A killed job resumes from its checkpoint.
 rule base:
     """Train the base model on all train examples, or read the user's weights."""
     input:
-        **values("base", "weights"),
-        data=paths.DATA,
+        unpack(inputs_of("base")),
     output:
         **paths.run_files(paths.BASE),
         embeddings=paths.EMBEDDINGS,
@@ -24,25 +23,15 @@ rule base:
         mem_mb=memory,
         runtime=minutes("base"),
     params:
-        **values("base", "model", "training", "start", "code"),
-        plugins=plugins,
-        out=paths.BASE,
-        checkpoints=paths.checkpoints(paths.BASE),
+        **described("base"),
     shell:
-        """
-        collateral train {params.plugins} --data {input.data:q} \
-            --model {params.model:q} --params {params.training:q} {params.start} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule retrain:
     """Train Retrain, the reference, without the forget set, or read the user's weights."""
     input:
-        **values("retrain", "weights"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("retrain")),
     output:
         **paths.run_files(paths.RETRAIN),
     log:
@@ -56,14 +45,6 @@ rule retrain:
         mem_mb=memory,
         runtime=minutes("retrain"),
     params:
-        **values("retrain", "model", "training", "start", "code"),
-        plugins=plugins,
-        out=paths.RETRAIN,
-        checkpoints=paths.checkpoints(paths.RETRAIN),
+        **described("retrain"),
     shell:
-        """
-        collateral train {params.plugins} --data {input.data:q} --split {input.split:q} \
-            --model {params.model:q} --params {params.training:q} {params.start} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB

@@ -10,9 +10,7 @@ files of `prepare` makes them; other jobs read them from its folder.
 rule teacher:
     """Train LTD's teacher for the first seed, if the selection rule of tuning uses it."""
     input:
-        **values("teacher", "base"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("teacher")),
     output:
         says=paths.TEACHER_SAYS,
         record=paths.record(paths.TEACHER),
@@ -27,26 +25,15 @@ rule teacher:
         mem_mb=memory,
         runtime=minutes("teacher"),
     params:
-        **values("teacher", "options", "model", "seed", "code"),
-        plugins=plugins,
-        out=paths.TEACHER,
-        checkpoints=paths.checkpoints(paths.TEACHER),
+        **described("teacher"),
     shell:
-        """
-        collateral teacher {params.plugins} {params.options} \
-            --data {input.data:q} --split {input.split:q} \
-            --model {params.model:q} --base {input.base:q} \
-            --seed {params.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule tune:
     """Run all trials of a method for the first seed, and select one; Retrain is not an input."""
     input:
-        **values("tune", "base", "teacher", "prepared_by"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("tune")),
     output:
         trials=paths.TRIALS,
         selected=paths.SELECTED,
@@ -62,26 +49,15 @@ rule tune:
         mem_mb=memory,
         runtime=minutes("tune"),
     params:
-        **values("tune", "options", "model", "seed", "prepared", "code"),
-        plugins=plugins,
-        out=paths.TUNE,
-        checkpoints=paths.checkpoints(paths.TUNE),
+        **described("tune"),
     shell:
-        """
-        collateral tune {params.plugins} {params.options} --teacher {input.teacher:q} \
-            --data {input.data:q} --split {input.split:q} \
-            --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
-            --seed {params.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 rule unlearn:
     """Run a method or control for one seed."""
     input:
-        **values("unlearn", "base", "prepared_by", "selected", "retrained"),
-        data=paths.DATA,
-        split=paths.SPLIT,
+        unpack(inputs_of("unlearn")),
     output:
         **paths.run_files(paths.RUN),
     log:
@@ -96,18 +72,9 @@ rule unlearn:
         mem_mb=memory,
         runtime=minutes("unlearn"),
     params:
-        **values("unlearn", "options", "model", "prepared", "code"),
-        plugins=plugins,
-        out=paths.RUN,
-        checkpoints=paths.checkpoints(paths.RUN),
+        **described("unlearn"),
     shell:
-        """
-        collateral unlearn {params.plugins} {params.options} --selected {input.selected:q} \
-            --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
-            --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
+        RUN_JOB
 
 
 use rule unlearn as track with:

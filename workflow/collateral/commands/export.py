@@ -21,7 +21,7 @@ from collateral.results import layout
 from collateral.results.address import FoundRun, check_has_model, find_run
 from collateral.results.dataset import Dataset
 from collateral.results.files import atomic
-from collateral.results.provenance import INPUTS, content_hash, read_signed, verify
+from collateral.results.provenance import INPUTS, content_hash, read_record, verify
 from collateral.results.record import NAMES_IN_FILE
 
 SUFFIX = ".safetensors"
@@ -102,7 +102,7 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
     # Retrain's record lists no base model as input, so the records of all base models are read.
     others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))
     for folder in (found.folder, *(found.benchmark / base for base in bases), *others):
-        record = read_signed(folder / layout.RECORD, found.benchmark)
+        record = read_record(folder / layout.RECORD, found.benchmark)
         if NAMES_IN_FILE in record:
             names: Mapping[str, str] = record[NAMES_IN_FILE]
             return names

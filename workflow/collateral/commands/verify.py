@@ -16,18 +16,16 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from collateral.config.load import read
+from collateral.jobs import parse_job
 from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.plugins.find import STAGE
 from collateral.results import layout
 from collateral.results.files import InvalidResultError
 from collateral.results.gates import describe_red_gates
-from collateral.results.provenance import read_signed
+from collateral.results.plan import BenchmarkPlan
+from collateral.results.provenance import JOB, read_record, read_signed
 from collateral.results.verification import Verification, files_below, verify_results
-
-# Files that the stages `metrics` and `gather` write, by the option that sets each path.
-NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
-GATHERED = {**NUMBERS, "gates": layout.GATES}
 
 
 def verify(
@@ -102,8 +100,8 @@ def differences(results: Path) -> list[InvalidResultError]:
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         for path in sorted(records):
-            # Only a cell's record has the key `options`; a benchmark's record is skipped.
-            if "options" in read_signed(path):
+            # Only a cell's record has a job of metrics; a benchmark's record is skipped.
+            if read_record(path).get("kind") == "metrics":
                 again = compute_again(path, Path(name))
                 faults += _compare_files(path.parent / layout.METRICS, again)
         for path in sorted(plans):
@@ -116,31 +114,24 @@ def compute_again(record: Path, out: Path) -> Path:
 
     The table is written to the folder `out`.
     """
-    content = read_signed(record)
-    again = {option: out / name for option, name in NUMBERS.items()}
-    about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
+    # Imported only on call: stages import pandas and scikit-learn, which takes seconds.
     stage: Any = STAGE.load("metrics")
-    stage.metrics(results=stage.CellResults(**about), fresh=True, **again)
-    return again["out"]
+    job = parse_job(read_signed(record)[JOB])
+    stage.write_numbers(stage.read_results(job, record.parent.parent), out, fresh=True)
+    return out / layout.METRICS
 
 
 def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:
     """Compute a benchmark's numbers and tables again from its cells' numbers; yield differences."""
     folder, made = plan.parent, out / plan.parent.name
-    written = {option: made / name for option, name in GATHERED.items()}
-    _stage("gather")(folder=folder, **written)
+    cells = BenchmarkPlan.load(plan).cells
+    STAGE.load("gather").write_numbers(folder, cells, made)
     for name in (layout.METRICS, layout.GATES):
         if (folder / name).exists():  # results of older versions have no gates.json
             yield from _compare_files(folder / name, made / name)
-    numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
-    _stage("tables")(plan=plan, **numbers, out=made / layout.TABLES)
+    STAGE.load("tables").write_tables(folder, made / layout.TABLES)
     for path in sorted((folder / layout.TABLES).rglob("*.csv")):
         yield from _compare_files(path, made / path.relative_to(folder))
-
-
-def _stage(name: str) -> Any:
-    # Imported only on call: stages import pandas and scikit-learn, which takes seconds.
-    return getattr(STAGE.load(name), name)
 
 
 def _compare_files(path: Path, again: Path) -> Iterator[InvalidResultError]:

@@ -1,56 +1,106 @@
 """Kinds of jobs. Each file declares one kind, with all that the workflow must know about it.
 
-Missing files, differences from the plan, preflight checks, the estimate and the rules all use this
-one list of kinds. Files whose names begin with `_` are helpers.
+Rules, stages, records, missing files, differences from the plan, preflight checks and the estimate
+all use these classes. Files whose names begin with `_` are helpers.
 
-- The rule has the name of the file. So has the stage, unless the class sets `stage` (`base` and
-  `retrain` use `train`). A class may override `rule`: tracked runs have the rule `track`. The first
-  job class in the file is used.
-- The annotated attributes of a job class are the wildcards of the rule; each is in
+- A file has two classes. The description (`UnlearnJob`) has everything that identifies a job, as
+  plain values, and names its inputs and files. The job in the plan (`PlannedUnlearn`) makes the
+  description from the config, and knows the fingerprint of the code and the estimated cost.
+- The rule has the name of the file. So has the stage, unless the description sets `stage` (`base`
+  and `retrain` use `train`). A planned job may override `rule`: tracked runs have the rule `track`.
+- The annotated attributes of a planned job are the wildcards of the rule; each is in
   `wildcard_constraints` of rules/lookup.smk, and one that is an integer in NUMBERS.
 - A job of a cell names in `cell_attribute` which cells or runs have such a job: one job for each
   value of its wildcards `seed`, `run` and `method`. Other kinds override `list_all`.
+- Jobs that make tables, figures and pages are not listed (`PlannedPage`): they take seconds, and
+  nothing compares their records with the plan. `index` and `theory` belong to no benchmark: they
+  have a description alone.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from collateral.jobs._job import CellJob, Job
+from collateral.jobs._job import Job, Planned, PlannedInCell
+from collateral.plan.fingerprint import hash_texts
 from collateral.plan.grid import Benchmark, Cell
+from collateral.plugins.find import JOB
+from collateral.results.files import atomic
 
+# Maximum bytes of a text on a command line; Linux allows 131,072 bytes per argument.
+MOST_BYTES = 100_000
+LONG_TEXTS = Path(".snakemake/jobs")
 NUMBERS = ("seed", "member")  # names of the wildcards that are integers
+C = TypeVar("C")
 
 
 @cache
-def kinds() -> dict[str, type[Job]]:
-    """Return a dict from name to job class; the job's file and rule have the same name."""
-    names = sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py"))
-    return {name: _job_class(import_module(f"{__name__}.{name}")) for name in names}
+def kinds() -> dict[str, type[Planned]]:
+    """Return a dict from name to class of planned jobs; file and rule have the same name."""
+    found = {name: _class_in(name, Planned) for name in JOB.names()}
+    return {name: kind for name, kind in found.items() if kind}
 
 
-def _job_class(module: ModuleType) -> type[Job]:
+@cache
+def _class_in(name: str, base: type[C]) -> type[C] | None:
+    """Return the first class in the file of a kind of job that is a subclass of `base`."""
+    module = JOB.load(name)
     classes = (value for value in vars(module).values() if isinstance(value, type))
-    return next(c for c in classes if issubclass(c, Job) and c.__module__ == module.__name__)
+    own = (one for one in classes if one.__module__ == module.__name__ and issubclass(one, base))
+    return next(own, None)
 
 
-def list_jobs(benchmark: Benchmark) -> Iterator[Job]:
+def stages_of_kinds() -> dict[str, str]:
+    """Return a dict from kind of job to name of its stage."""
+    classes = {name: _class_in(name, Job) for name in JOB.names()}
+    return {name: one.stage or name for name, one in classes.items() if one}
+
+
+def read_job(text: str) -> Job:
+    """Read a description from its JSON text, or from the file that `@path` names."""
+    return parse_job(json.loads(read_argument(text)))
+
+
+def read_argument(text: str) -> str:
+    """Return the text of an argument that `as_argument` made."""
+    return Path(text[1:]).read_text("utf-8") if text.startswith("@") else text
+
+
+def parse_job(content: Mapping[str, Any]) -> Job:
+    """Return the description that a record or a command line contains."""
+    described = _class_in(content["kind"], Job)
+    assert described, "every kind of job has a description"
+    return described.model_validate({key: content[key] for key in content if key != "kind"})
+
+
+def as_argument(text: str, kind: str) -> str:
+    """Return a JSON text for a command line: itself or, if it is too long, a file as `@path`."""
+    if len(text.encode()) <= MOST_BYTES:
+        return text
+    # The file is named by its hash, so that a change of the text is a change of the argument.
+    path = LONG_TEXTS / f"{kind}-{hash_texts(text)}.json"
+    if not path.exists():
+        with atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return f"@{path}"
+
+
+def list_jobs(benchmark: Benchmark) -> Iterator[Planned]:
     """Yield all jobs of a benchmark except those that make tables, figures and pages."""
     return (job for kind in kinds().values() for job in kind.list_all(benchmark))
 
 
-def list_cell_jobs(benchmark: Benchmark, cell: Cell) -> Iterator[CellJob]:
+def list_cell_jobs(benchmark: Benchmark, cell: Cell) -> Iterator[PlannedInCell]:
     """Yield the jobs of one cell."""
     for kind in kinds().values():
-        if issubclass(kind, CellJob):
+        if issubclass(kind, PlannedInCell):
             yield from kind.list_in_cell(benchmark, cell)
 
 
-def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Job:
+def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Planned:
     """Return the job of a rule for these values of Snakemake's wildcards."""
     job = kinds()[kind]
     names = [field.name for field in fields(job)][1:]

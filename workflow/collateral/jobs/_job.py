@@ -1,62 +1,130 @@
-"""Base classes of jobs: a job of a benchmark, and a job of one of its cells."""
+"""Base classes: the description of a job, and a job of the plan, which has such a description.
+
+A description is everything that identifies a job: the plan makes it from the config, Snakemake
+compares it, the stage reads it, and the record keeps it. Its fields are plain values.
+"""
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
+from pydantic import BaseModel, ConfigDict
+
 from collateral.contract.work import NO_WORK, Work
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.report_plan import presenting_code
 from collateral.plan.work import Workload, find_workload
 from collateral.plugins.find import MODEL
 from collateral.results import layout
-from collateral.results.provenance import INPUTS, content_hash
+from collateral.results.verification import DISPENSABLE
 
-Record = dict[str, Any]
+# Input files by name: a path below the benchmark's folder, or a list of paths.
+Inputs = dict[str, str | list[str]]
 
 
-@dataclass(frozen=True)
-class OwnFile:
-    """A user's file of weights, its config key, and the renaming of its parameters."""
+class Part(BaseModel):
+    """A part of a description: a frozen class of plain values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Job(Part):
+    """Description of a job; all paths are relative to the benchmark's folder."""
+
+    folder: ClassVar[str] = ""  # pattern of the output folder
+    stage: ClassVar[str] = ""  # name of the stage; empty if the kind of job has the same name
+    has_cost: ClassVar[bool] = True  # whether the job writes its time and memory to cost.json
+
+    benchmark: str
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind of job: the name of its file."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @property
+    def stage_name(self) -> str:
+        """Name of the stage that runs the job."""
+        return self.stage or self.kind
+
+    @property
+    def inputs(self) -> Inputs:
+        """Input files by name; the record has the hash of each."""
+        return {}
+
+    @property
+    def input_files(self) -> list[str]:
+        """All input files, each once."""
+        values = self.inputs.values()
+        lists = [[value] if isinstance(value, str) else value for value in values]
+        return list(dict.fromkeys(file for files in lists for file in files))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Output files, or output folders, by name; without records and cost."""
+        return {}
+
+    @property
+    def records(self) -> dict[str, list[str]]:
+        """Dict from path of each record to the output files that it lists."""
+        found: dict[str, list[str]] = {}
+        for file in map(Path, self.files.values()):
+            # The record of a folder is in the folder.
+            record = layout.record_path(file) if file.suffix else file / layout.RECORD
+            found.setdefault(record.as_posix(), []).append(file.as_posix())
+        return found
+
+    @property
+    def out(self) -> str:
+        """Output folder of the job."""
+        return self.path(self.folder)
+
+    def path(self, pattern: str, **values: Any) -> str:
+        """Fill a path pattern with the fields of the job, or with the values that are passed."""
+        return pattern.format(**{**self.__dict__, **values})
+
+    def in_folder(self, **names: str) -> dict[str, str]:
+        """Return a dict from name to path of files in the output folder."""
+        return {key: f"{self.out}/{name}" for key, name in names.items()}
+
+    def content(self) -> dict[str, Any]:
+        """Return the description as JSON types."""
+        return {"kind": self.kind, **self.model_dump(mode="json")}
+
+    def text(self) -> str:
+        """Return the description as JSON: the kind first, then all fields in alphabetical order."""
+        fields = json.dumps(self.model_dump(mode="json"), sort_keys=True)
+        return f'{{"kind": "{self.kind}", {fields[1:]}'
+
+
+class OwnFile(Part):
+    """A user's file of weights: its config key, its name, and the renaming of its parameters."""
 
     key: str  # key of the file in the benchmark's config
-    file: Path
-    rename: Mapping[str, str] = field(default_factory=dict, hash=False)
+    name: str
+    rename: dict[str, str] = {}
     rte: float | None = None  # seconds that unlearning took, if the user states them
-
-    def arguments(self, option: str) -> list[str]:
-        """Return command-line options: `option` with the path; `--rename` and `--rte` if set."""
-        renamed = ["--rename", as_json(self.rename)] if self.rename else []
-        stated = [] if self.rte is None else ["--rte", str(self.rte)]
-        return [option, str(self.file.expanduser()), *renamed, *stated]
-
-    def record(self, found: Record | None) -> Record:
-        """Return the file's entry for a record; a deleted file has the hash of its old entry."""
-        path = self.file.expanduser()
-        digest = content_hash(path) if path.exists() else (found or {}).get("hash")
-        return {"name": self.file.name, "hash": digest, "rename": self.rename}
 
 
 @dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
-class Job:
-    """A job of a benchmark; its fields are the wildcards of its Snakemake rule.
+class Planned:
+    """A job of the plan; its fields are the wildcards of its Snakemake rule.
 
     Every subclass is a frozen dataclass, too.
     """
 
-    folder: ClassVar[str]  # pattern of the output folder
-    # Name of the record in the output folder; empty if the job has no record.
-    record_file: ClassVar[str] = layout.RECORD
+    describes: ClassVar[type[Job]]  # class of the description
     evaluated: ClassVar[str] = ""  # name of the output file that the metrics of a cell wait for
     uses_model: ClassVar[bool] = False  # whether the stage trains or evaluates a model
-    stage: ClassVar[str] = ""  # name of the stage; empty if the kind of job has the same name
+    is_presented: ClassVar[bool] = True  # whether pages are made from the job's files
+    is_compared: ClassVar[bool] = True  # whether its records are compared with the plan
 
     benchmark: Benchmark
 
@@ -81,6 +149,21 @@ class Job:
         values = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: getattr(value, "name", value) for name, value in values}
 
+    @cached_property
+    def job(self) -> Job:
+        """Description of the job."""
+        return self.describes.model_validate({**self.wildcards, **self.values})
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Fields of the description besides the wildcards."""
+        return {}
+
+    @cached_property
+    def text(self) -> str:
+        """Description of the job as JSON."""
+        return self.job.text()
+
     def path(self, pattern: str, **wildcards: Any) -> str:
         """Fill a path pattern with the job's wildcards, or with the values that are passed here."""
         return pattern.format(**{**self.wildcards, **wildcards})
@@ -95,40 +178,57 @@ class Job:
         """Name of the Snakemake rule that runs the job."""
         return self.kind_name
 
+    @property
+    def root(self) -> str:
+        """Folder of the benchmark."""
+        return self.path(paths.BENCHMARK)
+
     @cached_property
     def out(self) -> str:
         """Output folder of the job."""
-        return self.path(self.folder)
+        return f"{self.root}/{self.job.out}".rstrip("/")
+
+    @property
+    def inputs(self) -> dict[str, str | list[str]]:
+        """Inputs of the rule: those of the description, and files of the user."""
+        root = self.root
+        found: dict[str, str | list[str]] = {
+            name: f"{root}/{value}" if isinstance(value, str) else [f"{root}/{v}" for v in value]
+            for name, value in self.job.inputs.items()
+        }
+        return found | ({"user": self.user_files} if self.user_files else {})
+
+    @property
+    def user_files(self) -> list[str]:
+        """Existing files of the user that the job reads."""
+        return []
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What the stage is told beside the description; changing it reruns nothing."""
+        return {}
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the output files from which tables, figures and pages are made."""
-        return ()
+        """Paths of the output files from which tables, figures and pages are made."""
+        if not self.is_presented:
+            return ()
+        job = self.job
+        made = [file for file in job.files.values() if Path(file).name not in DISPENSABLE]
+        cost = [f"{job.out}/{layout.COST}"] if job.has_cost else []
+        return tuple(f"{self.root}/{file}" for file in (*made, *job.records, *cost))
 
     @property
-    def record_name(self) -> str:
-        """Path of the job's record, relative to the benchmark's folder."""
-        return self.below(f"{self.out}/{self.record_file}")
+    def record_names(self) -> list[str]:
+        """Paths of the job's records below the benchmark's folder, if they are compared."""
+        return [*self.job.records] if self.is_compared else []
 
-    def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write if it ran now.
+    def user_hashes(self, found: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the hashes of the user's files now, by their place in the record `found`.
 
-        `found` is the record in the results; values that the plan does not know are taken from it.
+        A file that was deleted is not compared.
         """
-        raise NotImplementedError
-
-    def model_record(self, *files: str) -> Record:
-        """Return the record entries that all jobs with a model share; `files` are input files."""
-        inputs = self.record_inputs(*files)
-        return {"model": self.model, "code": self.code, "seed": self.seed, INPUTS: inputs}
-
-    def below(self, file: str) -> str:
-        """Return the path of a file, relative to the benchmark's folder."""
-        return file.removeprefix(f"{paths.RESULTS}/{self.benchmark.name}/")
-
-    def record_inputs(self, *files: str) -> list[str]:
-        """Return the list of inputs for a record; it always includes the data set."""
-        return sorted({layout.DATA, *map(self.below, files)})
+        return {}
 
     @property
     def will_run(self) -> bool:
@@ -139,26 +239,12 @@ class Job:
     def code(self) -> str:
         """Fingerprint of the stage and, if the job uses a model, of the model's file."""
         models = [MODEL.module(self.model)] if self.uses_model else []
-        return stage_code(self.stage or self.kind_name, *models)
+        return stage_code(self.describes.stage or self.kind_name, *models)
 
     @property
-    def own_file(self) -> OwnFile | None:
-        """User's file of weights that the job reads, if there is one."""
+    def own_file(self) -> tuple[OwnFile, Path] | None:
+        """User's file of weights that the job reads, with its path, if there is one."""
         return None
-
-    @property
-    def arguments(self) -> list[str]:
-        """Options that describe the job on the command line of its stage."""
-        return []
-
-    @property
-    def options(self) -> str:
-        """Command-line options in `arguments` as one text, for the rule's shell command."""
-        return shlex.join(self.arguments)
-
-    def base_file(self, name: str, seed: int) -> str:
-        """Return the path of the file `name` of the base model from which runs of `seed` start."""
-        return f"{self.path(paths.BASE, seed=self.benchmark.base_seed(seed))}/{name}"
 
     @property
     def model(self) -> str:
@@ -186,7 +272,7 @@ class Job:
         return 0.0
 
 
-class CellJob(Job):
+class PlannedInCell(Planned):
     """A job that belongs to one cell."""
 
     # Name of an attribute of Cell. If it is false or empty, the cell has no job of this kind.
@@ -209,15 +295,27 @@ class CellJob(Job):
         domains = [values[one.name] for one in fields(cls) if one.name in values]
         return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if runs)
 
+
+class PlannedPage(Planned):
+    """A job that makes tables, figures or a page of a benchmark from its numbers."""
+
+    is_presented = is_compared = False
+
+    @classmethod
+    def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
+        """Yield nothing: these jobs take seconds, and follow from all others."""
+        return iter(())
+
     @property
-    def split(self) -> str:
-        """Path of the file that contains the forget set."""
-        return self.path(paths.SPLIT)
+    def values(self) -> dict[str, Any]:
+        """The cells of the benchmark, if the description has them."""
+        has_cells = "cells" in self.describes.model_fields
+        return {"cells": tuple(self.benchmark.cells)} if has_cells else {}
 
-
-def as_json(value: Any) -> str:
-    """Format a value as JSON for a command line."""
-    return json.dumps(value, sort_keys=True)
+    @property
+    def code(self) -> str:
+        """Fingerprint of the stage and of all findings."""
+        return presenting_code(self.kind_name)
 
 
 def existing(file: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Base classes of jobs that run an unlearning method, and the choice of jobs that run `prepare`.
+"""Jobs that run an unlearning method, and the choice of jobs that run `prepare`.
 
 Several jobs may need the same files of a method's `prepare`. The first of these jobs makes the
 files; the others read them.
@@ -6,18 +6,16 @@ files; the others read them.
 
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 from collateral.contract.params import MethodParams
 from collateral.contract.work import Work
-from collateral.jobs._job import CellJob, Record
-from collateral.plan import paths
+from collateral.jobs._job import Inputs, Job, Part, PlannedInCell
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell, RunSpec
 from collateral.plan.work import FLOAT_BYTES
-from collateral.plugins.find import MODEL, method_kind, params_class
+from collateral.plugins.find import MODEL, method_kind
 from collateral.results import layout
-from collateral.results.files import read_json
 
 
 @dataclass(frozen=True)
@@ -92,10 +90,73 @@ def _key(run: RunSpec) -> tuple[str | None, ...]:
     return (*run.prepare_calls, run.tuned_by if len(run.prepare_calls) > 1 else None)
 
 
-DONE_FILES = (layout.RECORD, layout.COST)  # names of the files that every finished job has
+class Tuning(Part):
+    """The tuning that selects parameters of a run; all rounds use the tuning of round 1."""
+
+    cell: str
+    method: str
 
 
-class MethodJob(CellJob):
+class Preparing(Part):
+    """The jobs of the cell that run `prepare` for a job."""
+
+    tunings: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()  # of the same seed
+    teacher: bool = False
+
+
+class MethodJob(Job):
+    """Description of a job that runs a method."""
+
+    cell: str
+    seed: int
+    model: str
+    method: str  # folder of the method
+    params: dict[str, Any]  # values of the config and defaults; tuning may replace some
+    tuning: Tuning | None = None
+
+    @property
+    def inputs(self) -> Inputs:
+        """Data, forget set, and the parameters that tuning selected."""
+        found: Inputs = {"data": layout.DATA, "split": self.path(layout.SPLIT)}
+        if self.tuning:
+            tuned = layout.TUNE.format(cell=self.tuning.cell, method=self.tuning.method)
+            found["selected"] = f"{tuned}/{layout.SELECTED}"
+        return found
+
+
+class StartedJob(MethodJob):
+    """Description of a job that runs a method on the base model, or on the round before."""
+
+    base_seed: int
+    before: str | None = None  # cell of the round before, whose model of the same run is the start
+    preparing: Preparing = Preparing()
+
+    @property
+    def base(self) -> str:
+        """Weights at the start: the base model's or, after round 1, those of the round before."""
+        folder = layout.RUN if self.before else layout.BASE
+        seed = self.seed if self.before else self.base_seed
+        return f"{self.path(folder, cell=self.before, seed=seed)}/{layout.MODEL}"
+
+    @property
+    def preparing_folders(self) -> list[str]:
+        """Folders of the jobs that run `prepare` for this job."""
+        found = self.preparing
+        folders = [self.path(layout.TUNE, method=name) for name in found.tunings]
+        folders += [self.path(layout.TEACHER)] if found.teacher else []
+        return folders + [self.path(layout.RUN, run=name) for name in found.runs]
+
+    @property
+    def inputs(self) -> Inputs:
+        """Data, forget set, weights at the start, and records of jobs that run `prepare`."""
+        # These inputs are not `ancient`, because Snakemake 9.27 would then keep outdated outputs.
+        prepared = [f"{folder}/{layout.RECORD}" for folder in self.preparing_folders]
+        more: Inputs = {"prepared": prepared} if prepared else {}
+        return {**super().inputs, "base": self.base, **more}
+
+
+class PlannedMethod(PlannedInCell):
     """A job that runs an unlearning method on the model of one seed."""
 
     @property
@@ -104,25 +165,22 @@ class MethodJob(CellJob):
         raise NotImplementedError
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the output files from which tables, figures and pages are made."""
-        return (self.evaluated, *DONE_FILES)
+    def values(self) -> dict[str, Any]:
+        """Model, method, parameters, and where it starts."""
+        run, found = self.spec, self.prepare_plan
+        about = {"model": self.model, "method": run.method.uses, "seed": self.seed}
+        about |= {"params": run.params.model_dump(mode="json"), "tuning": self.tuning}
+        if not issubclass(self.describes, StartedJob):
+            return about
+        preparing = Preparing(tunings=found.tunings, runs=found.runs, teacher=found.teacher)
+        return {**about, "base_seed": self.benchmark.base_seed(self.seed), "preparing": preparing}
 
     @property
-    def base(self) -> str:
-        """Path of the base model's weights, from which the method starts."""
-        return self.base_file(layout.MODEL, self.seed)
-
-    @property
-    def selected(self) -> list[str]:
-        """File with the parameters that tuning selected; empty if nothing is tuned."""
-        tuned_by = self.spec.tuned_by
-        return [self._selected_file(tuned_by)] if tuned_by else []
-
-    def _selected_file(self, method: str) -> str:
-        """Return the path of tuning's selected.json; all rounds use the file of round 1."""
+    def tuning(self) -> Tuning | None:
+        """The tuning that selects parameters of the run; None if nothing is tuned."""
         first = [*self.cell.forget.earlier, self.cell.name][0]
-        return self.path(paths.SELECTED, method=method, cell=first)
+        tuned_by = self.spec.tuned_by
+        return Tuning(cell=first, method=tuned_by) if tuned_by else None
 
     @property
     def prepare_plan(self) -> PreparePlan:
@@ -141,25 +199,6 @@ class MethodJob(CellJob):
         return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.prepare_plan.made)
 
     @property
-    def _preparing_folders(self) -> list[str]:
-        """Folders of the jobs that run `prepare` for this job."""
-        found = self.prepare_plan
-        folders = [self.path(paths.TUNE, method=name) for name in found.tunings]
-        folders += [self.path(paths.TEACHER)] if found.teacher else []
-        return folders + [self.path(paths.RUN, seed=self.seed, run=name) for name in found.runs]
-
-    @property
-    def prepared(self) -> list[str]:
-        """Folders with files that `prepare` wrote in other jobs, and that this job may read."""
-        return [paths.prepared(folder) for folder in self._preparing_folders]
-
-    @property
-    def prepared_by(self) -> list[str]:
-        """Cost files, which are written last, of the jobs that run `prepare` for this job."""
-        # These inputs are not `ancient`, because Snakemake 9.27 would then keep outdated outputs.
-        return [paths.cost(folder) for folder in self._preparing_folders]
-
-    @property
     def code(self) -> str:
         """Fingerprint of the stage, the method, and all models that the parameters name."""
         run, uses = self.spec, self.spec.method.uses
@@ -170,37 +209,11 @@ class MethodJob(CellJob):
         method = method_kind(uses).module(uses, "method")
         return stage_code(self.kind_name, method, *map(MODEL.module, models))
 
-    def final_params(self, found: Record, folder: Path) -> Record:
-        """Return all parameters of a run; tuned parameters have the values that tuning selected."""
-        params = params_class(self.spec.method.uses)
-        values = {
-            **self.spec.params.model_dump(mode="json"),
-            **self._selected_values(found, folder),
-        }
-        known = {key: value for key, value in values.items() if key in params.model_fields}
-        return params.model_validate({**known, **self.spec.vary}).model_dump(mode="json")
 
-    def _selected_values(self, found: Record, folder: Path) -> Record:
-        """Return the values that tuning selected, from selected.json or from the record `found`."""
-        if not self.spec.tuned_by:
-            return {}
-        selected = folder / self.below(self._selected_file(self.spec.tuned_by))
-        if selected.exists():
-            chosen: Record = read_json(selected)["params"]
-            return chosen
-        grid = self.cell.runs[self.spec.tuned_by].method.grid
-        return {key: found[key] for key in grid if key in found}
-
-
-class FirstSeedJob(MethodJob):
+class PlannedFirstSeed(PlannedMethod):
     """A job of a method that runs only for the first seed."""
 
     @property
     def seed(self) -> int:
         """First seed of the benchmark."""
         return self.benchmark.seeds[0]
-
-
-def method_options(run: RunSpec) -> list[str]:
-    """Return the command-line options for a method and its parameters."""
-    return ["--method", run.method.uses, "--params", run.params.model_dump_json()]

@@ -1,69 +1,104 @@
-"""Base class of jobs that train a model with the settings of `base:`, or read a user's weights."""
+"""Jobs that train a model with the settings of `base:`, or read a user's weights."""
 
-import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from collateral.config.weights import CELL, SEED, BaseParams, GivenParams, InitParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.work import Work
-from collateral.jobs._job import Job, OwnFile, Record, existing
+from collateral.jobs._job import Inputs, Job, OwnFile, Planned, existing
 from collateral.results import layout
+from collateral.results.provenance import content_hash
 
 INIT = "init.weights"  # config key of the initial weights
-# Files of a model from which tables are made; its weights are excluded, as no table needs them.
-RUN_FILES = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
+TRAINING = {*TrainingParams.model_fields}
 
 
 class WeightsJob(Job):
-    """A job that trains a model from scratch or from `init`, or reads weights given by the user."""
+    """Description of a model that is trained from scratch or from `init`, or given by the user."""
+
+    model: str
+    own: OwnFile | None = None  # the user's trained weights or, with the key INIT, initial weights
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user gives the trained model."""
+        return self.own is not None and self.own.key != INIT
+
+    @property
+    def inputs(self) -> Inputs:
+        """The data set."""
+        return {"data": layout.DATA}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Weights, outputs and history."""
+        return self.in_folder(**layout.MODEL_FILES)
+
+
+class TrainedJob(WeightsJob):
+    """Description of a model with the settings of its training."""
+
+    stage = "train"
+
+    seed: int
+    params: dict[str, Any]  # settings of training; empty if the user gives the trained model
+
+
+class PlannedWeights(Planned):
+    """A job of the plan that trains a model, or reads weights given by the user."""
 
     evaluated = layout.OUTPUTS
-    stage = "train"
     uses_model = True
 
     @property
-    def own(self) -> OwnFile | None:
-        """Weights that the user gives for this model, or None if the model is trained."""
+    def own(self) -> tuple[OwnFile, Path] | None:
+        """Weights that the user gives for this model, with their path; None if it is trained."""
         return None
 
     def find_file(
         self, key: str, given: InitParams | BaseParams | RetrainParams | GivenParams | None
-    ) -> OwnFile | None:
+    ) -> tuple[OwnFile, Path] | None:
         """Return the weight file of this cell and seed; None if the config names no weight file."""
         if given is None or given.weights is None:
             return None
         file = str(given.weights)
         for wildcard, name in ((CELL, "cell"), (SEED, "seed")):
             file = file.replace(wildcard, str(self.wildcards.get(name, wildcard)))
-        return OwnFile(key, Path(file), given.rename, getattr(given, "rte", None))
+        rename, rte = dict(given.rename), getattr(given, "rte", None)
+        return OwnFile(key=key, name=Path(file).name, rename=rename, rte=rte), Path(file)
 
     @property
-    def training(self) -> str:
-        """Hyper-parameters of training as JSON; an empty object if the user gives the weights."""
-        if self.own:
-            return "{}"
-        return self.benchmark.config.base.model_dump_json(include={*TrainingParams.model_fields})
-
-    @property
-    def own_file(self) -> OwnFile | None:
+    def own_file(self) -> tuple[OwnFile, Path] | None:
         """User's file of trained weights or, if there is none, of initial weights."""
         return self.own or self.find_file(INIT, self.benchmark.config.init)
 
     @property
-    def start_arguments(self) -> list[str]:
-        """Options `--weights` or `--init` with the user's file; empty for training from scratch."""
-        file = self.own_file
-        return file.arguments("--init" if file.key == INIT else "--weights") if file else []
+    def values(self) -> dict[str, Any]:
+        """Model, user's file, and settings of training."""
+        about = {"model": self.model, "own": self.own_file[0] if self.own_file else None}
+        if "params" not in self.describes.model_fields:
+            return about
+        training = self.benchmark.config.base.model_dump(mode="json", include=TRAINING)
+        return {**about, "params": {} if self.own else training}
 
     @property
-    def start(self) -> str:
-        """Command-line options that pass the user's weight file, as one text for the rule."""
-        return shlex.join(self.start_arguments)
+    def user_files(self) -> list[str]:
+        """User's weight file, if it exists."""
+        return existing(self.own_file[1]) if self.own_file else []
 
     @property
-    def weights(self) -> list[str]:
-        """User's weight file as an input of the rule; empty if it does not exist."""
-        return existing(self.own_file.file) if self.own_file else []
+    def beside(self) -> dict[str, Any]:
+        """Path of the user's weight file."""
+        return {"weights": str(self.own_file[1].expanduser())} if self.own_file else {}
+
+    def user_hashes(self, found: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the hash of the user's weight file, if it exists."""
+        if not self.own_file or not self.user_files:
+            return {}
+        key = "weights" if self.own else "init"
+        return {f"{key}.hash": content_hash(Path(self.user_files[0]))}
 
     @property
     def num_trained(self) -> int:
@@ -85,22 +120,3 @@ class WeightsJob(Job):
     def bytes(self) -> float:
         """Disk space of weights and outputs, in bytes."""
         return self.workload.run_bytes
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the output files from which tables, figures and pages are made."""
-        return RUN_FILES
-
-    def weights_record(self, found: Record) -> Record:
-        """Return the record entries that describe the user's weight file."""
-        file = self.own_file
-        if not file:
-            return {"init": None, "weights": None}
-        key = "init" if file.key == INIT else "weights"
-        return {key: file.record(found.get(key))}
-
-    def training_record(self, found: Record) -> Record:
-        """Return the record entries of a model that is trained with the settings of `base:`."""
-        params = TrainingParams.model_validate_json(self.training).model_dump(mode="json")
-        own = {"params": {} if self.own else params, **self.weights_record(found)}
-        return {**self.model_record(), **own}

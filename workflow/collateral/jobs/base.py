@@ -1,19 +1,31 @@
 """Job of the base model: trained on all examples, or given by the user."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Self
 
-from collateral.jobs._job import OwnFile, Record
-from collateral.jobs._weights import WeightsJob
-from collateral.plan import paths
+from collateral.jobs._job import OwnFile
+from collateral.jobs._weights import PlannedWeights, TrainedJob
 from collateral.plan.grid import Benchmark
 from collateral.plan.work import FLOAT_BYTES
+from collateral.results import layout
 
 
-class BaseJob(WeightsJob):
+class BaseJob(TrainedJob):
     """Training of the base model of one seed."""
 
-    folder = paths.BASE
+    folder = layout.BASE
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Weights, outputs, history and embeddings."""
+        return super().files | self.in_folder(embeddings=layout.EMBEDDINGS)
+
+
+class PlannedBase(PlannedWeights):
+    """A base model of the plan."""
+
+    describes = BaseJob
 
     seed: int
 
@@ -23,7 +35,7 @@ class BaseJob(WeightsJob):
         return (cls(benchmark, seed) for seed in benchmark.base_seeds())
 
     @property
-    def own(self) -> OwnFile | None:
+    def own(self) -> tuple[OwnFile, Path] | None:
         """Weights that the user gives for this model, or None if the model is trained."""
         return self.find_file("base.weights", self.benchmark.config.base)
 
@@ -32,10 +44,6 @@ class BaseJob(WeightsJob):
         """Output files that pages are made from; empty if no cell evaluates the base model."""
         is_evaluated = any(map(self.benchmark.evaluates_base, self.benchmark.cells.values()))
         return super().files if is_evaluated else ()
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        return {"run": "base", **self.training_record(found)}
 
     @property
     def bytes(self) -> float:

@@ -1,8 +1,6 @@
 """Job that reads a data set and stores it in a fixed order; it also checks forget sets."""
 
-import shlex
 from collections.abc import Iterable
-from itertools import accumulate
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 from collateral.config.cells import cell_methods
 from collateral.config.errors import Place, format_key
 from collateral.data._metadata import STATE, find_input_files, hash_user_files
-from collateral.jobs._job import Job, Record, as_json
+from collateral.jobs._job import Job, Planned
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell, RunSpec
@@ -18,18 +16,29 @@ from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options
 from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, read_json
+from collateral.results.provenance import merge
 
-# Maximum bytes of forget sets on a command line; Linux allows 131,072 bytes per argument.
-MOST_BYTES = 50_000
 SECONDS_PER_BYTE = 8e-8  # CPU seconds to read and compress one byte of images
 
 
 class DataJob(Job):
     """Reading of the data set of a benchmark."""
 
-    folder = paths.BENCHMARK
-    record_file = layout.DATA_RECORD
-    files = (layout.LABELS, layout.DATA_RECORD)
+    has_cost = False
+
+    name: str
+    options: dict[str, Any]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Images with labels, and labels alone."""
+        return {"data": layout.DATA, "labels": layout.LABELS}
+
+
+class PlannedData(Planned):
+    """The data set of the plan."""
+
+    describes = DataJob
 
     @property
     def name(self) -> str:
@@ -37,22 +46,19 @@ class DataJob(Job):
         return str(self.benchmark.config.data["name"])
 
     @property
-    def data_options(self) -> str:
-        """Options of the data set as JSON."""
-        return as_json(self.benchmark.config.data_options)
-
-    @property
-    def forget(self) -> str:
-        """Forget sets that the job checks before any training, as many as fit on a command line."""
-        sets = [as_json(self._forget_set(cell)) for cell in self.benchmark.cells.values()]
-        lengths = accumulate(map(len, sets))
-        fitting = [one for one, length in zip(sets, lengths, strict=True) if length <= MOST_BYTES]
-        return shlex.join(["--forget", *fitting])
+    def values(self) -> dict[str, Any]:
+        """Name and options of the data set."""
+        return {"name": self.name, "options": self.benchmark.config.data_options}
 
     @property
     def user_files(self) -> list[str]:
         """User's files of the data set; the job itself reports missing files."""
         return [str(file) for file in find_input_files(self.name, data_options(self.benchmark))]
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """Forget sets, which the job checks before any training."""
+        return {"forget": [self._forget_set(cell) for cell in self.benchmark.cells.values()]}
 
     def _forget_set(self, cell: Cell) -> dict[str, Any]:
         """Return a forget set; if its size is unknown, add how many examples must be retained."""
@@ -74,7 +80,7 @@ class DataJob(Job):
         """Hash of the user's files; if they were deleted, the hash in the record."""
         state = hash_user_files(self.name, data_options(self.benchmark))
         try:
-            return state or str(read_json(Path(self.path(paths.DATA_RECORD))).get(STATE, ""))
+            return state or str(merge(read_json(Path(self.path(paths.DATA_RECORD)))).get(STATE, ""))
         except InvalidResultError:
             return ""
 
@@ -88,10 +94,6 @@ class DataJob(Job):
         """Disk space of images and labels, in bytes."""
         size = self.workload.size
         return size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES)
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        return {"name": self.name, "options": self.benchmark.config.data_options, "code": self.code}
 
 
 def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:

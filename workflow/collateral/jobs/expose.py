@@ -1,12 +1,11 @@
 """Job that runs a method on shadow models (U-LiRA), with the method's parameters in the cell."""
 
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
 from collateral.contract.work import Work, inference_work
-from collateral.jobs._job import Record
-from collateral.jobs._method import FirstSeedJob, method_options
-from collateral.plan import paths
+from collateral.jobs._job import Inputs
+from collateral.jobs._method import MethodJob, PlannedFirstSeed
 from collateral.plan.grid import RunSpec
 from collateral.plan.work import BLOCK, RUN_BLOCKS
 from collateral.results import layout
@@ -15,10 +14,33 @@ from collateral.results import layout
 EXPOSED_BYTES = 1 + 4 + 4
 
 
-class ExposeJob(FirstSeedJob):
-    """Runs one method on each attacked shadow model, with random numbers of the first seed."""
+class ExposeJob(MethodJob):
+    """One method on each attacked shadow model, with random numbers of the first seed."""
 
-    folder = paths.EXPOSURE
+    folder = layout.EXPOSURE
+
+    run: str
+    first: int  # the shadow models from `first` to `count` are attacked
+    count: int
+
+    @property
+    def inputs(self) -> Inputs:
+        """Inputs of every method; weights and margins of the attacked shadow models."""
+        folders = [self.path(layout.SHADOW, member=n) for n in range(self.first, self.count)]
+        shadows = [f"{folder}/{layout.MODEL}" for folder in folders]
+        margins = [f"{folder}/{layout.MARGINS}" for folder in folders]
+        return {**super().inputs, "shadows": shadows, "margins": margins}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Margins of all shadow models, before and after unlearning."""
+        return self.in_folder(exposed=layout.EXPOSURE_MARGINS)
+
+
+class PlannedExpose(PlannedFirstSeed):
+    """A method that the plan runs on all shadow models."""
+
+    describes = ExposeJob
     cell_attribute = "exposed"
     evaluated = layout.EXPOSURE_MARGINS
 
@@ -30,19 +52,18 @@ class ExposeJob(FirstSeedJob):
         return self.cell.runs[self.run]
 
     @property
-    def arguments(self) -> list[str]:
-        """Command-line options: the run's name, its method, and its parameters in the config."""
-        return ["--run", self.run, *method_options(self.spec)]
-
-    @property
-    def shadows(self) -> list[str]:
-        """Weight files of all shadow models that are attacked, in order.
+    def members(self) -> range:
+        """Numbers of the attacked shadow models.
 
         If the first half of the pool chose the forget set, only the second half is attacked.
         """
-        pattern, count = paths.shadow_files(paths.SHADOW)["model"], self.benchmark.pool.count
-        first = count // 2 if self.cell.forget.needs == "shadows" else 0
-        return [self.path(pattern, member=n) for n in range(first, count)]
+        count = self.benchmark.pool.count
+        return range(count // 2 if self.cell.forget.needs == "shadows" else 0, count)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Values of every method, and which shadow models are attacked."""
+        return {**super().values, "first": self.members.start, "count": self.members.stop}
 
     @property
     def work(self) -> Work:
@@ -57,16 +78,10 @@ class ExposeJob(FirstSeedJob):
         work += workload.sum_work("unlearn_work", choices, sizes)
         if self.spec.prepare_calls:
             work += workload.sum_work("prepare_work", choices, sizes)
-        return (work * (len(self.shadows) / len(choices))).for_model(self.model)
+        return (work * (len(self.members) / len(choices))).for_model(self.model)
 
     @property
     def bytes(self) -> float:
         """Disk space of the margins of all shadow models, in bytes."""
-        margins = EXPOSED_BYTES * len(self.shadows) * self.workload.size.num_train
+        margins = EXPOSED_BYTES * len(self.members) * self.workload.size.num_train
         return margins + RUN_BLOCKS * BLOCK
-
-    def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        margins = [file.replace(layout.MODEL, layout.MARGINS) for file in self.shadows]
-        record = self.model_record(self.split, *self.shadows, *margins, *self.selected)
-        return {**record, "run": self.run, "params": self.final_params(found["params"], folder)}

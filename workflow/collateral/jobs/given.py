@@ -1,36 +1,43 @@
 """Job that evaluates an unlearned model that the user provides; nothing is trained."""
 
+from pathlib import Path
+
 from collateral.contract.work import Work
-from collateral.jobs._job import CellJob, OwnFile, Record
-from collateral.jobs._weights import WeightsJob
-from collateral.plan import paths
+from collateral.jobs._job import Inputs, OwnFile, PlannedInCell
+from collateral.jobs._weights import PlannedWeights, WeightsJob
+from collateral.results import layout
 
 
-class GivenJob(WeightsJob, CellJob):
+class GivenJob(WeightsJob):
     """Evaluation of a file of unlearned weights."""
 
-    folder = paths.RUN
+    folder = layout.RUN
+
+    cell: str
+    seed: int
+    run: str
+
+    @property
+    def inputs(self) -> Inputs:
+        """The data set and the forget set."""
+        return {**super().inputs, "split": self.path(layout.SPLIT)}
+
+
+class PlannedGiven(PlannedWeights, PlannedInCell):
+    """The evaluation of a user's model in the plan."""
+
+    describes = GivenJob
     cell_attribute = "given"
-    stage = "given"
 
     seed: int
     run: str
 
     @property
-    def own(self) -> OwnFile | None:
+    def own(self) -> tuple[OwnFile, Path] | None:
         """User's weight file for the cell and the seed."""
         return self.find_file(f"given.{self.run}.weights", self.cell.given[self.run])
-
-    @property
-    def arguments(self) -> list[str]:
-        """Options with the run's name, its weight file, and the seconds that unlearning took."""
-        return ["--run", self.run, *self.start_arguments]
 
     @property
     def work(self) -> Work:
         """Estimated amount of computation of one evaluation."""
         return self.workload.evaluation.for_model(self.model)
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        return {"run": self.run, **self.model_record(self.split), **self.weights_record(found)}

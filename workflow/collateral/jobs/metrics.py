@@ -1,12 +1,11 @@
 """Job that computes all metrics of a cell from the files of the cell's other jobs."""
 
-from collections.abc import Iterable, Sequence
+from typing import Any
 
-from collateral.contract.rows import MIA
-from collateral.jobs import list_cell_jobs
-from collateral.jobs._job import CellJob
-from collateral.plan import paths
+from collateral.jobs._job import Inputs, Job, PlannedInCell
+from collateral.plan.report_plan import cell_numbers, presenting_code
 from collateral.results import layout
+from collateral.results.plan import CellNumbers
 
 # CPU seconds to start, and CPU seconds per example and run, mostly for membership attacks.
 START_SECONDS, EXAMPLE_SECONDS = 0.2, 8e-6
@@ -15,61 +14,81 @@ TRACKED_SECONDS = 2e-6  # CPU seconds per example and epoch of a tracked run
 CELL_BYTES = 1_000_000  # disk space of the metrics, tables and figures of a cell, in bytes
 
 
-class MetricsJob(CellJob):
+class MetricsJob(Job):
     """Evaluation of a cell."""
 
-    folder = paths.CELL
-    record_file = ""
+    folder = layout.CELL
+    has_cost = False
+
+    cell: str
+    numbers: CellNumbers
+    has_teacher: bool = False  # whether tuning used a teacher
+
+    @property
+    def inputs(self) -> Inputs:
+        """Labels, forget sets and similarities of all rounds; records of the evaluated jobs."""
+        # One file stands for all files of a job, because Snakemake needs time for each input.
+        cells = dict.fromkeys([self.cell, *self.numbers.rounds])
+        return {
+            "labels": layout.LABELS,
+            "split": [self.path(layout.SPLIT, cell=name) for name in cells],
+            "neighbours": [self.path(layout.NEIGHBOURS, cell=name) for name in cells],
+            "records": [f"{folder}/{layout.RECORD}" for folder in self._folders],
+        }
+
+    @property
+    def _folders(self) -> list[str]:
+        """Folders of all jobs whose files the metrics may read."""
+        of, seeds = self.numbers, self.numbers.seeds
+        own = (layout.SUPPORT_SIZE, of.support_sized), (layout.PROBE, of.probed)
+        by_seed = [pattern for pattern, has_jobs in own if has_jobs]
+        folders = [
+            *self._runs(self.cell),
+            *(self.path(layout.TUNE, method=name) for name in of.tuned),
+            *([self.path(layout.TEACHER)] if self.has_teacher else []),
+            *(self.path(pattern, seed=seed) for pattern in by_seed for seed in seeds),
+            *(self.path(layout.EXPOSURE, run=run) for run in of.exposed),
+            *(folder for name in of.rounds for folder in self._runs(name)),
+        ]
+        return list(dict.fromkeys(folders))
+
+    def _runs(self, cell: str) -> list[str]:
+        """Folders of the reference and of all runs of a cell, for all seeds."""
+        of = self.numbers
+        runs = dict.fromkeys([of.reference, *of.methods, *of.controls])
+        pairs = list(zip(of.seeds, of.base_seeds, strict=True))
+        return [
+            self.path(
+                layout.run_folder(run),
+                **{"cell": cell, "run": run, "seed": base if run == layout.ORIGINAL else seed},
+            )
+            for run in runs
+            for seed, base in pairs
+        ]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Long tables of metrics and costs, and the findings that failed."""
+        return self.in_folder(metrics=layout.METRICS, costs=layout.COSTS, problems=layout.PROBLEMS)
+
+
+class PlannedMetrics(PlannedInCell):
+    """The evaluation of a cell in the plan."""
+
+    describes = MetricsJob
+    is_presented = is_compared = False
     bytes = CELL_BYTES
 
     @property
-    def results(self) -> list[str]:
-        """Paths of result files: one per evaluated job, which stands for all files of the job."""
-        # A job's record and cost are not listed, because Snakemake needs time for each input.
-        jobs = list_cell_jobs(self.benchmark, self.cell)
-        results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
-        if self.benchmark.evaluates_base(self.cell):
-            seeds = self.benchmark.base_seeds()
-            results += [self.base_file(layout.OUTPUTS, seed) for seed in seeds]
-        for name in self.rounds[:-1]:
-            results += MetricsJob(self.benchmark, self.benchmark.cells[name]).results
-            results += [self.path(file, cell=name) for file in (paths.SPLIT, paths.NEIGHBOURS)]
-        return results
+    def values(self) -> dict[str, Any]:
+        """What the numbers are computed from, and whether tuning used a teacher."""
+        has_teacher = bool(self.cell.teacher)
+        return {"numbers": cell_numbers(self.benchmark, self.cell), "has_teacher": has_teacher}
 
     @property
-    def rounds(self) -> tuple[str, ...]:
-        """Names of the cells of all rounds, if this cell is the last round; else empty."""
-        forget = self.cell.forget
-        return (*forget.earlier, self.cell.name) if forget.is_last else ()
-
-    @property
-    def arguments(self) -> list[str]:
-        """Options with the cell, its seeds and its runs."""
-        seeds, cell, config = self.benchmark.seeds, self.cell, self.benchmark.config
-        lists: dict[str, Iterable[object]] = {
-            "--cell": [cell.name],
-            "--seeds": seeds,
-            "--base-seeds": map(self.benchmark.base_seed, seeds),
-            "--methods": cell.names_by_kind("method"),
-            "--controls": cell.names_by_kind("control"),
-            "--tuned": cell.tuned,
-            "--tracked": cell.tracked,
-            "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
-            "--exposed": cell.exposed,
-            "--attacks": dict.fromkeys([MIA, *config.attacks]),
-            "--probed": config.probe.names if config.probe else [],
-        }
-        reference = self.benchmark.reference
-        optional: dict[str, Sequence[object]] = {
-            "--margins": [f"{key}={value:g}" for key, value in config.margin.items()],
-            "--rounds": self.rounds,
-            "--looks": config.looks,
-            "--groups": config.groups,
-            "--positive": [] if config.positive is None else [config.positive],
-            "--reference": [] if reference == layout.RETRAIN else [reference],
-        }
-        lists |= {option: words for option, words in optional.items() if words}
-        return [word for key, words in lists.items() for word in (key, *map(str, words))]
+    def code(self) -> str:
+        """Fingerprint of the stage and of all findings."""
+        return presenting_code("metrics")
 
     @property
     def seconds(self) -> float:

@@ -1,26 +1,44 @@
 """Job that computes the similarity of every example to the forget set."""
 
-from pathlib import Path
+from typing import Any
 
-from collateral.jobs._job import CellJob, Record
-from collateral.plan import paths
+from collateral.jobs._job import Inputs, Job, PlannedInCell
 from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
-from collateral.results.provenance import INPUTS
 
 
-class NeighboursJob(CellJob):
+class NeighboursJob(Job):
     """Computation of similarities from the data set and the embeddings of the base models."""
 
-    folder = paths.CELL
-    record_file = Path(layout.NEIGHBOURS_RECORD).name
-    files = (Path(layout.NEIGHBOURS).name, record_file)
-    seconds = 0.1
+    folder = layout.CELL
+    has_cost = False
+
+    cell: str
+    seeds: tuple[int, ...]
+    base_seeds: tuple[int, ...]  # seed of the base model of each seed
 
     @property
-    def embeddings(self) -> list[str]:
-        """Files with the embeddings of the base model, one per seed."""
-        return [self.base_file(layout.EMBEDDINGS, seed) for seed in self.seeds]
+    def inputs(self) -> Inputs:
+        """Data, forget set, and embeddings of the base model, one per seed."""
+        bases = [self.path(layout.BASE, seed=seed) for seed in self.base_seeds]
+        embeddings = [f"{folder}/{layout.EMBEDDINGS}" for folder in bases]
+        return {
+            "data": layout.DATA,
+            "split": self.path(layout.SPLIT),
+            "embeddings": embeddings,
+        }
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Similarities, and the nearest examples."""
+        return {"neighbours": self.path(layout.NEIGHBOURS)}
+
+
+class PlannedNeighbours(PlannedInCell):
+    """The similarities of a cell in the plan."""
+
+    describes = NeighboursJob
+    seconds = 0.1
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -28,11 +46,11 @@ class NeighboursJob(CellJob):
         return self.benchmark.seeds
 
     @property
+    def values(self) -> dict[str, Any]:
+        """Seeds of the runs and of their base models."""
+        return {"seeds": self.seeds, "base_seeds": tuple(map(self.benchmark.base_seed, self.seeds))}
+
+    @property
     def bytes(self) -> float:
         """Disk space of one similarity per seed and example, in bytes."""
         return FLOAT_BYTES * len(self.seeds) * self.workload.size.num_examples
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        inputs = self.record_inputs(self.split, *self.embeddings)
-        return {"seeds": [*self.seeds], "code": self.code, INPUTS: inputs}

@@ -1,20 +1,52 @@
 """Job that probes all models of one cell and one seed, if the config has the key `probe`."""
 
+from typing import Any
+
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
-from collateral.jobs._job import CellJob, Record, as_json
-from collateral.plan import paths
+from collateral.jobs._job import Inputs, Job, PlannedInCell
 from collateral.plan.work import BLOCK, FLOAT_BYTES
 from collateral.results import layout
 
 
-class ProbeJob(CellJob):
+class ProbeJob(Job):
     """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
-    folder = paths.PROBE
+    folder = layout.PROBE
+
+    cell: str
+    seed: int
+    model: str
+    params: dict[str, Any]  # the probes and their parameters
+    runs: tuple[str, ...]
+    base_seed: int  # of the seed's base model
+    near_seed: int | None  # of the base whose features tell which examples are near; None: not used
+
+    @property
+    def inputs(self) -> Inputs:
+        """Data, forget set, weights of each run, and the features that tell which are near."""
+        seeds = [] if self.near_seed is None else [self.near_seed]
+        near = [f"{self.path(layout.BASE, seed=s)}/{layout.EMBEDDINGS}" for s in seeds]
+        models = [self._weights(run) for run in self.runs]
+        split = self.path(layout.SPLIT)
+        return {"data": layout.DATA, "split": split, "models": models, "embeddings": near}
+
+    def _weights(self, run: str) -> str:
+        seed = self.base_seed if run == layout.ORIGINAL else self.seed
+        return f"{self.path(layout.run_folder(run), run=run, seed=seed)}/{layout.MODEL}"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What the probes measured."""
+        return self.in_folder(shows=layout.PROBE_RESULT)
+
+
+class PlannedProbe(PlannedInCell):
+    """The probes of one seed in the plan."""
+
+    describes = ProbeJob
     cell_attribute = "probed"
     uses_model = True
-    files = (layout.PROBE_RESULT, layout.RECORD, layout.COST)
     evaluated = layout.PROBE_RESULT
 
     seed: int
@@ -26,29 +58,14 @@ class ProbeJob(CellJob):
         return self.benchmark.config.probe
 
     @property
-    def models(self) -> list[str]:
-        """Weight files of the probed models, one per run."""
-        return [self._weights(run) for run in self.cell.probed]
-
-    @property
-    def embeddings(self) -> list[str]:
-        """File with features of the first base model, to find examples near the forget set.
-
-        The list is empty if no probe uses near examples.
-        """
-        file = self.base_file(layout.EMBEDDINGS, self.benchmark.seeds[0])
-        return [file] if self.probes.needs_near else []
-
-    def _weights(self, run: str) -> str:
-        if run == layout.ORIGINAL:
-            return self.base_file(layout.MODEL, self.seed)
-        return f"{self.path(paths.RUN, run=run)}/{layout.MODEL}"
-
-    @property
-    def arguments(self) -> list[str]:
-        """Options with the probes and the names of the runs."""
-        probes = as_json(self.probes.requested())
-        return ["--probes", probes, "--runs", *self.cell.probed]
+    def values(self) -> dict[str, Any]:
+        """Model, probes, and the probed runs."""
+        benchmark = self.benchmark
+        first, own = (benchmark.base_seed(seed) for seed in (benchmark.seeds[0], self.seed))
+        return {
+            **{"model": self.model, "params": self.probes.requested(), "runs": self.cell.probed},
+            **{"base_seed": own, "near_seed": first if self.probes.needs_near else None},
+        }
 
     @property
     def work(self) -> Work:
@@ -62,8 +79,3 @@ class ProbeJob(CellJob):
         sizes = self.workload.sizes(self.cell)
         numbers = sizes.forget * (len(self.cell.probed) + sizes.classes)
         return FLOAT_BYTES * numbers + 3 * BLOCK
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        record = self.model_record(self.split, *self.models, *self.embeddings)
-        return {**record, "params": self.probes.requested(), "runs": self.cell.probed}

@@ -1,22 +1,35 @@
 """Job of the reference Retrain: a model trained without the forget set, or the user's weights."""
 
-from collateral.jobs._job import CellJob, OwnFile, Record
-from collateral.jobs._weights import WeightsJob
-from collateral.plan import paths
+from pathlib import Path
+
+from collateral.jobs._job import Inputs, OwnFile, PlannedInCell
+from collateral.jobs._weights import PlannedWeights, TrainedJob
 from collateral.results import layout
-from collateral.results.provenance import INPUTS
 
 
-class RetrainJob(WeightsJob, CellJob):
+class RetrainJob(TrainedJob):
     """Training of the retrained model of one seed."""
 
-    folder = paths.RETRAIN
+    folder = layout.RUN.replace("{run}", layout.RETRAIN)
+
+    cell: str
+
+    @property
+    def inputs(self) -> Inputs:
+        """The data set and the forget set."""
+        return {**super().inputs, "split": self.path(layout.SPLIT)}
+
+
+class PlannedRetrain(PlannedWeights, PlannedInCell):
+    """A retrained model of the plan."""
+
+    describes = RetrainJob
     cell_attribute = "has_retrain"
 
     seed: int
 
     @property
-    def own(self) -> OwnFile | None:
+    def own(self) -> tuple[OwnFile, Path] | None:
         """Weights that the user gives for this model, or None if the model is trained."""
         return self.find_file("retrain.weights", self.benchmark.config.retrain)
 
@@ -24,8 +37,3 @@ class RetrainJob(WeightsJob, CellJob):
     def num_trained(self) -> int:
         """Number of retained examples."""
         return self.workload.sizes(self.cell).retain
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        inputs = self.record_inputs(self.split)
-        return {"run": layout.RETRAIN, **self.training_record(found), INPUTS: inputs}

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from collateral.contract.work import Work, inference_work
-from collateral.jobs._job import Record
-from collateral.jobs._weights import WeightsJob
+from collateral.jobs._weights import PlannedWeights, WeightsJob
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.plan.work import BLOCK, RUN_BLOCKS
@@ -16,11 +15,27 @@ MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the marg
 
 
 class ShadowJob(WeightsJob):
-    """Training of one shadow model."""
+    """Training of one shadow model; its seed is its number."""
 
-    folder = paths.SHADOW
+    folder = layout.SHADOW
+
+    member: int
+    count: int  # number of shadow models
+    share: float  # share of them that are trained on an example
+    params: dict[str, Any]  # settings of training
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Weights, margins and history."""
+        return self.in_folder(model=layout.MODEL, margins=layout.MARGINS, history=layout.HISTORY)
+
+
+class PlannedShadow(PlannedWeights):
+    """A shadow model of the plan."""
+
+    describes = ShadowJob
     evaluated = ""
-    stage = "shadow"
+    is_presented = False
 
     member: int
 
@@ -36,15 +51,10 @@ class ShadowJob(WeightsJob):
         return self.member
 
     @property
-    def arguments(self) -> list[str]:
-        """Options: number of shadow models, and fraction of them trained on each example."""
+    def values(self) -> dict[str, Any]:
+        """Model and settings of training, and the pool of shadow models."""
         pool = self.benchmark.pool
-        return ["--count", str(pool.count), "--share", str(pool.share)]
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """No files, because tables, figures and pages do not need shadow models."""
-        return ()
+        return {**super().values, "count": pool.count, "share": pool.share}
 
     @property
     def will_run(self) -> bool:
@@ -75,8 +85,3 @@ class ShadowJob(WeightsJob):
         size = self.workload.size
         weights = self.workload.facts.bytes(size.num_classes)
         return weights + MARGIN_BYTES * size.num_train + RUN_BLOCKS * BLOCK
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        pool = {"count": self.benchmark.pool.count, "share": self.benchmark.pool.share}
-        return {**self.training_record(found), "pool": pool}

@@ -1,35 +1,68 @@
 """Job that selects the forget set of a cell."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
-from collateral.jobs._job import CellJob, Record, as_json, existing
+from collateral.jobs._job import Inputs, Job, PlannedInCell, existing
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plugins.find import FORGET
 from collateral.results import layout
-from collateral.results.provenance import INPUTS, content_hash
+from collateral.results.provenance import content_hash
 
-SPLIT_FILE = Path(layout.SPLIT).name
-LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to forget
+LIST_HASH = "sha256"  # key in `chosen` for the hash of a list of examples to forget
 
 
-class SplitJob(CellJob):
+class SplitJob(Job):
     """Selection of the examples to forget."""
 
-    folder = paths.CELL
-    record_file = SPLIT_FILE
-    files = (SPLIT_FILE,)
+    folder = layout.CELL
+    has_cost = False
+
+    cell: str
+    forget: str  # kind of the forget set
+    params: dict[str, Any]
+    needs: Literal["base", "shadows"] | None = None  # what decides which examples to forget
+    base_seed: int = 0
+    num_shadows: int = 0
+    earlier: tuple[str, ...] = ()  # cells of all earlier rounds
+
+    @property
+    def inputs(self) -> Inputs:
+        """Labels, forget sets of earlier rounds; outputs of the base, or margins of the shadows."""
+        base = f"{self.path(layout.BASE, seed=self.base_seed)}/{layout.OUTPUTS}"
+        shadows = [self.path(layout.SHADOW, member=n) for n in range(self.num_shadows)]
+        margins = [f"{folder}/{layout.MARGINS}" for folder in shadows]
+        models = {"base": [base], "shadows": margins, None: []}[self.needs]
+        earlier = [self.path(layout.SPLIT, cell=name) for name in self.earlier]
+        return {"labels": layout.LABELS, "models": models, "earlier": earlier}
+
+    @property
+    def records(self) -> dict[str, list[str]]:
+        """The file split.json, which is the record of its job."""
+        return {self.path(layout.SPLIT): []}
+
+
+class PlannedSplit(PlannedInCell):
+    """A forget set of the plan."""
+
+    describes = SplitJob
     seconds = 0.1
 
     @property
-    def kind(self) -> str:
-        """Kind of the forget set."""
-        return self.cell.forget.kind
-
-    @property
-    def forget(self) -> str:
-        """Parameters of the forget set as JSON."""
-        return as_json(self.cell.forget.params)
+    def values(self) -> dict[str, Any]:
+        """Kind and parameters of the forget set, and what decides about its examples."""
+        benchmark, forget = self.benchmark, self.cell.forget
+        shadows = {"num_shadows": benchmark.pool.count} if forget.needs == "shadows" else {}
+        first = benchmark.base_seed(benchmark.seeds[0])
+        base = {"base_seed": first} if forget.needs == "base" else {}
+        about = {
+            "forget": forget.kind,
+            "params": dict(forget.params),
+            "needs": forget.needs or None,
+        }
+        return {**about, **base, **shadows, "earlier": tuple(forget.earlier)}
 
     @property
     def user_files(self) -> list[str]:
@@ -37,37 +70,18 @@ class SplitJob(CellJob):
         path = self.cell.forget.params.get("path")
         return existing(Path(path)) if path is not None else []
 
-    @property
-    def earlier(self) -> list[str]:
-        """Paths of split.json of all earlier rounds."""
-        return [self.path(paths.SPLIT, cell=name) for name in self.cell.forget.earlier]
+    def user_hashes(self, found: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the hash of the user's list, if it exists and the forget set names its hash."""
+        if LIST_HASH not in found.get("chosen", {}) or not self.user_files:
+            return {}
+        return {f"chosen.{LIST_HASH}": content_hash(Path(self.user_files[0]))}
 
     @property
-    def models(self) -> list[str]:
-        """Files that decide which examples to forget: base model outputs or shadow margins."""
-        benchmark = self.benchmark
-        if self.cell.forget.needs == "base":
-            return [self.base_file(layout.OUTPUTS, benchmark.seeds[0])]
-        if self.cell.forget.needs == "shadows":
-            margins = paths.shadow_files(paths.SHADOW)["margins"]
-            return [self.path(margins, member=member) for member in range(benchmark.pool.count)]
-        return []
+    def split(self) -> str:
+        """Path of the file that contains the forget set."""
+        return self.path(paths.SPLIT)
 
     @property
     def code(self) -> str:
         """Fingerprint of the code that selects the forget set."""
-        return stage_code("split", FORGET.module(self.kind))
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code.
-
-        If the config gives a class by number, the record has its name, and they are not compared.
-        """
-        chosen, params = found["chosen"], self.cell.forget.params
-        same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
-        planned = {**chosen, "kind": self.kind, **same}
-        # The user's list is compared only if it exists; split.json is valid without it.
-        if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
-            planned[LIST_HASH] = content_hash(file)
-        inputs = sorted([layout.LABELS, *map(self.below, [*self.earlier, *self.models])])
-        return {"code": self.code, "chosen": planned} | ({INPUTS: inputs} if self.earlier else {})
+        return stage_code("split", FORGET.module(self.cell.forget.kind))

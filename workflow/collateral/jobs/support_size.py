@@ -1,25 +1,35 @@
 """Job that trains LTD's teachers on supports of several sizes, for the key `support_size`."""
 
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from collateral.config.schema import SupportSizeConfig
 from collateral.contract.work import Work
-from collateral.jobs._job import Record, as_json
-from collateral.jobs._method import MethodJob
-from collateral.plan import paths
+from collateral.jobs._method import PlannedMethod, StartedJob, Tuning
 from collateral.plan.grid import RunSpec
 from collateral.plugins.find import prepare_values
 from collateral.results import layout
-from collateral.results.files import read_json
 
 SUPPORT = ("k", "k_each", "min_similarity")  # names of parameters that set the size of the support
 
 
-class SupportSizeJob(MethodJob):
+class SupportSizeJob(StartedJob):
     """Training of the teachers of one seed, one per support size."""
 
-    folder = paths.SUPPORT_SIZE
+    folder = layout.SUPPORT_SIZE
+
+    sizes: tuple[int, ...]
+    top: int | Literal["all"]  # number of classes that a soft label keeps
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The teachers' predictions on the forget set."""
+        return self.in_folder(sizes=layout.SUPPORT_SIZES)
+
+
+class PlannedSupportSize(PlannedMethod):
+    """The teachers of one seed in the plan."""
+
+    describes = SupportSizeJob
     cell_attribute = "support_sized"
     evaluated = layout.SUPPORT_SIZES
 
@@ -38,22 +48,17 @@ class SupportSizeJob(MethodJob):
         return self.benchmark.config.support_size
 
     @property
-    def _values(self) -> dict[str, Any]:
-        """Parameters of the teachers, without the size of the support."""
-        values = prepare_values(self.spec.method.uses, self.spec.params)
-        return {key: value for key, value in values.items() if key not in SUPPORT}
+    def tuning(self) -> Tuning | None:
+        """The tuning that selected parameters, if the teachers depend on them."""
+        return super().tuning if len(self.spec.prepare_calls) > 1 else None
 
     @property
-    def arguments(self) -> list[str]:
-        """Options with the method, the parameters of its teachers, and the support sizes."""
-        method = ["--method", self.spec.method.uses, "--params", as_json(self._values)]
-        top = str(self.spec.params.model_dump()["top"])
-        return [*method, "--sizes", *map(str, self.sizes.k), "--top", top]
-
-    @property
-    def selected(self) -> list[str]:
-        """File with the parameters that tuning selected, if the teachers depend on them."""
-        return super().selected if len(self.spec.prepare_calls) > 1 else []
+    def values(self) -> dict[str, Any]:
+        """Values of every method, without the size of the support, and the sizes."""
+        given = prepare_values(self.spec.method.uses, self.spec.params)
+        params = {key: value for key, value in given.items() if key not in SUPPORT}
+        top = self.spec.params.model_dump()["top"]
+        return {**super().values, "params": params, "sizes": self.sizes.k, "top": top}
 
     @property
     def work(self) -> Work:
@@ -63,15 +68,3 @@ class SupportSizeJob(MethodJob):
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
         return self.workload.prepare(self.cell, choices).for_model(self.model)
-
-    def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now; it is compared with the record `found`.
-
-        Values that tuning selected are copied from `found`, because the config does not state them.
-        """
-        split = read_json(folder / self.below(self.split))
-        within = [size for size in self.sizes.k if size <= split["num_train"] - split["num_forget"]]
-        skipped = {"search", *self.spec.method.grid}
-        values = {key: value for key, value in self._values.items() if key not in skipped}
-        params = {**found["params"], "k": within, **values}
-        return {**self.model_record(self.split, self.base, *self.selected), "params": params}

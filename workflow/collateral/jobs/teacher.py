@@ -1,18 +1,30 @@
 """Job that trains LTD's teacher for the first seed, if the selection rule of tuning uses it."""
 
-from collateral.jobs._job import Record, as_json
-from collateral.jobs._method import FirstSeedJob, PreparePlan
-from collateral.plan import paths
+from typing import Any
+
+from collateral.jobs._method import PlannedFirstSeed, PreparePlan, StartedJob
 from collateral.plan.grid import RunSpec
 from collateral.plugins.find import prepare_values
+from collateral.results import layout
 
 
-class TeacherJob(FirstSeedJob):
+class TeacherJob(StartedJob):
     """Training of the local teacher of a cell."""
 
-    folder = paths.TEACHER
+    folder = layout.TEACHER
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The teacher's accuracy on the forget set."""
+        return self.in_folder(says=layout.TEACHER_RESULT)
+
+
+class PlannedTeacher(PlannedFirstSeed):
+    """A teacher of the plan."""
+
+    describes = TeacherJob
     cell_attribute = "teacher"
-    files = ()
+    is_presented = False
 
     @property
     def spec(self) -> RunSpec:
@@ -21,17 +33,12 @@ class TeacherJob(FirstSeedJob):
         return self.cell.teacher
 
     @property
-    def arguments(self) -> list[str]:
-        """Options of the job: the method, and the parameters of its teacher."""
-        values = as_json(prepare_values(self.spec.method.uses, self.spec.params))
-        return ["--method", self.spec.method.uses, "--params", values]
+    def values(self) -> dict[str, Any]:
+        """Values of every method; the parameters are those of the teacher alone."""
+        params = prepare_values(self.spec.method.uses, self.spec.params)
+        return {**super().values, "params": params, "tuning": None}
 
     @property
     def prepare_plan(self) -> PreparePlan:
         """One call of `prepare`, which trains the teacher."""
         return PreparePlan(made=(self.spec.params,))
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        params = prepare_values(self.spec.method.uses, self.spec.params)
-        return {**self.model_record(self.split, self.base), "params": params}

@@ -1,25 +1,44 @@
 """Job that runs all trials of a method for the first seed, and selects its parameters."""
 
+from typing import Any
+
+from collateral.contract.conventions import Rule
 from collateral.contract.work import Work
-from collateral.jobs._job import Record, as_json
-from collateral.jobs._method import (
-    DONE_FILES,
-    FirstSeedJob,
-    PreparePlan,
-    find_prepare_plans,
-    method_options,
-)
-from collateral.plan import paths
+from collateral.jobs._job import Inputs
+from collateral.jobs._method import PlannedFirstSeed, PreparePlan, StartedJob, find_prepare_plans
 from collateral.plan.grid import RunSpec
 from collateral.results import layout
 
 
-class TuneJob(FirstSeedJob):
+class TuneJob(StartedJob):
     """Tuning of one method."""
 
-    folder = paths.TUNE
+    folder = layout.TUNE.replace("{method}", "{name}")
+
+    name: str  # name of the method in the config
+    trials: tuple[dict[str, Any], ...]  # values of the tuned parameters in each trial
+    default: dict[str, Any] | None  # default values, which are run too
+    select: Rule
+    has_teacher: bool = False  # whether the selection rule uses a teacher of LTD
+
+    @property
+    def inputs(self) -> Inputs:
+        """Inputs of every method, and the accuracy of the teacher if there is one."""
+        file = f"{self.path(layout.TEACHER)}/{layout.TEACHER_RESULT}"
+        teacher: Inputs = {"teacher": file} if self.has_teacher else {}
+        return {**super().inputs, **teacher}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """All trials, and the parameters of the selected one."""
+        return self.in_folder(trials=layout.TRIALS, selected=layout.SELECTED)
+
+
+class PlannedTune(PlannedFirstSeed):
+    """A tuning of the plan."""
+
+    describes = TuneJob
     cell_attribute = "tuned"
-    files = (layout.TRIALS, layout.SELECTED, *DONE_FILES)
     evaluated = layout.TRIALS
 
     method: str
@@ -30,17 +49,21 @@ class TuneJob(FirstSeedJob):
         return self.cell.runs[self.method]
 
     @property
-    def arguments(self) -> list[str]:
-        """Options with the method, its parameters, its trials and the selection rule."""
-        method, rule = self.spec.method, self.benchmark.config.select
-        trials, default = as_json(method.trials()), as_json(method.default_trial())
-        tuning = ["--trials", trials, "--default", default, "--select", rule]
-        return [*method_options(self.spec), *tuning]
+    def tuning(self) -> None:
+        """None: this job is the tuning."""
+        return
 
     @property
-    def teacher(self) -> list[str]:
-        """File with the teacher's accuracy on the forget set, if the selection rule uses it."""
-        return [self.path(paths.TEACHER_SAYS)] if self.cell.teacher else []
+    def values(self) -> dict[str, Any]:
+        """Values of every method, and the trials with the rule that selects one."""
+        method, config = self.spec.method, self.benchmark.config
+        trials = {"trials": method.trials(), "default": method.default_trial()}
+        about = {
+            "name": self.method,
+            "select": config.select,
+            "has_teacher": bool(self.cell.teacher),
+        }
+        return {**super().values, **trials, **about}
 
     @property
     def prepare_plan(self) -> PreparePlan:
@@ -53,13 +76,3 @@ class TuneJob(FirstSeedJob):
         params, workload = self.spec.trial_params, self.workload
         trials = workload.unlearn(self.cell, params) + workload.evaluation * len(params)
         return trials.for_model(self.model) + super().work
-
-    def record(self, found: Record, folder: object) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        method = self.spec.method
-        return {
-            **self.model_record(self.split, self.base, *self.teacher),
-            "trials": [method.trials(), as_json(method.default_trial())],
-            "params": self.spec.params.model_dump(mode="json"),
-            "select": self.benchmark.config.select,
-        }

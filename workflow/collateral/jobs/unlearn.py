@@ -1,20 +1,42 @@
 """Job of one run of a method or control; a tracked run is evaluated after every epoch."""
 
-from pathlib import Path
+from typing import Any
 
 from collateral.contract.work import Work
-from collateral.jobs._job import Record, as_json
-from collateral.jobs._method import MethodJob, PreparePlan, find_prepare_plans, method_options
-from collateral.jobs._weights import RUN_FILES
-from collateral.plan import paths
+from collateral.jobs._job import Inputs
+from collateral.jobs._method import PlannedMethod, PreparePlan, StartedJob, find_prepare_plans
 from collateral.plan.grid import RunSpec
 from collateral.results import layout
 
 
-class UnlearnJob(MethodJob):
+class UnlearnJob(StartedJob):
     """One run of a method or control, for one seed."""
 
-    folder = paths.RUN
+    folder = layout.RUN
+
+    run: str
+    vary: dict[str, Any] = {}  # values that a sweep varies; they replace those of tuning
+    track: bool = False  # whether the model is evaluated after every epoch
+    needs_retrain: bool = False  # whether a control reads Retrain's soft labels
+
+    @property
+    def inputs(self) -> Inputs:
+        """Inputs of every method, and Retrain's outputs for a control that needs them."""
+        retrain = self.path(layout.RUN, run=layout.RETRAIN)
+        retrained: Inputs = {"retrained": f"{retrain}/{layout.OUTPUTS}"}
+        return {**super().inputs, **(retrained if self.needs_retrain else {})}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Weights, outputs and history; outputs by epoch of a tracked run."""
+        epochs = {"epochs": layout.EPOCHS} if self.track else {}
+        return self.in_folder(**layout.MODEL_FILES, **epochs)
+
+
+class PlannedUnlearn(PlannedMethod):
+    """A run of the plan."""
+
+    describes = UnlearnJob
     cell_attribute = "unlearned"
     evaluated = layout.OUTPUTS
 
@@ -32,36 +54,17 @@ class UnlearnJob(MethodJob):
         return "track" if self.spec.tracked else "unlearn"
 
     @property
-    def files(self) -> tuple[str, ...]:
-        """Names of the output files from which tables, figures and pages are made."""
-        return (*RUN_FILES, layout.EPOCHS) if self.spec.tracked else RUN_FILES
-
-    @property
-    def arguments(self) -> list[str]:
-        """Command-line options: the run's name, its method, and its parameters in the config."""
-        run = self.spec
-        vary, track = ["--vary", as_json(run.vary)], ["--track"] if run.tracked else []
-        return ["--run", run.name, *method_options(run), *vary, *track]
-
-    @property
-    def base(self) -> str:
-        """Weights at the start: the base model's or, after round 1, those of the previous round."""
-        earlier = self.cell.forget.earlier
-        return (
-            f"{self.path(paths.RUN, cell=earlier[-1])}/{layout.MODEL}" if earlier else super().base
-        )
+    def values(self) -> dict[str, Any]:
+        """Values of every method, and those of this run."""
+        run, earlier = self.spec, self.cell.forget.earlier
+        about = {"vary": dict(run.vary), "track": run.tracked, "needs_retrain": run.needs_retrain}
+        return {**super().values, **about, "before": earlier[-1] if earlier else None}
 
     @property
     def prepare_plan(self) -> PreparePlan:
         """The jobs that run `prepare` for this job, and the calls of `prepare` in this job."""
         found = find_prepare_plans(self.cell)
         return found.for_run(self.spec, is_first_seed=self.seed == self.benchmark.seeds[0])
-
-    @property
-    def retrained(self) -> list[str]:
-        """Retrain's outputs for a control that needs them; empty for a method."""
-        outputs = f"{self.path(paths.RETRAIN)}/{layout.OUTPUTS}"
-        return [outputs] if self.spec.needs_retrain else []
 
     @property
     def work(self) -> Work:
@@ -82,9 +85,3 @@ class UnlearnJob(MethodJob):
         run = self.spec
         tracked = self.workload.tracked_bytes(self.cell, run) if run.tracked else 0
         return self.workload.run_bytes + tracked + super().bytes / max(1, len(run.prepare_calls))
-
-    def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write with the current config and code."""
-        params = self.final_params(found["params"], folder)
-        record = self.model_record(self.split, self.base, *self.selected, *self.retrained)
-        return {**record, "run": self.run, "params": params}

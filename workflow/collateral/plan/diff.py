@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from collateral.jobs import list_jobs
-from collateral.jobs._job import Job
+from collateral.jobs._job import Planned
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.results import layout
 from collateral.results.files import InvalidResultError
-from collateral.results.provenance import INPUTS, read_signed
+from collateral.results.provenance import CODE, INPUTS, JOB, check_inputs, merge, read_signed
 
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
 MOST_LISTED = 20  # maximum number of missing files, or of differences from the plan, in a message
+REQUEST = ("forget", "params", "chosen")  # fields of a forget set that say what is requested
 PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,15 @@ def compare(benchmark: Benchmark, folder: Path) -> Comparison:
     for name, job in jobs.items():
         if not (folder / name).exists():
             missing.append(name)
-        elif lines := record_differences(job, folder):
+        elif lines := record_differences(job, folder, name):
             different[name] = lines
     found = (path.relative_to(folder).as_posix() for path in folder.rglob(layout.RECORD))
     return Comparison(different, missing, sorted(n for n in found if n not in jobs and _is_job(n)))
 
 
-def list_records(benchmark: Benchmark) -> dict[str, Job]:
+def list_records(benchmark: Benchmark) -> dict[str, Planned]:
     """Return a dict from the path of each record, in the benchmark's folder, to its job."""
-    return {job.record_name: job for job in list_jobs(benchmark) if job.record_file}
+    return {name: job for job in list_jobs(benchmark) for name in job.record_names}
 
 
 def _is_job(record: str) -> bool:
@@ -53,29 +55,59 @@ def _is_job(record: str) -> bool:
     return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
 
 
-def record_differences(job: Job, folder: Path) -> list[str]:
+def record_differences(job: Planned, folder: Path, name: str = "") -> list[str]:
     """Return how the record of a finished job differs from the plan, one line per field."""
-    found = read_signed(folder / job.record_name)
-    # Remove files that `prepare` wrote from the inputs, because the plan does not list them.
-    inputs = found.get(INPUTS, {})
-    found[INPUTS] = sorted(path for path in inputs if layout.PREPARED not in Path(path).parts)
-    try:
-        planned = job.record(found, folder)
-    # These errors occur if another version of Collateral wrote the record.
-    except (KeyError, TypeError, ValueError):
+    found = read_signed(folder / (name or job.record_names[0]))
+    if JOB not in found:
         return ["it cannot be compared: another version wrote it"]
-    differences = find_differences({key: found.get(key) for key in planned}, planned)
-    return [f"{key}: {value}, planned {other}" for key, value, other in differences]
+    described = job.job
+    planned = {**described.content(), CODE: job.code, INPUTS: sorted(described.input_files)}
+    differences = list(find_differences(_identity(found), planned))
+    made = merge(found)
+    for place, digest in job.user_hashes(made).items():
+        differences += find_differences(_value(made, place), digest, place)
+    lines = [f"{key}: {value}, planned {other}" for key, value, other in differences]
+    return lines or _other_inputs(folder, found[INPUTS])
+
+
+def _identity(found: Mapping[str, Any]) -> Record:
+    """Return a record's description, code, and the paths of its inputs."""
+    # Files that `prepare` wrote are left out, because the plan does not list them.
+    inputs = [path for path in found[INPUTS] if layout.PREPARED not in Path(path).parts]
+    return {**found[JOB], CODE: found[CODE], INPUTS: sorted(map(_whole, inputs))}
+
+
+def _whole(path: str) -> str:
+    """Return the folder whose record is an input, or the path itself."""
+    folder = path.removesuffix(f"/{layout.RECORD}")
+    return folder if folder in (layout.TABLES, layout.FIGURES) else path
+
+
+def _value(content: Any, place: str) -> Any:
+    for key in place.split("."):
+        content = (content or {}).get(key)
+    return content
+
+
+def _other_inputs(folder: Path, inputs: Mapping[str, str]) -> list[str]:
+    """Return a line for each input that was made again with another content."""
+    lines = []
+    for name, digest in inputs.items():
+        try:
+            check_inputs(folder / name, {INPUTS: {name: digest}}, folder)
+        except InvalidResultError:
+            lines.append(f"inputs: another version of {name}")
+    return lines
 
 
 def describe(folder: Path, found: Comparison) -> Iterator[str]:
     """Yield lines about records that differ from the plan, are missing, or are not planned."""
-    # A difference of a forget set in what was chosen, and not only in the code.
+    # A difference of a forget set in what is requested, and not only in the code.
     changed = [
         name
         for name, lines in found.different.items()
         if Path(name).name == Path(layout.SPLIT).name
-        and any(line.startswith("chosen") for line in lines)
+        and any(line.startswith(REQUEST) for line in lines)
     ]
     if changed:
         cells = f"{len(changed)} cells" if len(changed) > 1 else "1 cell"
@@ -119,12 +151,12 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."
 
 
-def list_needed(benchmark: Benchmark) -> dict[str, Job]:
+def list_needed(benchmark: Benchmark) -> dict[str, Planned]:
     """Return a dict from path to job, for all files from which a benchmark's pages are made."""
-    return {f"{job.out}/{name}": job for job in list_jobs(benchmark) for name in job.files}
+    return {path: job for job in list_jobs(benchmark) for path in job.files}
 
 
-def find_missing(benchmarks: Iterable[Benchmark]) -> dict[str, Job]:
+def find_missing(benchmarks: Iterable[Benchmark]) -> dict[str, Planned]:
     """Return a dict from path to job, for all missing files from which pages are made."""
     needed = (pair for benchmark in benchmarks for pair in list_needed(benchmark).items())
     return {path: job for path, job in needed if not Path(path).is_file()}
@@ -200,15 +232,16 @@ class Unwatched:
     def _difference(self, path: str) -> str:
         job = self._jobs[path]
         try:
-            return "; ".join(record_differences(job, Path(job.path(paths.BENCHMARK))))
+            root = Path(job.root)
+            return "; ".join(record_differences(job, root, Path(path).relative_to(root).as_posix()))
         except InvalidResultError as error:
             return error.reason
 
     @cached_property
-    def _jobs(self) -> dict[str, Job]:
+    def _jobs(self) -> dict[str, Planned]:
         """Dict from path of a record to job, for all planned jobs that have a record."""
         found = (list_records(benchmark).items() for benchmark in self.grid.values())
-        return {f"{job.path(paths.BENCHMARK)}/{name}": job for jobs in found for name, job in jobs}
+        return {f"{job.root}/{name}": job for jobs in found for name, job in jobs}
 
     @cached_property
     def _report_files(self) -> set[str]:

@@ -21,7 +21,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from collateral.config.schema import Config
 from collateral.contract.work import NO_WORK, Work
 from collateral.jobs import kinds, list_jobs
-from collateral.jobs._job import Job
+from collateral.jobs._job import Planned
 from collateral.models._metadata import Shape, find_metadata
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.work import SizeUnknownError, Workload, find_workload
@@ -191,7 +191,7 @@ class Estimate:
         """Add the cost of some jobs of a rule."""
         self.of_rule[rule] = self.of_rule.get(rule, Sum()) + part
 
-    def add_job(self, job: Job) -> None:
+    def add_job(self, job: Planned) -> None:
         """Add the seconds and the disk space of one job."""
         work, shape, seconds = job.work, job.workload.size.shape, job.seconds
         if work is not NO_WORK:
@@ -280,7 +280,7 @@ def memory_mb(benchmark: Benchmark, attempt: int) -> int:
     return _doubled(round(LEAST_MB + needed / 2**20), attempt)
 
 
-def minutes(job: Job, attempt: int) -> int:
+def minutes(job: Planned, attempt: int) -> int:
     """Return the time limit of a training job, in minutes."""
     try:
         seconds = A100.seconds(job.work, job.workload.size.shape)

@@ -28,10 +28,12 @@ UNCOUNTED = frozenset(
         "results.provenance",
         "results.layout",
         "results.record",
-        "stages._options",
         "training.locks",
     )
 )
+
+# Prefixes of modules that a fingerprint excludes: their values are in a job's description.
+DECLARING = (f"{PACKAGE}.config.", f"{PACKAGE}.jobs.")
 
 # Fields of a syntax node that contain nested statements.
 STATEMENTS = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -58,7 +60,7 @@ def _hash(*texts: str) -> str:
 
 
 def _is_counted(module: str) -> bool:
-    is_declaring = module.startswith(f"{PACKAGE}.config.") or module.endswith(".params")
+    is_declaring = module.startswith(DECLARING) or module.endswith(".params")
     return not is_declaring and module not in UNCOUNTED
 
 

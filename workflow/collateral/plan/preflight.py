@@ -14,9 +14,9 @@ from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
 from collateral.jobs._job import OwnFile
-from collateral.jobs._method import MethodJob
-from collateral.jobs.data import DataJob, required_by_runs, required_retained
-from collateral.jobs.split import SplitJob
+from collateral.jobs._method import PlannedMethod
+from collateral.jobs.data import PlannedData, required_by_runs, required_retained
+from collateral.jobs.split import PlannedSplit
 from collateral.models._metadata import declared_work
 from collateral.plan import paths
 from collateral.plan.diff import record_differences
@@ -47,7 +47,7 @@ def check_plan(
         messages += _weights_errors(benchmark, compare=runs_here and is_first)
         messages += _data_errors(benchmark)
         messages += _group_errors(benchmark) if is_first else []
-        for job in SplitJob.list_all(benchmark):
+        for job in PlannedSplit.list_all(benchmark):
             messages += [*_file_errors(job), *_size_errors(job), *_forget_errors(job)]
     if messages:
         raise ConfigError(dict.fromkeys(messages))
@@ -70,7 +70,7 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
         yield from found or _errors(declared_work, model)
     methods = {run.method.uses for run in runs}
     for method in sorted(filter(METHOD.is_plugged_in, methods)):
-        of_methods = [job for job in list_jobs(benchmark) if isinstance(job, MethodJob)]
+        of_methods = [job for job in list_jobs(benchmark) if isinstance(job, PlannedMethod)]
         own_jobs = [job for job in of_methods if job.spec.method.uses == method]
         will_run = runs_here and any(job.will_run for job in own_jobs)
         yield from _plugged_errors(METHOD.module(method, "method"), "unlearn", will_run=will_run)
@@ -94,16 +94,17 @@ def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
     """Yield an error for each weight file of the user that is missing or does not fit the model."""
     jobs = list_jobs(benchmark)
-    files = [*dict.fromkeys(job.own_file for job in jobs if job.own_file and job.will_run)]
-    missing = [one for one in files if not one.file.expanduser().is_file()]
-    for one in missing:
-        key = f"benchmarks.{benchmark.name}.{one.key}"
-        yield f"{key}: {str(one.file)!r}: there is no such file{looked_for(one.file)}"
+    found = (job.own_file for job in jobs if job.own_file and job.will_run)
+    files = [*{(own.key, path): (own, path) for own, path in found}.values()]
+    missing = [one for one in files if not one[1].expanduser().is_file()]
+    for own, path in missing:
+        key = f"benchmarks.{benchmark.name}.{own.key}"
+        yield f"{key}: {str(path)!r}: there is no such file{looked_for(path)}"
     if compare:
         yield from _misfits(benchmark, [one for one in files if one not in missing])
 
 
-def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
+def _misfits(benchmark: Benchmark, files: Sequence[tuple[OwnFile, Path]]) -> Iterator[str]:
     """Yield an error for each weight file of the user that does not fit the model.
 
     Another process compares names and shapes, because the Snakefile does not import torch. Nothing
@@ -118,7 +119,7 @@ def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
     folders = [str(Path(path).parent) for path in MODEL.paths[1:]]
     options = ["--model", benchmark.config.model, "--num-classes", str(size.num_classes)]
     options += ["--shape", *map(str, size.shape), "--plugins", *folders]
-    compared = [[one.key, str(one.file.expanduser()), dict(one.rename)] for one in files]
+    compared = [[own.key, str(path.expanduser()), own.rename] for own, path in files]
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, "weights", *options],
         input=json.dumps(compared),
@@ -131,7 +132,7 @@ def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
     """Yield a problem with the data set; deleted images are no problem after a job read them."""
-    job, options = DataJob(benchmark), data_options(benchmark)
+    job, options = PlannedData(benchmark), data_options(benchmark)
     folder: Path | None = getattr(options, "path", None)
     is_there = folder is not None and folder.expanduser().exists()
     if not is_there and Path(job.path(paths.LABELS)).exists():
@@ -177,7 +178,7 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
 
 def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
     """Return the metadata columns in labels.npz by name; empty without a current file."""
-    job = DataJob(benchmark)
+    job = PlannedData(benchmark)
     path = Path(job.path(paths.LABELS))
     if not path.exists() or record_differences(job, path.parent):
         return {}
@@ -190,7 +191,7 @@ def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
     return found
 
 
-def _file_errors(job: SplitJob) -> Iterator[str]:
+def _file_errors(job: PlannedSplit) -> Iterator[str]:
     """Yield an error if the user's list of examples to forget is missing and still needed."""
     path = job.cell.forget.params.get("path")
     if path is not None and not job.user_files and not Path(job.split).exists():
@@ -198,7 +199,7 @@ def _file_errors(job: SplitJob) -> Iterator[str]:
         yield f"{_forget_key(job, 'path')}: {text}"
 
 
-def _size_errors(job: SplitJob) -> Iterator[str]:
+def _size_errors(job: PlannedSplit) -> Iterator[str]:
     """Yield an error for each parameter that requires more retained examples than there are."""
     benchmark, cell, workload = job.benchmark, job.cell, find_workload(job.benchmark)
     try:
@@ -219,7 +220,7 @@ def _size_errors(job: SplitJob) -> Iterator[str]:
             )
 
 
-def _forget_errors(job: SplitJob) -> Iterator[str]:
+def _forget_errors(job: PlannedSplit) -> Iterator[str]:
     """Yield an error if a forget set names a class or value that the data set does not have."""
     kind: Any = FORGET.load(job.cell.forget.kind)
     if Path(job.path(paths.SPLIT)).exists():
@@ -233,7 +234,7 @@ def _forget_errors(job: SplitJob) -> Iterator[str]:
         yield f"{_forget_key(job, found[0])}: {found[1]}"
 
 
-def _forget_key(job: SplitJob, key: str = "") -> str:
+def _forget_key(job: PlannedSplit, key: str = "") -> str:
     """Return the config key that defines a forget set: under `cells`, `classes` or `fractions`."""
     place = job.cell.forget.place
     keys = (*place, *filter(None, [key])) if place else (OF_CLASSES[key],)

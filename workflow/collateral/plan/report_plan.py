@@ -3,15 +3,17 @@
 import json
 import re
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import collateral
+from collateral.contract.rows import MIA
 from collateral.data._metadata import draws_test
 from collateral.plan.fingerprint import hash_texts, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
 from collateral.plugins.find import FINDING, params_class
-from collateral.results.plan import About, BenchmarkPlan, CellPlan
+from collateral.results.plan import About, BenchmarkPlan, CellNumbers, CellPlan
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
 # Options of a data set that contain the user's paths or names; plan.json leaves them out.
@@ -29,7 +31,7 @@ def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
     return BenchmarkPlan(
         labels=benchmark.labels(),
         sharing=benchmark.config.base.sharing,
-        cells={name: _cell_plan(cell) for name, cell in benchmark.cells.items()},
+        cells={name: _cell_plan(benchmark, cell) for name, cell in benchmark.cells.items()},
         select=benchmark.config.select,
         data={key: value for key, value in benchmark.config.data.items() if key not in FILES},
         model=benchmark.config.model,
@@ -63,19 +65,45 @@ def plan_hash(benchmark: Benchmark) -> str:
     return hash_texts(json.dumps(asdict(make_plan(benchmark))))
 
 
+@cache
 def presenting_code(stage: str) -> str:
     """Return the fingerprint of the source code of a stage and of all findings that it presents."""
     findings = [FINDING.module(name) for name in FINDING.names()]
     return stage_code(stage, *findings, *FINDING.parts(PARTS[stage]))
 
 
+@cache
 def templates_hash(folder: Path = TEMPLATES) -> str:
     """Return a hash of the page's templates, because fingerprints include only Python files."""
     return hash_texts(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.j2"))))
 
 
-def _cell_plan(cell: Cell) -> CellPlan:
+def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
+    """Return what the numbers of a cell are computed from."""
+    seeds, config, forget = benchmark.seeds, benchmark.config, cell.forget
+    return CellNumbers(
+        seeds=seeds,
+        base_seeds=tuple(map(benchmark.base_seed, seeds)),
+        methods=cell.names_by_kind("method"),
+        controls=cell.names_by_kind("control"),
+        tuned=tuple(cell.tuned),
+        tracked=cell.tracked,
+        support_sized=(cell.support_sized.name,) if cell.support_sized else (),
+        exposed=tuple(cell.exposed),
+        attacks=tuple(dict.fromkeys([MIA, *config.attacks])),
+        probed=config.probe.names if config.probe else (),
+        margins=dict(config.margin),
+        looks=config.looks,
+        groups=config.groups,
+        positive=() if config.positive is None else (str(config.positive),),
+        rounds=(*forget.earlier, cell.name) if forget.is_last else (),
+        reference=benchmark.reference,
+    )
+
+
+def _cell_plan(benchmark: Benchmark, cell: Cell) -> CellPlan:
     paced = tuple(name for name in cell.tracked if cell.runs[name].is_paced)
     trials = {name: cell.runs[name].trials for name in cell.tuned}
     candidates = {name: len(method.trials()) for name, method in cell.tuned.items()}
-    return CellPlan(cell.sweeps, trials, paced, candidates)
+    numbers = cell_numbers(benchmark, cell)
+    return CellPlan(cell.sweeps, trials, paced, candidates, numbers)

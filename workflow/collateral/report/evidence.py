@@ -28,7 +28,16 @@ from collateral.results.address import FoundRun
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import FILES, INPUTS, SEAL, content_hash, read_signed, verify
+from collateral.results.provenance import (
+    FILES,
+    INPUTS,
+    JOB,
+    SEAL,
+    content_hash,
+    read_record,
+    read_signed,
+    verify,
+)
 from collateral.results.split import Split, ids_hash
 from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
@@ -199,13 +208,13 @@ def _folder_before(found: FoundRun) -> Path:
     models = [place for place in found.record[INPUTS] if Path(place).name == layout.MODEL]
     if models:
         return found.benchmark / Path(models[0]).parent
-    options = read_signed(_metrics_record(found), found.benchmark)["options"]
-    seed = options["base_seeds"][options["seeds"].index(found.seed)]
+    numbers = read_record(_metrics_record(found), found.benchmark)["numbers"]
+    seed = numbers["base_seeds"][numbers["seeds"].index(found.seed)]
     return found.benchmark / layout.BASE.format(seed=seed)
 
 
 def _describe_model(folder: Path, found: FoundRun) -> Content:
-    record, path = read_signed(folder / layout.RECORD, found.benchmark), folder / layout.MODEL
+    record, path = read_record(folder / layout.RECORD, found.benchmark), folder / layout.MODEL
     if path.exists():
         verify(path, found.benchmark)
     own = record.get("weights") or {}
@@ -408,7 +417,8 @@ def _copy_split(path: Path) -> bytes:
     """Return split.json without the path of the user's list and the indices of earlier requests."""
     content = read_json(path)
     del content[SEAL]  # the hash is removed, because this copy is not the signed file
-    content["chosen"] = {key: value for key, value in content["chosen"].items() if key != "path"}
+    for one in (content["chosen"], content.get(JOB, {}).get("params", {})):
+        one.pop("path", None)
     content["num_earlier"] = len(content.pop("earlier", []))
     content["copy_of_sha256"] = content_hash(path)
     return json.dumps(content, indent=2).encode()

@@ -13,7 +13,7 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings.metric_index import find_metric
 from collateral.results import layout
-from collateral.results.provenance import read_signed
+from collateral.results.provenance import read_record
 from collateral.results.table import BenchmarkTable, CellTable
 
 # Keys of a record that the page shows: common to all seeds, and per seed.
@@ -93,7 +93,7 @@ def read_records(folder: Path, cell: CellTable, run: str) -> dict[int, dict[str,
     place = f"{layout.run_folder(run)}/{layout.RECORD}"
     files = {seed: folder / place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds}
     return {
-        seed: {"place": file.relative_to(folder).as_posix(), **read_signed(file, folder)}
+        seed: {"place": file.relative_to(folder).as_posix(), **read_record(file, folder)}
         for seed, file in files.items()
         if file.exists()
     }
@@ -129,7 +129,7 @@ def first_record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     """Return the record of a run on the first seed; empty if the run's folder is missing."""
     place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
     file = folder / place / layout.RECORD
-    return read_signed(file, folder) if file.parent.exists() else {}
+    return read_record(file, folder) if file.parent.exists() else {}
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:

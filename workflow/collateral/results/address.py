@@ -7,7 +7,7 @@ from typing import Any
 
 from collateral.contract.messages import printable
 from collateral.results import layout
-from collateral.results.provenance import read_signed
+from collateral.results.provenance import read_record
 
 RESULTS = Path("results")
 MEANINGLESS = ("diverged", "skipped")  # statuses of runs without a usable model
@@ -32,7 +32,7 @@ class FoundRun:
     @property
     def record(self) -> dict[str, Any]:
         """Content of the run's record.json."""
-        return read_signed(self.folder / layout.RECORD, self.benchmark)
+        return read_record(self.folder / layout.RECORD, self.benchmark)
 
     def __str__(self) -> str:
         """Return the run's address as messages print it."""

@@ -25,7 +25,7 @@ from typing import IO, Any, cast
 from collateral.contract.conventions import ALL_PICTURES
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, atomic, read_json, write_json
-from collateral.results.provenance import read_signed, verify, write_record
+from collateral.results.provenance import read_record, read_signed, verify, write_record
 from collateral.results.verification import verify_results
 
 VERSION = 1
@@ -156,7 +156,7 @@ def _is_hidden(name: str) -> bool:
 def _withholds_pictures(folder: Path) -> bool:
     """Return whether the config forbids to show the images of some examples of a benchmark."""
     records = folder.glob(layout.PICTURES_RECORD.format(cell="*"))
-    return any(read_signed(record, folder)["keep"] != ALL_PICTURES for record in records)
+    return any(read_record(record, folder)["keep"] != ALL_PICTURES for record in records)
 
 
 def _is_left_out(name: str, withheld: Sequence[str], *, with_models: bool) -> bool:

@@ -1,11 +1,11 @@
 """Stored results of all runs of a cell, from which findings compute their metrics."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.outputs import Epoch, Epochs, Exposure, Probe, StoredOutputs, SupportSizes
-from collateral.results.provenance import read_cost, read_signed, verify
+from collateral.results.plan import CellNumbers
+from collateral.results.provenance import read_cost, read_record, verify
 from collateral.results.split import Split
 
 Array = NDArray[Any]
@@ -36,7 +37,7 @@ class Result:
     @cached_property
     def record(self) -> dict[str, Any]:
         """Content of record.json."""
-        return read_signed(self.folder / layout.RECORD, self.root)
+        return read_record(self.folder / layout.RECORD, self.root)
 
     @property
     def status(self) -> str:
@@ -85,30 +86,11 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellResults:
-    """Results of all runs with one forget set; a file is read when it is first used.
+class CellResults(CellNumbers):
+    """Results of all runs with one forget set; a file is read when it is first used."""
 
-    The fields are also the options of the stage `metrics`, with their help texts.
-    """
-
-    folder: Annotated[Path, "folder of the benchmark"]
-    cell: Annotated[str, "name of the cell"]
-    seeds: Annotated[Sequence[int], "seeds of the runs"]
-    base_seeds: Annotated[Sequence[int], "seed of the base model of each seed"]
-    methods: Annotated[Sequence[str], "names of the runs of methods"] = ()
-    controls: Annotated[Sequence[str], "names of the runs of controls"] = ()
-    tuned: Annotated[Sequence[str], "methods that were tuned"] = ()
-    tracked: Annotated[Sequence[str], "runs evaluated after every epoch"] = ()
-    support_sized: Annotated[Sequence[str], "LTD run with several support sizes"] = ()
-    exposed: Annotated[Sequence[str], "methods run on all shadow models"] = ()
-    attacks: Annotated[Sequence[str], "names of the membership attacks"] = ()
-    probed: Annotated[Sequence[str], "names of the probes"] = ()
-    margins: Annotated[Sequence[str], "stated margins in points, as ua=5"] = ()
-    looks: Annotated[Sequence[int], "numbers of seeds after which verdicts are made"] = ()
-    groups: Annotated[Sequence[str], "columns whose values are groups of examples"] = ()
-    positive: Annotated[Sequence[str], "class whose false negatives are counted"] = ()
-    rounds: Annotated[Sequence[str], "cells of all rounds, if this cell is the last"] = ()
-    reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN
+    folder: Path  # folder of the benchmark
+    cell: str  # name of the cell
     # Metrics that earlier findings computed: for each (run, metric, set, at), the value by seed.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict), init=False
@@ -284,20 +266,6 @@ class CellResults:
         """Read the cost of the teacher that tuning of a method used; empty if it used none."""
         return [read_cost(folder, self.folder) for folder in self._teachers(method)]
 
-    def records(self) -> list[Path]:
-        """Return the paths of the records of all jobs whose output files metrics may read."""
-        by_seed = {layout.SUPPORT_SIZE: self.support_sized, layout.PROBE: self.probed}
-        patterns = [pattern for pattern, has_jobs in by_seed.items() if has_jobs]
-        folders = [
-            *(result.folder for result in self.all_results()),
-            *(self._below(layout.TUNE, method=method) for method in self.tuned),
-            *(folder for method in self.tuned for folder in self._teachers(method)),
-            *(self._below(pattern, seed=seed) for pattern in patterns for seed in self.seeds),
-            *(self._below(layout.EXPOSURE, run=run) for run in self.exposed),
-            *(result.folder for cell in self.by_round for result in cell.all_results()),
-        ]
-        return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
-
     def _below(self, pattern: str, **wildcards: str | int) -> Path:
         """Return the path of a file or folder of this cell."""
         return self.folder / pattern.format(cell=self.name, **wildcards)
@@ -307,7 +275,7 @@ class CellResults:
         return verify(self._below(pattern, **wildcards), self.folder)
 
     def _teachers(self, method: str) -> list[Path]:
-        record = read_signed(self._below(layout.TUNE, method=method) / layout.RECORD, self.folder)
+        record = read_record(self._below(layout.TUNE, method=method) / layout.RECORD, self.folder)
         has_teacher = record.get("select") == "teacher"
         return [self._below(layout.TEACHER)] if has_teacher else []
 

@@ -103,15 +103,12 @@ RESERVED = {
         if "{" not in part
     ),
 }
-# Outputs of a job that trains a model.
-RUN_FILES = {
-    "model": MODEL,
-    "outputs": OUTPUTS,
-    "history": HISTORY,
-    "record": RECORD,
-    "cost": COST,
-}
+# Outputs of a job that trains a model, without and with its record and its cost.
+MODEL_FILES = {"model": MODEL, "outputs": OUTPUTS, "history": HISTORY}
+RUN_FILES = {**MODEL_FILES, "record": RECORD, "cost": COST}
 
+# Records that are results themselves: what was made is at the top level, for readers.
+OPEN_RECORDS = {Path(SPLIT).name, GLANCE}
 # JSON files that contain their own hash.
 SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
 

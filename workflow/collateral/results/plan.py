@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
@@ -45,6 +46,28 @@ class Sweep:
         return known if all(type(value) in (int, float) for value in known.values()) else {}
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CellNumbers:
+    """What the numbers of a cell are computed from: its seeds and runs, and keys of the config."""
+
+    seeds: Sequence[int]
+    base_seeds: Sequence[int]  # seed of the base model of each seed
+    methods: Sequence[str] = ()  # names of the runs of methods
+    controls: Sequence[str] = ()  # names of the runs of controls
+    tuned: Sequence[str] = ()  # methods that were tuned
+    tracked: Sequence[str] = ()  # runs that are evaluated after every epoch
+    support_sized: Sequence[str] = ()  # LTD run with several support sizes
+    exposed: Sequence[str] = ()  # methods that are run on all shadow models
+    attacks: Sequence[str] = ()  # names of the membership attacks
+    probed: Sequence[str] = ()  # names of the probes
+    margins: Mapping[str, float] = field(default_factory=dict)  # stated margins in points
+    looks: Sequence[int] = ()  # numbers of seeds after which verdicts are made
+    groups: Sequence[str] = ()  # columns whose values are groups of examples
+    positive: Sequence[str] = ()  # class whose false negatives are counted
+    rounds: Sequence[str] = ()  # cells of all rounds, if this cell is the last
+    reference: str = layout.RETRAIN  # the run that all others are compared with
+
+
 @dataclass(frozen=True)
 class CellPlan:
     """The config's entries for one cell."""
@@ -57,6 +80,8 @@ class CellPlan:
     # For each tuned method, the number of trials among which tuning selects.
     # After these trials, `trials` may have one more: that of the default parameters.
     candidates: Mapping[str, int] = field(default_factory=dict)
+    # What the numbers of the cell are computed from; None in a plan of an older version.
+    numbers: CellNumbers | None = None
 
     def grid(self, run: str) -> list[dict[str, Any]]:
         """Return the trials that tuning can select; for a plan of an older version, all trials."""

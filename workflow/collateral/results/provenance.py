@@ -20,6 +20,9 @@ from collateral.results.files import MISSING, InvalidResultError, read_json, wri
 # Keys of JSON files that contain their own hash.
 SEAL = "sha256"  # hash of the values of all other keys
 PLACE = "place"  # path of the file below the benchmark's folder
+JOB = "job"  # description of the job: everything that identifies it
+CODE = "code"  # fingerprint of the code that the job ran
+MADE = "made"  # what the job found out: status, selected values, hashes of user files, versions
 FILES = "files"  # dict from name to hash of each output file
 INPUTS = "inputs"  # dict from path below the benchmark's folder to hash of each input file
 OTHER_CONTENT = "its content is not the one that {} names"
@@ -56,6 +59,17 @@ def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
     if not (is_below if root is None else _relative(path, root) == place):
         raise InvalidResultError(path, f"its place is {Path(root or '', place)}")
     return content
+
+
+def merge(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a record in one dict: the job's description, and what it made."""
+    rest = {key: value for key, value in content.items() if key not in (JOB, MADE)}
+    return {**content.get(JOB, {}), **content.get(MADE, {}), **rest}
+
+
+def read_record(path: Path, root: Path | None = None) -> dict[str, Any]:
+    """Read a record, and merge the job's description with what the job made; raise if changed."""
+    return merge(read_signed(path, root))
 
 
 def write_record(

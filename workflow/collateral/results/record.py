@@ -4,7 +4,8 @@ import os
 import platform
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,15 @@ EPOCH_SECONDS = f"{TRACKED}seconds"  # key in cost.json of a tracked run: second
 STATED = "stated"  # key in cost.json: training seconds as the user states them, not measured
 NAMES_IN_FILE = "names_in_file"  # key in a record: old name of each renamed weight, by new name
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a stage found out, for the record; it returns this after it wrote its files."""
+
+    about: Mapping[str, Any]
+    cost: Mapping[str, Any] | None = None  # content of cost.json
+    read: Sequence[Path] = ()  # files that it read besides its inputs: those of `prepare`
 
 
 def versions() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,20 +70,10 @@ class Split:
         """
         return derive_seed("mia", self.hash, seed)
 
-    def save(
-        self,
-        path: Path,
-        labels: Labels,
-        source: Path,
-        code: str = "",
-        inputs: Sequence[Path] = (),
-    ) -> None:
-        """Write split.json; `source` is the path of labels.npz, whose train set was split.
-
-        `inputs` are other files that the forget set depends on: of models and of earlier rounds.
-        """
+    def content(self, labels: Labels) -> dict[str, Any]:
+        """Return the content of split.json besides the job's description and its inputs."""
         before = {"earlier": self.earlier.tolist()} if len(self.earlier) else {}
-        content = {
+        return {
             "forget": self.forget.tolist(),
             **before,
             "num_train": self.num_train,
@@ -92,15 +81,17 @@ class Split:
             "affected": list(self.affected),
             "affected_names": [labels.class_names[c] for c in self.affected],
             "chosen": self.chosen,
-            "code": code,
             "hash": self.hash,
-            INPUTS: hash_files([source, *inputs], source.parent),
         }
-        write_signed(path, content, source.parent)
+
+    def save(self, path: Path, labels: Labels, source: Path) -> None:
+        """Write split.json without a job; `source` is the path of labels.npz."""
+        inputs = {INPUTS: hash_files([source], source.parent)}
+        write_signed(path, {**self.content(labels), **inputs}, source.parent)
 
     @staticmethod
     def load(path: Path, root: Path) -> Split:
-        """Read a file that `save` wrote; raise if it was changed or made from other labels."""
+        """Read split.json; raise if it was changed or made from other labels."""
         content = read_signed(path, root)
         check_inputs(path, content, root)
         return Split(

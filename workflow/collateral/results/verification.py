@@ -77,7 +77,8 @@ def _check_signed(path: Path, listed: list[Path]) -> Iterator[InvalidResultError
         elif not file.exists() and file.name not in DISPENSABLE:
             yield InvalidResultError(file, f"{MISSING}, and {path.name} names it")
     cost = path.parent / layout.COST
-    if path.name == layout.RECORD and "seed" in content and not cost.exists():
+    is_measured = "versions" in content.get(provenance.MADE, {})
+    if path.name == layout.RECORD and is_measured and not cost.exists():
         yield InvalidResultError(cost, f"{MISSING}, and every job has one")
     # All paths that the file contains are relative to one folder, which is found by its own path.
     ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]

@@ -1,11 +1,9 @@
 """Print the findings that could not be computed or shown, and fail if there are any."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
-
 from collateral.findings.registry import read_problems
-from collateral.results.provenance import verify
+from collateral.jobs.check import CheckJob
+from collateral.results.record import Made
+from collateral.stages._workspace import Workspace
 
 # For each part of a finding, the Snakemake rule that computes it.
 # If a finding fails, the rule records the failure and succeeds.
@@ -19,12 +17,13 @@ RULES = {
 }
 
 
-def check(*, problems: Annotated[Sequence[Path], "problems.json"]) -> None:
+def run(_: CheckJob, place: Workspace) -> Made:
     """Print one line per failed finding and a remedy; exit with an error if a finding failed."""
-    found = dict.fromkeys(read_problems(verify(path, path.parent) for path in problems))
+    found = dict.fromkeys(read_problems(place.inputs("problems")))
     for problem in found:
         print(" ".join(str(problem).split()))
     if found:
         rules = dict.fromkeys(RULES[problem.part] for problem in found)
         print(f"Mend it; or, if the cause has passed: snakemake --forcerun {' '.join(rules)}")
         raise SystemExit(1)
+    return Made({})

@@ -1,49 +1,31 @@
 """Load a data set, take the subset that the config selects, and write images and labels."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from collateral.data._metadata import STATE, hash_user_files
 from collateral.data._subset import choose_forget_set, take_subset
+from collateral.jobs.data import DataJob
 from collateral.plugins.find import DATA
-from collateral.results import layout
 from collateral.results.dataset import Labels
-from collateral.results.provenance import write_record
-from collateral.results.record import versions
-from collateral.stages._options import Code
+from collateral.results.record import Made, versions
+from collateral.stages._workspace import Workspace
 
+# A forget set to check: "cell", "kind" and "params", and "asked", the minimum number of retained
+# examples by config key.
 ForgetSet = Mapping[str, Any]
 
 
-def data(
-    *,
-    name: Annotated[str, "data set"],
-    options: Annotated[str, "options of the data set, as JSON"],
-    forget: Annotated[
-        Sequence[ForgetSet],
-        'forget sets to check, as JSON: {"cell": "", "kind": "", "params": {}}, '
-        'and "asked": minimum number of retained examples, by config key',
-        {"type": json.loads},
-    ] = (),
-    code: Code = "",
-    out: Annotated[Path, "dataset.npz to write"],
-    labels: Annotated[Path, "labels.npz to write"],
-) -> None:
+def run(job: DataJob, place: Workspace) -> Made:
     """Load the data set and write its subset; raise an error if a forget set is not valid."""
-    module = DATA.load(name)
-    given = module.Options.model_validate_json(options)
+    module = DATA.load(job.name)
+    given = module.Options.model_validate(job.options)
     dataset = take_subset(module.load(given), given)
-    check_forget_sets(dataset.labels, forget)
-    dataset.save(out)
-    dataset.labels.save(labels)
-    about = {"name": name, "options": json.loads(options), "code": code}
-    about["versions"] = versions()
-    if state := hash_user_files(name, given):
-        about[STATE] = state
-    root = out.parent
-    write_record(root / layout.DATA_RECORD, about, root=root, files=[out, labels])
+    check_forget_sets(dataset.labels, place.beside.get("forget", ()))
+    dataset.save(place.output("data"))
+    dataset.labels.save(place.output("labels"))
+    state = hash_user_files(job.name, given)
+    return Made({"versions": versions(), **({STATE: state} if state else {})})
 
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:

@@ -14,29 +14,19 @@ and far neighbours.
 """
 
 import logging
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from collateral.contract.conventions import derive_seed
+from collateral.jobs.expose import ExposeJob
 from collateral.plugins.find import params_class
-from collateral.results import layout
 from collateral.results.outputs import ShadowMargins
-from collateral.results.provenance import INPUTS, hash_files, verify
+from collateral.results.record import Made
 from collateral.results.split import Split, ids_hash
-from collateral.stages._options import (
-    JobOptions,
-    MethodName,
-    MethodValues,
-    RunName,
-    Selected,
-    SplitFile,
-)
+from collateral.stages._workspace import Workspace
 from collateral.training import shadows as exposure
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
@@ -46,29 +36,20 @@ from collateral.training.run_method import Method, read_chosen_params
 LOG = logging.getLogger(__name__)
 
 
-def expose(
-    *,
-    run: RunName,
-    method: MethodName,
-    params: MethodValues,
-    selected: Selected = (),
-    split: SplitFile,
-    shadows: Annotated[Sequence[Path], "weights of all shadow models"],
-    job: JobOptions,
-) -> None:
+def run(job: ExposeJob, place: Workspace) -> Made:
     """Unlearn the forget set from every shadow model that is not finished; save all margins."""
-    values = read_chosen_params(params_class(method), params, selected, job.data.parent)
-    session = open_session(job.data, job.threads, shares_gpu=True)
-    parts = Split.load(split, session.folder)
-    record = {"run": run, "method": method, **job.record(values, split, *selected)}
-    places = [path.parent / layout.MARGINS for path in shadows]
-    record[INPUTS] |= hash_files([*shadows, *places], session.folder)
-    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    margins = [ShadowMargins.load(verify(path, session.folder)) for path in places]
+    values = read_chosen_params(
+        params_class(job.method), job.params, place.inputs("selected"), place.root
+    )
+    session = open_session(place.input("data"), place.threads, shares_gpu=True)
+    parts = Split.load(place.input("split"), session.folder)
+    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    shadows = place.inputs("shadows")
+    margins = [ShadowMargins.load(path) for path in place.inputs("margins")]
     found = []
     for member, (weights, shadow) in enumerate(zip(shadows, margins, strict=True)):
         this = Method(
-            name=method,
+            name=job.method,
             task=task_on_share(session, parts, shadow.is_in),
             load_base=partial(session.load_model, job.model, weights),
             seed=derive_seed("shadow", job.seed, member),
@@ -78,12 +59,10 @@ def expose(
         own = checkpoints.within(f"member-{member}")
         found.append(exposure.unlearn_shadow(this, values, session.train, shadow, own))
         LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(this.task.forget))
-    path = job.out / layout.EXPOSURE_MARGINS
-    exposure.stack_margins(margins, found).save(path)
-    record |= exposure.summarize_status(found)
+    exposure.stack_margins(margins, found).save(place.output("exposed"))
+    about = {"params": values.model_dump(mode="json"), **exposure.summarize_status(found)}
     devices = list(dict.fromkeys(device for one in found for device in one.devices))
-    session.finish(job.out, record, [path], exposure.sum_seconds(found), devices)
-    checkpoints.clear()
+    return session.finish(about, exposure.sum_seconds(found), devices)
 
 
 def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> Task:

@@ -3,35 +3,28 @@
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
 
 from collateral.contract.conventions import FIGURE_WIDTH
 from collateral.findings import registry
 from collateral.findings.registry import AnyTable, Problem
+from collateral.jobs.figures import FiguresJob
 from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import sign_folder, verify
+from collateral.results.record import Made
 from collateral.results.table import CellTable, read_tables
+from collateral.stages._workspace import Workspace
 
 
-def figures(
-    *,
-    plan: Annotated[Path, "plan.json"],
-    metrics: Annotated[Path, "the benchmark's metrics.csv"],
-    costs: Annotated[Path, "the benchmark's costs.csv"],
-    out: Annotated[Path, "folder of the figures"],
-    processes: Annotated[int, "number of processes that draw at the same time"] = 1,
-) -> None:
+def run(_: FiguresJob, place: Workspace) -> Made:
     """Draw the figures of every finding, and record the findings that could not be drawn."""
-    root = metrics.parent
-    metrics, costs = verify(metrics, root), verify(costs, root)
-    table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
+    out, plan = place.output("figures"), BenchmarkPlan.load(place.input("plan"))
+    table = read_tables(plan, place.input("metrics"), place.input("costs"))
     draw = partial(draw_all, folder=out, width=table.plan.figure_width)
-    problems = registry.map_sources(draw, table, processes)
+    problems = registry.map_sources(draw, table, place.threads)
     registry.write_problems(out / layout.PROBLEMS, chain(*problems))
-    sign_folder(out, [plan, metrics, costs])
+    return Made({})
 
 
 def draw_all(source: AnyTable, folder: Path, width: float = FIGURE_WIDTH) -> list[Problem]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.jobs.neighbours import NeighboursJob
 from collateral.metrics.copies import find_copies
 from collateral.metrics.similarity import (
     class_means,
@@ -14,12 +14,11 @@ from collateral.metrics.similarity import (
     most_similar_in_turns,
     similarity_by_class,
 )
-from collateral.results import layout
 from collateral.results.dataset import Dataset, Labels, Neighbours
 from collateral.results.outputs import Embeddings
-from collateral.results.provenance import INPUTS, hash_files, verify, write_record
+from collateral.results.record import Made
 from collateral.results.split import Split
-from collateral.stages._options import Code, DataFile, SplitFile
+from collateral.stages._workspace import Workspace
 
 # For each subset, the number of listed examples, which are those most similar to the forget set.
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
@@ -28,25 +27,12 @@ NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
 BySet = dict[str, NDArray[np.float32]]
 
 
-def neighbours(
-    *,
-    data: DataFile,
-    split: SplitFile,
-    embeddings: Annotated[Sequence[Path], "embeddings.npz, one per seed"],
-    seeds: Annotated[Sequence[int], "seeds of the base models"],
-    code: Code = "",
-    out: Annotated[Path, "neighbours.npz"],
-) -> None:
+def run(job: NeighboursJob, place: Workspace) -> Made:
     """Compute and write the similarities of all examples to the forget set."""
-    root = data.parent
-    embedded = [_load_embeddings(verify(path, root)) for path in embeddings]
-    found = find_neighbours(
-        Dataset.load(verify(data, root)), Split.load(split, root), seeds, embedded
-    )
-    found.save(out)
-    inputs = hash_files([data, split, *embeddings], root)
-    about = {"seeds": list(seeds), "code": code, INPUTS: inputs}
-    write_record(layout.record_path(out), about, root=root, files=[out])
+    embedded = [_load_embeddings(path) for path in place.inputs("embeddings")]
+    data, split = Dataset.load(place.input("data")), Split.load(place.input("split"), place.root)
+    find_neighbours(data, split, job.seeds, embedded).save(place.output("neighbours"))
+    return Made({})
 
 
 def find_neighbours(

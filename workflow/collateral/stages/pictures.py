@@ -1,41 +1,25 @@
 """Store the images of the neighbours of the forget set, if the config allows images in results."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated
-
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.conventions import NO_PICTURES, Showing
+from collateral.jobs.pictures import PicturesJob
 from collateral.metrics.copies import are_copies
-from collateral.results import layout
 from collateral.results.dataset import Dataset, Neighbours, Pictures
-from collateral.results.provenance import INPUTS, hash_files, verify, write_record
+from collateral.results.record import Made
 from collateral.results.split import Split
-from collateral.stages._options import Code, DataFile
+from collateral.stages._workspace import Workspace
 
 
-def pictures(
-    *,
-    data: DataFile,
-    neighbours: Annotated[Path, "neighbours.npz"],
-    withheld: Annotated[
-        Sequence[Path], "split.json of each cell whose forgotten examples no cell may show"
-    ] = (),
-    keep: Annotated[Showing, "images to keep: the config's key `pictures`"],
-    code: Code = "",
-    out: Annotated[Path, "pictures.npz"],
-) -> None:
-    """Write the images of the examples that `neighbours` lists, unless withheld, and a record."""
-    root = data.parent
-    dataset = Dataset.load(verify(data, root))
-    nearest = Neighbours.load(verify(neighbours, root))
-    forget = [Split.load(path, root).forget for path in withheld]
+def run(job: PicturesJob, place: Workspace) -> Made:
+    """Write the images of the examples that `neighbours` lists, unless they are withheld."""
+    dataset = Dataset.load(place.input("data"))
+    nearest = Neighbours.load(place.input("neighbours"))
+    forget = [Split.load(path, place.root).forget for path in place.inputs("withheld")]
     forgotten = np.unique(np.concatenate([np.array([], np.int64), *forget]))
-    select_pictures(dataset, nearest, forgotten, keep).save(out)
-    about = {"keep": keep, "code": code, INPUTS: hash_files([data, neighbours, *withheld], root)}
-    write_record(layout.record_path(out), about, root=root, files=[out])
+    select_pictures(dataset, nearest, forgotten, job.keep).save(place.output("pictures"))
+    return Made({})
 
 
 def select_pictures(

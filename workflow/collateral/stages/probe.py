@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,13 +19,15 @@ from torch import Generator, Tensor, nn
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.probes import PARTS, Cka, Linear, Probes, Relearn, Residual, Resurface
+from collateral.jobs.probe import ProbeJob
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
 from collateral.metrics.similarity import Mask, near_mask, similarity_by_class
 from collateral.results import layout
 from collateral.results.outputs import Embeddings, Probe
-from collateral.results.provenance import INPUTS, hash_files, verify
+from collateral.results.provenance import verify
+from collateral.results.record import Made
 from collateral.results.split import Split
-from collateral.stages._options import JobOptions, SplitFile
+from collateral.stages._workspace import Workspace
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Examples, Task, move_to
 from collateral.training.inference import infer
@@ -43,27 +45,16 @@ LOG = logging.getLogger(__name__)
 Shown = dict[str, Tensor]  # arrays that a probe measured, by name
 
 
-def probe(
-    *,
-    probes: Annotated[str, "probes with their parameters, as JSON"],
-    runs: Annotated[Sequence[str], "names of the runs"],
-    models: Annotated[Sequence[Path], "weights of each run, in the same order"],
-    split: SplitFile,
-    job: JobOptions,
-    embeddings: Annotated[Sequence[Path], "embeddings.npz of the first seed's base"] = (),
-) -> None:
-    """Probe every run that is not probed yet; write the arrays, the record and the job's cost."""
-    chosen = Probes.model_validate_json(probes)
-    session = open_session(job.data, job.threads)
-    parts = Split.load(split, session.folder)
-    record = job.record(chosen, split, *embeddings)
-    record |= {"params": chosen.requested(), "runs": list(runs)}
-    record[INPUTS] |= hash_files(models, session.folder)
-    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    near = [find_near(session, parts, path) for path in embeddings]
+def run(job: ProbeJob, place: Workspace) -> Made:
+    """Probe every run that is not probed yet; write the measured arrays."""
+    chosen = Probes.model_validate(job.params)
+    session = open_session(place.input("data"), place.threads)
+    parts = Split.load(place.input("split"), session.folder)
+    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    near = [find_near(session, parts, path) for path in place.inputs("embeddings")]
     prober = Prober(session, job.model, parts, chosen, *near)
     found = []
-    for name, path in zip(runs, models, strict=True):
+    for name, path in zip(job.runs, place.inputs("models"), strict=True):
         if (one := checkpoints.load(name)) is None:
             one = prober.ask(path)
             checkpoints.save(name, one)
@@ -72,18 +63,16 @@ def probe(
     shown = [one["shown"] for one in found]
     arrays = {key: torch.stack([one[key] for one in shown]).numpy() for key in shown[0]}
     if chosen.cka:
-        arrays |= compare_features(arrays.pop("features"), list(runs), prober.cka_part)
+        arrays |= compare_features(arrays.pop("features"), list(job.runs), prober.cka_part)
     if chosen.resurface:
         arrays["resurface_steps"] = np.array([0, *chosen.resurface.steps])
     this = prober.new_run("zrf", job.seed)
     if chosen.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
-    file = job.out / layout.PROBE_RESULT
-    Probe(np.array(runs), **arrays).save(file)
+    Probe(np.array(job.runs), **arrays).save(place.output("shows"))
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
-    session.finish(job.out, record, [file], seconds, this.devices)
-    checkpoints.clear()
+    return session.finish({}, seconds, this.devices)
 
 
 def find_near(session: Session, split: Split, embeddings: Path) -> Mask:

@@ -1,55 +1,44 @@
-"""Choose the forget set of a cell and write its split."""
+"""Choose the forget set of a cell."""
 
-import json
 from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from collateral.data._subset import choose_forget_set
+from collateral.jobs.split import SplitJob
 from collateral.metrics.margins import margins, memorisation
-from collateral.plugins.find import FORGET
 from collateral.results.dataset import Labels
 from collateral.results.outputs import ShadowMargins, StoredOutputs
-from collateral.results.provenance import verify
+from collateral.results.record import Made
 from collateral.results.split import Split
-from collateral.stages._options import Code
+from collateral.stages._workspace import Workspace
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def split(
-    *,
-    labels: Annotated[Path, "labels.npz"],
-    kind: Annotated[str, "kind of forget set"],
-    params: Annotated[str, "parameters of the forget set, as JSON"],
-    models: Annotated[Sequence[Path], "outputs of the base, or margins of the shadow models"] = (),
-    earlier: Annotated[Sequence[Path], "split.json of every earlier round"] = (),
-    code: Code = "",
-    out: Annotated[Path, "split.json to write"],
-) -> None:
-    """Choose the forget set and write split.json."""
-    root = labels.parent
-    known = Labels.load(verify(labels, root))
-    files = [verify(path, root) for path in models]
+def run(job: SplitJob, place: Workspace) -> Made:
+    """Choose the forget set, which is the record of the job."""
+    known = Labels.load(place.input("labels"))
     read = {"base": read_losses, "shadows": read_memorisation}
-    needs = getattr(FORGET.load(kind), "NEEDS", None)
-    by_example, measured = read[needs](files, known) if needs else (None, {})
-    before = [Split.load(path, root).forget for path in earlier]
+    by_example, measured = (
+        read[job.needs](place.inputs("models"), known) if job.needs else (None, {})
+    )
+    before = [Split.load(path, place.root).forget for path in place.inputs("earlier")]
     if by_example is not None:
         # Examples of earlier requests get the value NaN, so that they are ranked last.
         by_example = by_example.copy()
         by_example[np.concatenate([np.array([], dtype=np.int64), *before])] = np.nan
-    forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
+    forget, chosen = choose_forget_set(known, job.forget, job.params, by_example)
     found = make_split(known, forget, chosen, before)
     for name, values in measured.items():
         found.chosen.update({name: mean(values[found.forget]), f"{name}_of_all": mean(values)})
-    found.save(out, known, labels, code, [*files, *earlier])
+    return Made(found.content(known))
 
 
 def make_split(

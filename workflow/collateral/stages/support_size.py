@@ -2,17 +2,18 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from collateral.contract.conventions import derive_seed
+from collateral.jobs.support_size import SupportSizeJob
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
-from collateral.results import layout
 from collateral.results.outputs import SupportSizes
+from collateral.results.record import Made
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodOptions, Selected
+from collateral.stages._workspace import Workspace
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.run import Run
 from collateral.training.run_method import Method, read_chosen_params
@@ -23,29 +24,20 @@ Arrays = dict[str, Any]
 BY_K: dict[str, Any] = {"min_similarity": None, "k_each": None, "search": "exact"}
 
 
-def support_size(
-    *,
-    sizes: Annotated[Sequence[int], "sizes of the support"],
-    top: Annotated[str, "number of classes that a soft label keeps, or all"],
-    selected: Selected = (),
-    job: MethodOptions,
-) -> None:
-    """Train the teachers, skipping finished ones; write their outputs, the record and the cost."""
-    params = read_chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)
-    opened = OpenedJob(job)
+def run(job: SupportSizeJob, place: Workspace) -> Made:
+    """Train the teachers, skipping finished ones; write their outputs."""
+    params = read_chosen_params(Prepare, job.params, place.inputs("selected"), place.root, **BY_K)
+    opened = OpenedJob(job, place)
     method = opened.method
-    fitting = sizes_within(sizes, len(method.task.retain))
-    num_kept = method.task.num_classes if top == "all" else int(top)
-    record = job.record(params, *selected)
-    record["params"] |= {"k": fitting, "top": num_kept}
-    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
+    fitting = sizes_within(job.sizes, len(method.task.retain))
+    num_kept = method.task.num_classes if job.top == "all" else job.top
+    checkpoints = open_checkpoints(place.checkpoints, place.identity)
     taught, seconds = teachers(method, params, fitting, checkpoints)
     stepped, seconds["step"] = step(method, params)
     found = SupportSizes(sizes=np.array(fitting), top=np.array(num_kept), **taught, **stepped)
-    path = job.out / layout.SUPPORT_SIZES
-    found.save(path)
-    opened.session.finish(job.out, record, [path], seconds)
-    checkpoints.clear()
+    found.save(place.output("sizes"))
+    about = {"params": params.model_dump(mode="json") | {"k": fitting, "top": num_kept}}
+    return opened.session.finish(about, seconds)
 
 
 def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
@@ -55,7 +47,7 @@ def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
         LOG.warning("only %d examples are retained: sizes up to that alone", num_retained)
     if len(within) < 2:
         raise ValueError(
-            f"--sizes: {list(sizes)}: two at least must be within {num_retained} retained"
+            f"support_size.k: {list(sizes)}: two at least must be within {num_retained} retained"
         )
     return within
 

@@ -3,32 +3,30 @@
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
 
 from collateral.findings import registry
 from collateral.findings._shared.write import write_table
 from collateral.findings.registry import AnyTable, Problem
+from collateral.jobs.tables import TablesJob
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import sign_folder, verify
+from collateral.results.record import Made
 from collateral.results.table import read_tables
+from collateral.stages._workspace import Workspace
 
 
-def tables(
-    *,
-    plan: Annotated[Path, "plan.json"],
-    metrics: Annotated[Path, "the benchmark's metrics.csv"],
-    costs: Annotated[Path, "the benchmark's costs.csv"],
-    out: Annotated[Path, "folder of the tables"],
-    processes: Annotated[int, "number of processes that write at the same time"] = 1,
-) -> None:
+def run(_: TablesJob, place: Workspace) -> Made:
     """Write the tables of every finding, and record the findings that raised an error."""
-    root = metrics.parent
-    metrics, costs = verify(metrics, root), verify(costs, root)
-    table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
+    write_tables(place.root, place.output("tables"), place.threads)
+    return Made({})
+
+
+def write_tables(root: Path, out: Path, processes: int = 1) -> None:
+    """Write the tables of the benchmark in the folder `root`, in several processes."""
+    plan = BenchmarkPlan.load(root / layout.PLAN)
+    table = read_tables(plan, root / layout.METRICS, root / layout.COSTS)
     problems = registry.map_sources(partial(write_all, out=out), table, processes)
     registry.write_problems(out / layout.PROBLEMS, chain(*problems))
-    sign_folder(out, [plan, metrics, costs])
 
 
 def write_all(source: AnyTable, out: Path) -> list[Problem]:

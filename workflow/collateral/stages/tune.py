@@ -4,17 +4,16 @@ The default values are run as well, to show the gain of tuning; if the grid does
 they cannot be selected.
 """
 
-import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
-from collateral.contract.conventions import PAPER, Rule
+from collateral.contract.conventions import Rule
 from collateral.contract.params import MethodParams
 from collateral.contract.rows import MIA, score_name
+from collateral.jobs.tune import TuneJob
 from collateral.metrics.accuracy import accuracies
 from collateral.metrics.membership import Examples, attack_scores, draw
 from collateral.metrics.selection import choose, choose_by_rule
@@ -23,10 +22,10 @@ from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json, write_json, write_rows
 from collateral.results.outputs import ModelOutputs
-from collateral.results.provenance import verify
+from collateral.results.record import Made
 from collateral.results.split import Split
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodOptions
+from collateral.stages._workspace import Workspace
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.inference import compute_outputs
 from collateral.training.job_io import find_status
@@ -37,30 +36,16 @@ MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia
 Values = dict[str, Any]
 
 
-def tune(
-    *,
-    trials: Annotated[str, "parameter values of each trial, a JSON list of objects"],
-    default: Annotated[str, "default parameter values, a JSON object or null"] = "null",
-    select: Annotated[Rule, "selection rule"] = PAPER,
-    teacher: Annotated[Sequence[Path], "file with the teacher's UA on the forget set"] = (),
-    job: MethodOptions,
-) -> None:
-    """Run all trials, skipping finished trials; write all trials, the selected one and the cost."""
-    params = params_class(job.method).model_validate_json(job.params)
-    candidates: list[Values] = json.loads(trials)
-    opened = OpenedJob(job)
-    record = {
-        "method": job.method,
-        "trials": [candidates, default],
-        "select": select,
-        **job.record(params, *teacher),
-    }
-    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    defaults: Values | None = json.loads(default)
+def run(job: TuneJob, place: Workspace) -> Made:
+    """Run all trials, skipping finished trials; write all trials and the selected one."""
+    params, candidates = params_class(job.method).model_validate(job.params), list(job.trials)
+    opened = OpenedJob(job, place)
+    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    defaults = job.default
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
     # UA of the cell's teacher, a column of trials.csv; an empty dict if there is no teacher.
-    teacher_ua = read_json(verify(teacher[0], job.data.parent)) if teacher else {}
+    teacher_ua = read_json(place.input("teacher")) if job.has_teacher else {}
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
         prepared = opened.prepare(trial, checkpoints)
@@ -72,12 +57,10 @@ def tune(
             checkpoints.within(name).clear()
         flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
         rows.append({"trial": index, **values, **flags, **row, **teacher_ua})
-    write_choice(job.out, rows, candidates, select)
+    write_choice(place.out, rows, candidates, job.select)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
     seconds |= {name: sum(made.seconds.values()) for name, made in opened.made.items()}
-    files = [job.out / name for name in (layout.TRIALS, layout.SELECTED)]
-    opened.session.finish(job.out, record, files, seconds)
-    checkpoints.clear()
+    return opened.session.finish({}, seconds)
 
 
 def measure(
@@ -122,7 +105,7 @@ def write_choice(
     for row in rows:
         row["is_chosen"] = row["trial"] == chosen
     flags = ["is_candidate", "is_default", "is_chosen"]
-    columns = ["trial", *candidates[0], *flags, *MEASURED]
+    columns = ["trial", *sorted(candidates[0]), *flags, *MEASURED]
     # NaN, which is not equal to itself, is written as an empty field.
     fields = [{c: row[c] for c in columns if row[c] == row[c]} for row in rows]
     write_rows(out / layout.TRIALS, columns, fields)

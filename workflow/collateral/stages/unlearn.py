@@ -1,24 +1,24 @@
 """Run a method or control from the base model or, after round 1, from its own previous model."""
 
-import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from collateral.contract.conventions import SKIPPED
+from collateral.jobs.unlearn import UnlearnJob
 from collateral.metrics.accuracy import accuracies
-from collateral.plugins.find import method_kind, params_class
+from collateral.plugins.find import params_class
 from collateral.results import layout
 from collateral.results.outputs import StoredOutputs, keep_outputs
-from collateral.results.provenance import INPUTS, hash_files, read_signed, verify
+from collateral.results.provenance import read_record
+from collateral.results.record import Made
 from collateral.results.split import Split
 from collateral.stages._method import OpenedJob
-from collateral.stages._options import MethodOptions, RunName, Selected
+from collateral.stages._workspace import Workspace
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.inference import compute_outputs
 from collateral.training.job_io import Session, write_results
@@ -26,46 +26,31 @@ from collateral.training.run import Tracker
 from collateral.training.run_method import read_chosen_params
 
 
-def unlearn(
-    *,
-    run: RunName,
-    selected: Selected = (),
-    vary: Annotated[str, "values that a sweep varies, as JSON"] = "{}",
-    retrained: Annotated[Sequence[Path], "Retrain's outputs"] = (),
-    track: Annotated[bool, "evaluate after every epoch"] = False,
-    job: MethodOptions,
-) -> None:
-    """Unlearn the forget set; write weights, outputs, history, record and cost."""
-    values, varied = params_class(job.method), json.loads(vary)
-    params = read_chosen_params(values, job.params, selected, job.data.parent, **varied)
-    record = {
-        **{"run": run, "kind": method_kind(job.method).what, "method": job.method},
-        **job.record(params, *selected, *retrained[:1]),
-    }
-    opened = OpenedJob(job)
+def run(job: UnlearnJob, place: Workspace) -> Made:
+    """Unlearn the forget set; write weights, outputs and history."""
+    params = read_chosen_params(
+        params_class(job.method), job.params, place.inputs("selected"), place.root, **job.vary
+    )
+    opened = OpenedJob(job, place)
     session, split = opened.session, opened.split
-    # A tracked run cannot resume the checkpoint of a run that was not tracked.
-    identity = {**record, "tracked": track}
-    checkpoints = open_checkpoints(job.checkpoints, identity, job.checkpoint_seconds)
-    tracker = make_tracker(session, split) if track else None
+    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    tracker = make_tracker(session, split) if job.track else None
     inputs: list[Any] = []
-    skip = find_failed_start(job.base, session, split)
+    skip = find_failed_start(place.input("base"), session, split)
     prepared = None if skip else opened.prepare(params, checkpoints)
-    record[INPUTS] |= hash_files(opened.read, session.folder)
     if prepared:
         inputs = [prepared.tensors]
-    elif retrained:
-        outputs = verify(retrained[0], session.folder)
-        inputs = [soft_labels(outputs, split).to(session.device)]
+    elif job.needs_retrain:
+        inputs = [soft_labels(place.input("retrained"), split).to(session.device)]
     model, this = opened.method.unlearn(
         params, *inputs, checkpoints=checkpoints, tracker=tracker, skip=skip
     )
     if prepared:
         prepared.add_to(this)
     # Delete epochs.npz, which an earlier run may have left if it was tracked.
-    (job.out / layout.EPOCHS).unlink(missing_ok=True)
-    write_results(job.out, model, session, this, record)
-    checkpoints.clear()
+    (place.out / layout.EPOCHS).unlink(missing_ok=True)
+    about = {"params": params.model_dump(mode="json")}
+    return write_results(place.out, model, session, this, about, read=opened.read)
 
 
 def find_failed_start(base: Path, session: Session, split: Split) -> str:
@@ -75,7 +60,7 @@ def find_failed_start(base: Path, session: Session, split: Split) -> str:
     """
     if not len(split.earlier):
         return ""
-    status = read_signed(layout.record_path(base), session.folder)["status"]
+    status = read_record(layout.record_path(base), session.folder)["status"]
     return f"{status} in the round before" if status in ("diverged", SKIPPED) else ""
 
 

@@ -27,15 +27,11 @@ INTERVAL_SECONDS = 60.0  # default time between two checkpoints
 WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 
 
-def open_checkpoints(
-    folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
-) -> "Checkpoints":
-    """Return the checkpoints of a job; they can be loaded only by a job with the same `record`."""
-    identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-    if interval_seconds is None:
-        given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)
-        interval_seconds = float(given)
-    return Checkpoints(folder, identity, interval_seconds)
+def open_checkpoints(folder: Path, identity: Mapping[str, Any]) -> "Checkpoints":
+    """Return the checkpoints of a job; only a job with the same `identity` can load them."""
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    interval = float(os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS))
+    return Checkpoints(folder, digest, interval)
 
 
 class Checkpoints:

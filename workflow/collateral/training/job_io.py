@@ -17,12 +17,12 @@ from torch import Tensor, nn
 from collateral.contract.conventions import SKIPPED
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
-from collateral.results import layout, provenance
+from collateral.results import layout
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import atomic, report_broken_file, write_rows
 from collateral.results.outputs import Epochs, ModelOutputs
-from collateral.results.provenance import verify, write_record
-from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
+from collateral.results.provenance import verify
+from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, Made, measure_cost, versions
 from collateral.results.split import Split
 from collateral.training.devices import choose_device, describe_numerics, make_deterministic
 from collateral.training.examples import Examples, Task, test_examples, train_examples
@@ -35,7 +35,7 @@ COLLAPSE_MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Session:
-    """The device and the data set of a job; it builds and loads models, and writes records."""
+    """The device and the data set of a job; it builds and loads models."""
 
     device: torch.device
     data: Dataset
@@ -60,17 +60,16 @@ class Session:
 
     def finish(
         self,
-        out: Path,
-        record: Mapping[str, Any],
-        files: Sequence[Path],
+        about: Mapping[str, Any],
         seconds: Mapping[str, float],
         devices: Sequence[str] = (),
         by_epoch: Sequence[float] = (),
-    ) -> None:
-        """Write the record and then the cost of a job, after all its other files."""
+        read: Sequence[Path] = (),
+    ) -> Made:
+        """Return what a job found out, and its cost, after it wrote its files."""
         numerics = {"numerics": describe_numerics(devices)} if devices else {}
-        write_record(out / layout.RECORD, {**record, **numerics}, root=self.folder, files=files)
-        write_cost(out, seconds, self.device, self.folder, by_epoch)
+        cost = find_cost(seconds, self.device, by_epoch)
+        return Made({**about, "versions": versions(), **numerics}, cost, read)
 
     def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
@@ -94,27 +93,25 @@ def write_results(
     model: nn.Module,
     session: Session,
     run: Run,
-    record: dict[str, Any],
+    about: Mapping[str, Any],
     *,
     with_embeddings: bool = False,
-) -> None:
-    """Compute the outputs of the model; write weights, outputs, history, record and cost."""
+    read: Sequence[Path] = (),
+) -> Made:
+    """Compute the outputs of the model; write weights, outputs and history; return the rest."""
     outputs, embeddings = compute_outputs(model, session.train, session.test)
     write_model(out / layout.MODEL, model)
     outputs.save(out / layout.OUTPUTS)
     write_history(out / layout.HISTORY, run.history)
-    names = [layout.MODEL, layout.OUTPUTS, layout.HISTORY]
     if with_embeddings:
         embeddings.save(out / layout.EMBEDDINGS)
-        names.append(layout.EMBEDDINGS)
     if run.tracked:
         Epochs.stack(run.tracked).save(out / layout.EPOCHS)
-        names.append(layout.EPOCHS)
     ended = {"status": find_status(outputs, session.data.labels)}
     if run.skipped:
         ended = {"status": SKIPPED, "reason": run.skipped}
-    about, files = {**record, **ended, "extra": run.reported}, [out / name for name in names]
-    session.finish(out, about, files, run.clock.seconds, run.devices, run.tracked_seconds)
+    found = {**about, **ended, "extra": run.reported}
+    return session.finish(found, run.clock.seconds, run.devices, run.tracked_seconds, read)
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:
@@ -138,19 +135,14 @@ def find_status(outputs: ModelOutputs, labels: Labels) -> str:
     return "collapsed" if is_guessing else "ok"
 
 
-def write_cost(
-    out: Path,
-    seconds: Mapping[str, float],
-    device: torch.device,
-    root: Path,
-    by_epoch: Sequence[float] = (),
-) -> None:
-    """Write time and memory of this process so far; the record must have been written before."""
+def find_cost(
+    seconds: Mapping[str, float], device: torch.device, by_epoch: Sequence[float] = ()
+) -> dict[str, Any]:
+    """Return the content of cost.json: time and memory of this process so far."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = measure_cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
-    by_epoch_too = {EPOCH_SECONDS: list(by_epoch)} if by_epoch else {}
-    provenance.write_cost(out, {**found, **by_epoch_too}, root=root)
+    return {**found, **({EPOCH_SECONDS: list(by_epoch)} if by_epoch else {})}
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from collateral.contract.params import MethodParams
 from collateral.plugins.find import method_kind, prepare_class, prepare_values, prepared_name
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
-from collateral.results.provenance import read_cost, verify, write_record
+from collateral.results.provenance import read_cost, verify, write_cost, write_record
 from collateral.results.record import read_selected
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
-from collateral.training.job_io import Session, read_tensors, write_cost, write_tensors
+from collateral.training.job_io import Session, find_cost, read_tensors, write_tensors
 from collateral.training.run import Run, Tracker
 
 LOG = logging.getLogger(__name__)
@@ -50,7 +49,7 @@ class Prepared:
         write_tensors(tensors, self.tensors)
         write_json(report, {"reported": self.reported, "history": self.history})
         write_record(folder / layout.RECORD, record, root=root, files=[tensors, report])
-        write_cost(folder, self.seconds, device, root)
+        write_cost(folder, find_cost(self.seconds, device), root=root)
 
     @staticmethod
     def load(folder: Path, root: Path) -> Prepared:
@@ -168,12 +167,12 @@ def load_method(
 
 
 def read_chosen_params(
-    model: type[P], given: str, selected: Sequence[Path], root: Path, **over: Any
+    model: type[P], given: Mapping[str, Any], selected: Sequence[Path], root: Path, **over: Any
 ) -> P:
     """Return the parameters; tuned values override given values, and `over` overrides both."""
     chosen = read_selected(selected[0], root) if selected else {}
     known = {key: value for key, value in chosen.items() if key in model.model_fields}
-    return model.model_validate({**json.loads(given), **known, **over})
+    return model.model_validate({**given, **known, **over})
 
 
 def read_prepared(

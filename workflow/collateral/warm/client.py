@@ -1,9 +1,9 @@
-"""The command `collateral`: run a stage in this process, or in a process of the run's warm server.
+"""The command `collateral`: run a job in this process, or in a process of the run's warm server.
 
 In a local run, jobs are forked from warm workers, processes that have imported their stage: a job
 of a small experiment takes one second, but importing torch takes two and a half. If the environment
 names a server, the client sends its job there and waits for it. SLURM jobs, and a plain `collateral
-STAGE`, import everything themselves. This module imports little, because it starts once per job.
+run`, import everything themselves. This module imports little, because it starts once per job.
 """
 
 import os
@@ -14,19 +14,31 @@ from importlib import import_module
 from types import FrameType
 
 ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
+RUN = "run"  # command that runs a job
+HEAD = '{"kind": "'  # beginning of a job's description
 OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 CODE_BYTES = 4  # length in bytes of a number: the length of a message, or an exit code
 
 
+def job_kind(arguments: list[str]) -> str:
+    """Return the kind of the job that `collateral run` is to run; empty for other commands."""
+    name, text, *_ = [*arguments, "", ""]
+    if name != RUN:
+        return ""
+    if text.startswith("@"):  # the file of a long description, such as `tune-1c0a.json`
+        return text.rpartition("/")[2].rpartition("-")[0]
+    return text.removeprefix(HEAD).partition('"')[0] if text.startswith(HEAD) else ""
+
+
 def main() -> None:
-    """Run a stage in the warm server if the server is running, else in this process."""
-    folder, stage = os.environ.pop(ADDRESS, OFF), "".join(sys.argv[1:2])
+    """Run a job in the warm server if the server is running, else in this process."""
+    folder, kind = os.environ.pop(ADDRESS, OFF), job_kind(sys.argv[1:])
     with socket.socket(socket.AF_UNIX) as server:
         try:
-            server.connect(f"{folder}/{stage}")
-        except OSError:  # No server listens for this stage.
+            server.connect(f"{folder}/{kind or OFF}")
+        except OSError:  # No server listens for this kind of job.
             import_module("collateral.cli").main()
             return
         sys.exit(run_remotely(server))

@@ -1,6 +1,6 @@
 """The warm server: two processes that import stages and fork a process for each job.
 
-One process serves the stages that train, the other one all other stages. Therefore the memory of a
+One process serves the jobs that train, the other one all other jobs. Therefore the memory of a
 job that trains does not depend on the jobs that ran before it.
 
 Both run while their standard input is open, which is a pipe from the run's snakemake process: they
@@ -26,6 +26,7 @@ from importlib import import_module
 from pathlib import Path
 
 from collateral import cli
+from collateral.jobs import stages_of_kinds
 from collateral.results.record import FORKED
 from collateral.warm.client import CODE_BYTES, end_like
 
@@ -254,7 +255,7 @@ def main() -> None:
     os.setsid()
     try:
         check()
-        stages = {listen(folder / stage): stage for stage in cli.stages()}
+        stages = {listen(folder / kind): stage for kind, stage in stages_of_kinds().items()}
         training = {file: stage for file, stage in stages.items() if stage in TRAINING}
         others = {file: stage for file, stage in stages.items() if stage not in TRAINING}
         fork(partial(serve, training, others))

@@ -1,16 +1,17 @@
 """Run the experiments and checks on the paper's propositions, and draw their figures."""
 
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from collateral.jobs.theory import TheoryJob
 
-from collateral.contract.conventions import FIGURE_WIDTH, derive_seed
+from collateral.contract.conventions import derive_seed
 from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import atomic, write_json
-from collateral.results.provenance import sign_folder
+from collateral.results.record import Made
+from collateral.stages._workspace import Workspace
 from paper.theory.checks import identity_checks, limit_checks
 from paper.theory.experiments import PANELS
 from paper.theory.figure import make_plots
@@ -18,14 +19,9 @@ from paper.theory.figure import make_plots
 COLUMNS = ["panel", "series", "x", "y", "low", "high", "predicted"]  # columns of theory.csv
 
 
-def theory(
-    *,
-    seed: Annotated[int, "seed of all random numbers"],
-    runs: Annotated[int, "runs of each experiment and check"],
-    out: Annotated[Path, "directory of tables and figures"],
-    width: Annotated[float, "width of the figures, in inches"] = FIGURE_WIDTH,
-) -> None:
-    """Write theory.csv, findings.csv, checks.csv and figures/ into the output directory."""
+def run(job: TheoryJob, place: Workspace) -> Made:
+    """Write theory.csv, findings.csv, checks.csv and figures/ into the output folder."""
+    out, seed, runs = place.output("theory"), job.seed, job.runs
     points, findings = run_panels(seed, runs)
     write_table(out / layout.THEORY_POINTS, points)
     write_table(out / layout.THEORY_FINDINGS, findings)
@@ -35,11 +31,11 @@ def theory(
     # Figures are drawn from the CSV file, so that this file is enough to draw them again.
     plots = list(make_plots(pd.read_csv(out / layout.THEORY_POINTS), runs))
     for plot in plots:
-        save(draw(plot, width), out / layout.FIGURES / plot.name)
+        save(draw(plot, job.width), out / layout.FIGURES / plot.name)
     write_json(out / layout.FIGURES / layout.CAPTIONS, {one.name: one.caption for one in plots})
-    # Delete an old page before signing the folder: the stage `index` writes a new page later.
+    # Delete an old page: the record lists all files, and the stage `index` writes a new page later.
     (out / layout.REPORT).unlink(missing_ok=True)
-    sign_folder(out)
+    return Made({})
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:

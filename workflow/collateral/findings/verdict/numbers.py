@@ -134,8 +134,8 @@ class AgainstRetrain:
     @cached_property
     def stated(self) -> Floats:
         """Margins that the config sets, one per measure, between 0 and 1; NaN if not set."""
-        pairs = (text.split("=") for text in self.cell.margins)
-        known = {MARGIN_KEYS[key]: float(value) / PERCENT for key, value in pairs}
+        stated = self.cell.margins.items()
+        known = {MARGIN_KEYS[key]: value / PERCENT for key, value in stated}
         return np.array([known.get(at, np.nan) for at in MEASURES])
 
     def rates(self, run: str) -> Floats:

@@ -20,11 +20,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drive import run_stage
 from scipy.special import softmax
 from sealing import seal
 
-from collateral.cli import main
 from collateral.contract.rows import ATTACKS
+from collateral.jobs.figures import FiguresJob
+from collateral.jobs.gather import GatherJob
+from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.report import ReportJob
+from collateral.jobs.tables import TablesJob
 from collateral.metrics.copies import EXACT
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours, Pictures
@@ -53,6 +58,7 @@ NUM_SHADOWS = 8
 SIZES = (20, 50, 80)
 # What each run still knows when it is probed, about.
 PROBED = {"retrain": 0.3, "original": 0.5, "ft": 0.45, "ga": 0.2, "rl": 0.25, "ltd": 0.33}
+NOTHING: Mapping[str, Any] = {}
 PROBES = ("relearn", "residual", "zrf", "linear", "cka", "resurface")
 
 
@@ -480,56 +486,43 @@ def compute(
     made: Made,
     root: Path,
     stage: Callable[[str], Any] = lambda name: None,
-    more: Sequence[str] = (),
+    more: Mapping[str, Any] = NOTHING,
     probes: Sequence[str] = PROBES,
 ) -> Path:
     """Compute all numbers: of every cell, and of all of them; `stage` is told which one begins."""
     stage("metrics")
     for cell in made.cells:
-        place = root / cell
         runs = made.runs_of(cell)
-        lists: dict[str, Sequence[object]] = {
-            "--seeds": made.seeds,
-            "--base-seeds": made.seeds,
-            "--methods": [run for run in runs if made.runs[run].kind == "method"],
-            "--controls": [run for run in runs if made.runs[run].kind == "control"],
-            "--tuned": made.tuned,
-            "--tracked": made.tracked,
-            "--support-sized": made.support_sized,
-            "--exposed": made.exposed,
-            "--attacks": ATTACKS,
-            "--probed": probes,
+        numbers: dict[str, Any] = {
+            "seeds": made.seeds,
+            "base_seeds": made.seeds,
+            "methods": [run for run in runs if made.runs[run].kind == "method"],
+            "controls": [run for run in runs if made.runs[run].kind == "control"],
+            "tuned": made.tuned,
+            "tracked": made.tracked,
+            "support_sized": made.support_sized,
+            "exposed": made.exposed,
+            "attacks": ATTACKS,
+            "probed": probes,
         }
-        words = [str(word) for option, values in lists.items() for word in (option, *values)]
-        files = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
-        words += [str(word) for option, name in files.items() for word in (option, place / name)]
-        main(["metrics", "--folder", str(root), "--cell", cell, *words, *more])
-    files = {"--out": layout.METRICS, "--costs": layout.COSTS}
-    files |= {"--problems": layout.PROBLEMS, "--gates": layout.GATES}
+        run_stage(MetricsJob, root, cell=cell, numbers={**numbers, **more})
     stage("gather")
-    main(["gather", "--folder", str(root), *_options(root, files)])
+    run_stage(GatherJob, root, cells=made.cells)
     return root
 
 
 def present(root: Path, *stages: str, stage: Callable[[str], Any] = lambda name: None) -> Path:
     """Make tables, figures and the page; what is not asked for is an empty folder."""
-    files = {"--plan": layout.PLAN, "--metrics": layout.METRICS, "--costs": layout.COSTS}
-    for name in (layout.TABLES, layout.FIGURES):
+    for name, kind in ((layout.TABLES, TablesJob), (layout.FIGURES, FiguresJob)):
         (root / name).mkdir(exist_ok=True)
         if name in stages:
             stage(name)
-            main([name, *_options(root, files | {"--out": name})])
+            run_stage(kind, root)
         else:
             sign_folder(root / name)
     stage("report")
-    files = {"--out": layout.REPORT, "--glance": layout.GLANCE}
-    files |= {"--problems": layout.REPORT_PROBLEMS}
-    main(["report", "--folder", str(root), *_options(root, files)])
+    run_stage(ReportJob, root, cells=[path.parent.name for path in root.glob("*/pictures.npz")])
     return root
-
-
-def _options(root: Path, files: Mapping[str, str]) -> list[str]:
-    return [word for option, name in files.items() for word in (option, str(root / name))]
 
 
 def folder_of(request: pytest.FixtureRequest) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Literal
@@ -50,21 +50,21 @@ class Sweep:
 class CellNumbers:
     """What the numbers of a cell are computed from: its seeds and runs, and keys of the config."""
 
-    seeds: Sequence[int]
-    base_seeds: Sequence[int]  # seed of the base model of each seed
-    methods: Sequence[str] = ()  # names of the runs of methods
-    controls: Sequence[str] = ()  # names of the runs of controls
-    tuned: Sequence[str] = ()  # methods that were tuned
-    tracked: Sequence[str] = ()  # runs that are evaluated after every epoch
-    support_sized: Sequence[str] = ()  # LTD run with several support sizes
-    exposed: Sequence[str] = ()  # methods that are run on all shadow models
-    attacks: Sequence[str] = ()  # names of the membership attacks
-    probed: Sequence[str] = ()  # names of the probes
+    seeds: tuple[int, ...]
+    base_seeds: tuple[int, ...]  # seed of the base model of each seed
+    methods: tuple[str, ...] = ()  # names of the runs of methods
+    controls: tuple[str, ...] = ()  # names of the runs of controls
+    tuned: tuple[str, ...] = ()  # methods that were tuned
+    tracked: tuple[str, ...] = ()  # runs that are evaluated after every epoch
+    support_sized: tuple[str, ...] = ()  # LTD run with several support sizes
+    exposed: tuple[str, ...] = ()  # methods that are run on all shadow models
+    attacks: tuple[str, ...] = ()  # names of the membership attacks
+    probed: tuple[str, ...] = ()  # names of the probes
     margins: Mapping[str, float] = field(default_factory=dict)  # stated margins in points
-    looks: Sequence[int] = ()  # numbers of seeds after which verdicts are made
-    groups: Sequence[str] = ()  # columns whose values are groups of examples
-    positive: Sequence[str] = ()  # class whose false negatives are counted
-    rounds: Sequence[str] = ()  # cells of all rounds, if this cell is the last
+    looks: tuple[int, ...] = ()  # numbers of seeds after which verdicts are made
+    groups: tuple[str, ...] = ()  # columns whose values are groups of examples
+    positive: tuple[str, ...] = ()  # class whose false negatives are counted
+    rounds: tuple[str, ...] = ()  # cells of all rounds, if this cell is the last
     reference: str = layout.RETRAIN  # the run that all others are compared with
 
 

@@ -109,7 +109,7 @@ def near_cell(half=0.01, num_seeds=2, **losses) -> FakeCell:
             cell.add_overall(run, "difference_low", near - half, at="near")
             cell.add_overall(run, "difference_high", near + half, at="near")
     for name, count in (("near_count", 25), ("far_count", 100)):
-        cell.add("retrain", name, *(count for _ in seeds), set="retain")
+        cell.add_overall("retrain", name, count, "retain")
     return cell
 
 

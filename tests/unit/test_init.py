@@ -9,6 +9,7 @@ from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.commands._proposal import InitRequest, propose
+from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
 from collateral.data.folder import index_folder
@@ -85,6 +86,17 @@ def test_it_says_what_it_saw_and_what_comes_next(tmp_path, capsys):
     assert "cat        6 train       2 test" in said
     assert "to forget: 3 of 12 train images" in said
     assert "--configfile pictures.yaml" in said
+
+
+def test_a_class_that_is_called_as_a_number_is_in_quotes_and_means_no_index(tmp_path):
+    root = write_folder(tmp_path / "grades", ("1", "2", "3"), each=(6, 2))
+    main(["init", str(root), "--model", "resnet8"])
+    text = (tmp_path / "grades.yaml").read_text()
+    assert "classes: ['1']" in text.replace('"', "'")
+    with pytest.raises(
+        ConfigError, match=r"classes\[0\]: 1: by name class '1', .* class '2'; put "
+    ):
+        load(parse(text.replace('classes: ["1"]', "classes: [1]")))
 
 
 def test_nothing_is_overwritten(tmp_path):

@@ -396,6 +396,21 @@ def test_persons_to_forget_are_found_in_the_table_at_the_folder(tmp_path, place,
     assert not train & test and {*values} <= train
 
 
+def test_images_of_unknown_persons_are_counted_and_named(tmp_path, capsys):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    table = write_people(root, tmp_path / "people.csv")
+    given = ["init", "pictures", "--model", "resnet8", "--forget-where", "person=017"]
+    main(given)
+    assert "without a value" not in capsys.readouterr().out
+    lacking = table.read_text().replace("cat/3.png,017", "cat/3.png,")
+    table.write_text(lacking.replace("dog/12.png,8", "dog/12.png, "))
+    index_folder.cache_clear()
+    main([*given, "--out", "next.yaml"])
+    said = capsys.readouterr().out
+    assert "column person is empty for 2 of 40 images: cat/3.png, dog/12.png; none of them" in said
+    assert "complete people.csv" in said and "to forget: 9 of" in said
+
+
 def test_where_a_folder_has_its_test_set_nothing_is_drawn(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))

@@ -133,8 +133,17 @@ def test_nothing_is_retrained_and_the_plan_names_the_paper(tmp_path):
         {"model": "resnet20"},
         {"classes": ["bed"]},
         {"fractions": [0.4]},
+        {"order": "random"},
     ],
 )
 def test_a_setting_that_the_paper_does_not_print_is_refused(changes):
     lines = complaints(config(**COUCH | {"retrain": {"printed": "paper"}} | changes))
     assert all("no numbers of Retrain for" in line and "couch 0.9" in line for line in lines)
+
+
+def test_a_base_of_ones_own_may_stand_beside_any_recipe_and_the_papers_recipe_is_accepted():
+    printed = COUCH | {"retrain": {"printed": "paper"}}
+    load(config(**printed, base={"weights": "a.pt", "epochs": 3}))
+    load(config(**printed, base={"checkpoint": "best_test", "precision": "bfloat16"}))
+    nine = {"data": {"name": "svhn"}, "model": "vit_tiny", "classes": ["digit_9"]}
+    load(config(**printed | nine, base={"epochs": 100, "optimizer": "adamw", "lr": 0.001}))

@@ -17,7 +17,10 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
     "cifar100": {
         key: getattr(TrainingParams(), key) for key in (*STATED, "schedule", "warmup", "augment")
     },
-    "svhn": {"epochs": 100, "optimizer": "adamw"},
+    "svhn": {
+        **{"epochs": 100, "batch_size": 256, "optimizer": "adamw", "lr": 1e-3},
+        **{"weight_decay": 0.05, "schedule": "cosine"},
+    },
 }
 
 

@@ -24,7 +24,8 @@ class Params(TrainedParams):
     paper = "https://arxiv.org/abs/2411.15537"
     touches = frozenset({"retain", "forget images", "forget labels"})
     published = {
-        "MUNBa": {**OPTML, "momentum": 0.9, "forgetting": "random", "clip": 1, "bargain": "public"},
+        "MUNBa": {**OPTML, "momentum": 0.9, "forgetting": "random", "clip": 1},
+        "MUNBa's code": {"bargain": "public"},
         "RFE's authors": {"epochs": 5},
     }
 

@@ -119,7 +119,7 @@ class Neighbours(ArrayFile):
     class_similarity: NDArray[np.float32]
     shown_set: NDArray[np.str_]  # set of each listed example: train (retained), test, forget
     shown_index: NDArray[np.int64]  # index of each listed example in the test or the train set
-    # The next three arrays are None in files of older versions.
+    # The next five arrays are None in files of older versions.
 
     # For each listed example: the forget example nearest to it, as a position in this list.
     shown_nearest: NDArray[np.int64] | None = None
@@ -128,6 +128,11 @@ class Neighbours(ArrayFile):
     copies: NDArray[np.int64] | None = None
     # Height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None
+    # One row per test image that is equal to a train image: their indices in both sets. The train
+    # image is a forgotten one if there is such a copy.
+    test_copies: NDArray[np.int64] | None = None
+    # Smallest and largest pixel value of the data set, and number of images with one value only.
+    pixels: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
-from collateral.plugins.find import DATA, FORGET, METHOD, MODEL
+from collateral.plugins.find import FORGET, METHOD, MODEL
 
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
@@ -162,10 +162,9 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
     try:
         columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
     except ValueError:
-        return  # the check of the data, or the job that reads the data, reports this error
-    data = benchmark.config.data["name"]
-    if not columns and DATA.is_plugged_in(data) and not hasattr(DATA.load(data), "columns"):
-        return  # columns are known only when the data are read; the metrics report a wrong name
+        # The check of the data, or the job that reads the data, reports this error; the metrics
+        # report a wrong name if the data set of a plug-in has no function `columns`.
+        return
     for index, name in enumerate(benchmark.config.groups):
         key = f"benchmarks.{benchmark.name}.groups[{index}]"
         if name not in columns:

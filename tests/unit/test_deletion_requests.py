@@ -346,6 +346,16 @@ def store_data(benchmark, code):
     run("data", [*given, *files, "--code", code])
 
 
+def test_a_column_of_one_value_has_no_groups_to_compare(tmp_path):
+    sites = {"train_site": np.array([*"aaaaaa"]), "train_scanner": np.array([*"xxxxxx"])}
+    write_arrays(tmp_path / "own.npz", **sites, test_site=np.array([*"ab"]), test_scanner=["x"] * 2)
+    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
+    with pytest.raises(ConfigError) as error:
+        check_plan({"b": planned(data, forget, groups=["site", "scanner"])})
+    said = "without effect: all examples have 'x' there; leave it out"
+    assert str(error.value) == f"benchmarks.b.groups[1]: {said}"
+
+
 def test_columns_of_groups_are_checked_against_stored_labels(tmp_path, monkeypatch):
     columns = {"subject": LABELS.columns["subject"], "site": np.array([*"abcabc"])}
     write_arrays(tmp_path / "own.npz", **columns, test_site=np.array([*"ad"]))

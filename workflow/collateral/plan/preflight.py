@@ -31,7 +31,6 @@ PRECISION = (
     "import sys; from collateral.training.optimizers import print_wrong_precisions; "
     "print_wrong_precisions(sys.argv[1:])"
 )
-FLOAT32 = "float32"
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
 NO_COLUMNS = "no column is beside this data set's images and labels"
@@ -148,12 +147,12 @@ def _precision_errors(benchmark: Benchmark) -> Iterator[str]:
     """
     jobs = [job for job in list_jobs(benchmark) if job.will_run]
     trained = [job for job in jobs if isinstance(job, WeightsJob) and not job.own]
-    found = {"base": benchmark.config.base.precision} if trained else {}
+    found: dict[str, str] = {"base": benchmark.config.base.precision} if trained else {}
     for job in jobs:
         if isinstance(job, MethodJob):
             for params in job.spec.choices:
-                found[f"methods.{job.spec.method.name}"] = getattr(params, "precision", FLOAT32)
-    found = {key: precision for key, precision in found.items() if precision != FLOAT32}
+                found[f"methods.{job.spec.method.name}"] = getattr(params, "precision", "float32")
+    found = {key: precision for key, precision in found.items() if precision != "float32"}
     if not found or find_spec("torch") is None:
         return
     command = [sys.executable, "-c", PRECISION, *found.values()]

@@ -463,3 +463,28 @@ def test_a_finding_that_cannot_be_read_is_named(tmp_path):
     place = folder / "findings/who/views.py"
     assert line == f"plugins: '{place}', line 1: SyntaxError: invalid syntax"
     find_module.cache_clear()
+
+
+# Precision.
+
+
+def test_a_precision_that_this_machine_lacks_is_named_if_jobs_run_here(tmp_path, monkeypatch):
+    """No CPU trains in float16, and not all in bfloat16; a login node says nothing of others."""
+    if pytest.importorskip("collateral.training.devices").available_device() != "cpu":
+        pytest.skip("needs a machine without a GPU")
+    monkeypatch.chdir(tmp_path)
+    methods = {"ft": {}, "rl": {"precision": "bfloat16"}}
+    benchmark = grid(**ONE_RUN, base={"precision": "float16"}, methods=methods)
+    check_plan({"b": benchmark})
+    first, *others = complaints(benchmark, on_this_machine=True)
+    assert first == (
+        "benchmarks.b.base.precision: float16: not on a device of type cpu; use float32"
+    )
+    if others:
+        assert others[0].startswith("benchmarks.b.methods.rl.precision: bfloat16: this CPU has")
+    for run in ("retrain", "ft", "rl"):
+        (tmp_path / f"results/b/digit_3-50/seed-4/{run}").mkdir(parents=True)
+        (tmp_path / f"results/b/digit_3-50/seed-4/{run}/outputs.npz").touch()
+    (tmp_path / "results/b/base/seed-4").mkdir(parents=True)
+    (tmp_path / "results/b/base/seed-4/outputs.npz").touch()
+    check_plan({"b": benchmark}, on_this_machine=True)

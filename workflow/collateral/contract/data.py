@@ -22,6 +22,10 @@ class ImageInfo:
     std: tuple[float, ...]  # standard deviation per channel, for pixel values in [0, 1]
 
 
+class NoColumnsError(ValueError):
+    """The data set of a plug-in does not define its metadata columns."""
+
+
 @dataclass(frozen=True)
 class DatasetSize:
     """Numbers of examples and shape of the images."""
@@ -30,8 +34,9 @@ class DatasetSize:
     train: tuple[int, ...]  # number of train examples of each class
     test: tuple[int, ...]  # number of test examples of each class
     shape: tuple[int, int, int]  # height, width, number of channels
-    # Function that reads the metadata columns of the train set from files.
+    # Functions that read the metadata columns of the train set, and of the test set, from files.
     columns: Callable[[], Columns] = field(default=dict, compare=False)
+    test_columns: Callable[[], Columns] = field(default=dict, compare=False)
 
     @property
     def num_train(self) -> int:

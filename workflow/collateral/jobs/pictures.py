@@ -7,12 +7,12 @@ from collateral.contract.conventions import ALL_PICTURES, NO_PICTURES, Showing
 from collateral.jobs._job import CellJob, Record
 from collateral.plan import paths
 from collateral.results import layout
-from collateral.results.hurt import NUM_WORST
 from collateral.results.provenance import INPUTS
 
-# Maximum number of images in pictures.npz without those of hurt examples: 96 pairs of a near and
-# a forgotten image, and 12 more.
+# Maximum number of images in pictures.npz: 96 pairs of a near and a forgotten image, and 12 more;
+# for each method those of the 8 retained and 8 test examples that it hurts most.
 NUM_IMAGES = 2 * (48 + 48) + 12
+NUM_OF_METHOD = 8 + 8
 
 
 class PicturesJob(CellJob):
@@ -63,7 +63,7 @@ class PicturesJob(CellJob):
     @property
     def bytes(self) -> float:
         """Disk space of the images, in bytes."""
-        num_images = NUM_IMAGES + 2 * NUM_WORST * len(self.methods)
+        num_images = NUM_IMAGES + NUM_OF_METHOD * len(self.methods)
         return num_images * prod(self.workload.size.shape)
 
     def record(self, found: Record, folder: object) -> Record:

@@ -8,7 +8,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from conftest import AFTER_METRICS, AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
+from conftest import (
+    AFTER_METRICS,
+    AFTER_OUTPUTS,
+    REPOSITORY,
+    SMOKE,
+    TORCH_RULES,
+    Project,
+    copy_project,
+)
 from torture import has_times
 
 from collateral.plugins.find import CONTROL, METHOD, params_class

@@ -118,7 +118,7 @@ def test_every_metric_is_described_in_its_own_words(animals):
     }
     assert decision == {
         *("difference", "difference_low", "difference_high"),
-        *("avg_gap", "rte_share", "floor"),
+        *("avg_gap", "rte_share", "rte_share_with_tuning", "floor"),
     }
     assert set(words) == shown | decision
     for name, (label, text) in words.items():

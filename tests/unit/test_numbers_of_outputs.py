@@ -569,6 +569,12 @@ def test_a_share_of_retrains_time_is_of_means_and_pays_from_tuning_on(animals):
     for row in rows_of(animals, "rte_share"):
         retrain = long.mean(row.cell, "retrain", "rte")
         same(row, long.mean(row.cell, row.run, "rte") / retrain)
+    tuned = {(cell, run) for cell in animals.made.cells for run in animals.made.tuned}
+    shares = [*rows_of(animals, "rte_share_with_tuning")]
+    assert {(row.cell, row.run) for row in shares} == tuned
+    for row in shares:
+        seconds = long.mean(row.cell, row.run, "rte") + 11.0 + len(row.run)
+        same(row, seconds / long.mean(row.cell, "retrain", "rte"))
     for row in rows_of(animals, "paying_deletions"):
         retrain, own = (long.mean(row.cell, run, "rte") for run in ("retrain", row.run))
         tuning = long.values(row.cell, row.run.partition("@")[0], "tuning_seconds")

@@ -1,7 +1,7 @@
 """Files with data of examples: dataset.npz, labels.npz, neighbours.npz and pictures.npz."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -137,13 +137,21 @@ class Neighbours(ArrayFile):
 
 @dataclass(frozen=True)
 class Pictures(ArrayFile):
-    """Images that the report page may show; neighbours.npz lists their examples."""
+    """Images that the report page may show.
+
+    Their examples are listed in neighbours.npz. The examples that a method hurts most and that are
+    not in that list follow it: their subsets (train or test) and indices are stored here.
+    """
 
     keep: Showing  # which images the config allows to show: "none", "retained" or "all"
-    place: NDArray[np.int64]  # position of each image in the list of neighbours.npz, ascending
+    place: NDArray[np.int64]  # position of each image in the list of examples, ascending
     images: NDArray[np.uint8]  # (P, H, W, C)
+    # Subset and index of the examples that follow the list; None in files of older versions.
+    hurt_set: NDArray[np.str_] | None = None
+    hurt_index: NDArray[np.int64] | None = None
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild the pictures from the arrays that `to_arrays` returned."""
-        return cls(cast(Showing, str(arrays["keep"])), arrays["place"], arrays["images"])
+        found = super().from_arrays(arrays)
+        return replace(found, keep=cast(Showing, str(arrays["keep"])))

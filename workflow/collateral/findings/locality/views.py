@@ -189,9 +189,7 @@ def words(cell: CellTable) -> str:
             f"{worst['label']}'s, {near}, and {far} on all others."
         )
     if worst["is_chance"] or worst["near"] <= 0:
-        start = (
-            f"No method is less accurate than Retrain on {nearest} by more than chance explains."
-        )
+        start = f"No method is shown to be less accurate than Retrain on {nearest}."
         return start + _list_by_effect(losses)
     gap = cell.number(worst["run"], "avg_gap")
     low, high = (find_metric("near_loss").text(worst[end]) for end in ("low", "high"))
@@ -239,7 +237,7 @@ def _list_by_effect(losses: pd.DataFrame) -> str:
     groups = {
         "Also less accurate there": is_clear & (near > 0),
         "More accurate than Retrain there": is_clear & (near < 0),
-        "Within chance": ~is_clear,
+        "Not beyond chance": ~is_clear,
     }
     text = ""
     for name, is_in in groups.items():

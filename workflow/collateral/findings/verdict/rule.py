@@ -118,6 +118,7 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
     shares = level_shares(adjusted, level)[..., None]
     levels = holm_levels(p, level * shares[..., 0])
     mean = moments(samples.runs)[0] - moments(samples.reference)[0]
+    mean = _copy_near_loss(samples, mean)  # the same number, but for rounding
     low, high = _interval(mean, contrast, levels, p < levels, _slopes(samples))
     plain = _plain_contrast(samples)
     equivalent = _equivalence_p(samples, plain)

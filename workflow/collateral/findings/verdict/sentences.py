@@ -29,6 +29,7 @@ from collateral.results.table import CellTable
 # Names of the two kinds of test. The names of a test's metrics begin with them.
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"
 RATE = "judged_rate"  # name of the metric with the mean rates that the sentences quote
+DECIMALS = 9  # differences that are equal to so many decimals are listed in the order of MEASURES
 LEAST_P = 0.001  # a smaller p-value is written as "p < 0.001"
 # Names of the measures in the sentences.
 NAMES = {
@@ -108,7 +109,8 @@ def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
 def find_shown(cell: CellTable, run: str) -> list[str]:
     """Return the measures in which a difference is shown, the worst first."""
     shown = [at for at in MEASURES if cell.number(run, "shown", at=at) in (1, -1)]
-    return sorted(shown, key=lambda at: (_rank(cell, run, at), -abs(_mean(cell, run, at))))
+    size = {at: round(abs(_mean(cell, run, at)), DECIMALS) for at in shown}
+    return sorted(shown, key=lambda at: (_rank(cell, run, at), -size[at]))
 
 
 def _rank(cell: CellTable, run: str, at: str) -> int:

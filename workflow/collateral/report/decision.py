@@ -283,7 +283,7 @@ class Decision:
             for one in score.measures
             if one.at in HARMS and one.answer == "open"
         ]
-        return max(found, key=lambda pair: pair[1].high, default=None)
+        return max(found, key=lambda pair: (pair[1].high, pair[1].mean), default=None)
 
     def count_forgettable(self, answer: str) -> int:
         """Return in how many cells there is something to forget: "yes", "no" or "open"."""

@@ -124,15 +124,15 @@ def check_base_differs(cell: CellTable) -> Outcome:
 def is_there_anything_to_forget(cell: CellTable) -> Literal["yes", "no", "open", ""]:
     """Tell whether the base model is shown to differ from Retrain in UA or MIA, or to equal it.
 
-    The answer is "yes" if its UA is shown to be above Retrain's, or its MIA below; "no" if both are
-    shown to be within the margins; else "open". It is empty if the base model was not tested.
+    The answer is "yes" if one of the two is shown to differ; "no" if both are shown to be within
+    the margins; else "open". It is empty if the base model was not tested.
     """
     shown, within = (
         [cell.number(ORIGINAL, name, at=at) for at in ("ua", "mia")] for name in ("shown", "within")
     )
     if math.isnan(shown[0]):
         return ""
-    if shown[0] == 1 or shown[1] == -1:
+    if {1, -1} & {*shown}:
         return "yes"
     return "no" if within == [1, 1] else "open"
 

@@ -23,7 +23,7 @@ rule neighbours:
 
 
 rule pictures:
-    """Save images of the nearest examples, if the config allows images in results."""
+    """Save images of the nearest and the most hurt examples, if the config allows images."""
     input:
         unpack(inputs_of("pictures")),
     output:

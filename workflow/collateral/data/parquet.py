@@ -79,6 +79,11 @@ def columns(options: Options) -> tuple[list[int], Columns]:
     return _read_set(options).examples.read_part(test=False)
 
 
+def test_columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the labels and the metadata columns of the test set."""
+    return _read_set(options).examples.read_part(test=True)
+
+
 def load(options: Options) -> Dataset:
     """Load the images in the order of files and rows; print how many were skipped or converted."""
     found = _read_set(options)

@@ -39,6 +39,8 @@ class Job(Part):
 
     folder: ClassVar[str] = ""  # pattern of the output folder
     stage: ClassVar[str] = ""  # name of the stage; empty if the kind of job has the same name
+    # Names of fields and inputs in which a finished job may differ from the plan.
+    uncompared: ClassVar[frozenset[str]] = frozenset()
     has_cost: ClassVar[bool] = True  # whether the job writes its time and memory to cost.json
 
     benchmark: str

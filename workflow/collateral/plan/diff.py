@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from collateral.jobs import list_jobs
-from collateral.jobs._job import Planned
+from collateral.jobs import list_jobs, parse_job
+from collateral.jobs._job import Job, Planned
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.results import layout
@@ -60,8 +60,7 @@ def record_differences(job: Planned, folder: Path, name: str = "") -> list[str]:
     found = read_signed(folder / (name or job.record_names[0]))
     if JOB not in found:
         return ["it cannot be compared: another version wrote it"]
-    described = job.job
-    planned = {**described.content(), CODE: job.code, INPUTS: sorted(described.input_files)}
+    planned = {**_compared(job.job), CODE: job.code}
     differences = list(find_differences(_identity(found), planned))
     made = merge(found)
     for place, digest in job.user_hashes(made).items():
@@ -70,11 +69,27 @@ def record_differences(job: Planned, folder: Path, name: str = "") -> list[str]:
     return lines or _other_inputs(folder, found[INPUTS])
 
 
+def _compared(job: Job) -> Record:
+    """Return the description and the paths of inputs that a finished job must have in common."""
+    fields = {key: value for key, value in job.content().items() if key not in job.uncompared}
+    return {**fields, INPUTS: sorted({*job.input_files} - _free_inputs(job))}
+
+
+def _free_inputs(job: Job) -> set[str]:
+    lists = [value for key, value in job.inputs.items() if key in job.uncompared]
+    return {file for files in lists for file in ([files] if isinstance(files, str) else files)}
+
+
 def _identity(found: Mapping[str, Any]) -> Record:
-    """Return a record's description, code, and the paths of its inputs."""
+    """Return what must be as planned: description, code, and paths of inputs of a record."""
+    try:
+        job = parse_job(found[JOB])
+    except (ValueError, AssertionError):  # another version wrote it
+        return {**found[JOB], CODE: found[CODE], INPUTS: []}
     # Files that `prepare` wrote are left out, because the plan does not list them.
-    inputs = [path for path in found[INPUTS] if layout.PREPARED not in Path(path).parts]
-    return {**found[JOB], CODE: found[CODE], INPUTS: sorted(map(_whole, inputs))}
+    inputs = {path for path in found[INPUTS] if layout.PREPARED not in Path(path).parts}
+    files = sorted({_whole(path) for path in inputs} - _free_inputs(job))
+    return {**_compared(job), CODE: found[CODE], INPUTS: files}
 
 
 def _whole(path: str) -> str:

@@ -3,16 +3,20 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from collateral.data._metadata import STATE, hash_user_files
-from collateral.data._subset import choose_forget_set, take_subset
+from collateral.data._subset import choose_forget_set, make_split, take_subset
 from collateral.jobs.data import DataJob
-from collateral.plugins.find import DATA
+from collateral.plugins.find import DATA, FORGET
 from collateral.results.dataset import Labels
 from collateral.results.record import Made, versions
 from collateral.stages._workspace import Workspace
 
-# A forget set to check: "cell", "kind" and "params", and "asked", the minimum number of retained
-# examples by config key.
+Indices = NDArray[np.int64]
+# A forget set to check: "cell", "kind" and "params"; "earlier", the cells of earlier rounds; and
+# "asked", the minimum number of retained examples by config key.
 ForgetSet = Mapping[str, Any]
 
 
@@ -30,9 +34,14 @@ def run(job: DataJob, place: Workspace) -> Made:
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
     """Select every forget set once, so that errors appear before any training."""
+    known: dict[str, Indices] = {}  # forget sets that do not depend on models, by cell
     for one in given:
         try:
-            forget, _ = choose_forget_set(labels, one["kind"], one["params"])
+            forget, chosen = choose_forget_set(labels, one["kind"], one["params"])
+            if not hasattr(FORGET.load(one["kind"]), "NEEDS"):
+                known[one["cell"]] = forget
+                before = [known[cell] for cell in one.get("earlier", ()) if cell in known]
+                make_split(labels, forget, chosen, before)
         except ValueError as error:
             raise ValueError(f"cell {one['cell']}: {error}") from None
         retained = len(labels.train) - len(forget)

@@ -1,4 +1,11 @@
-"""Store the images of the neighbours of the forget set, if the config allows images in results."""
+"""Store images of the neighbours of the forget set, and of those that a method hurts most.
+
+No image is stored that the config does not allow in results.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,26 +14,52 @@ from collateral.contract.conventions import NO_PICTURES, Showing
 from collateral.jobs.pictures import PicturesJob
 from collateral.metrics.copies import are_copies
 from collateral.results.dataset import Dataset, Neighbours, Pictures
+from collateral.results.hurt import NUM_WORST, find_hurt, mean_confidence
 from collateral.results.record import Made
 from collateral.results.split import Split
 from collateral.stages._workspace import Workspace
 
 
 def run(job: PicturesJob, place: Workspace) -> Made:
-    """Write the images of the examples that `neighbours` lists, unless they are withheld."""
+    """Write the images of nearest and most hurt examples, unless they are withheld."""
     dataset = Dataset.load(place.input("data"))
     nearest = Neighbours.load(place.input("neighbours"))
     forget = [Split.load(path, place.root).forget for path in place.inputs("withheld")]
     forgotten = np.unique(np.concatenate([np.array([], np.int64), *forget]))
-    select_pictures(dataset, nearest, forgotten, job.keep).save(place.output("pictures"))
+    split = Split.load(place.input("split"), place.root)
+    hurt = _find_worst(split, place.inputs("reference"), place.inputs("outputs"))
+    listed = set(zip(nearest.shown_set.tolist(), nearest.shown_index.tolist(), strict=True))
+    more = [one for one in dict.fromkeys(hurt) if one not in listed]
+    select_pictures(dataset, nearest, more, forgotten, job.keep).save(place.output("pictures"))
     return Made({})
 
 
+def _find_worst(
+    split: Split, reference: Sequence[Path], outputs: Sequence[Path]
+) -> Iterator[tuple[str, int]]:
+    """Yield subset and index of the examples that each method hurts most."""
+    by_run = defaultdict(list)
+    for path in outputs:
+        by_run[path.parent.name].append(path)
+    if by_run:
+        before = mean_confidence(reference)
+        for files in by_run.values():
+            for name, index in find_hurt(split, before, mean_confidence(files)).items():
+                yield from ((name, k) for k in index[:NUM_WORST].tolist())
+
+
 def select_pictures(
-    data: Dataset, neighbours: Neighbours, withheld: NDArray[np.int64], keep: Showing
+    data: Dataset,
+    neighbours: Neighbours,
+    hurt: Sequence[tuple[str, int]],
+    withheld: NDArray[np.int64],
+    keep: Showing,
 ) -> Pictures:
-    """Return the images of the listed examples, without withheld images and their copies."""
-    index, is_test = neighbours.shown_index, neighbours.shown_set == "test"
+    """Return the images of the listed and hurt examples, without withheld ones and their copies."""
+    hurt_set = np.array([name for name, _ in hurt], dtype=neighbours.shown_set.dtype)
+    hurt_index = np.array([k for _, k in hurt], dtype=np.int64)
+    index = np.concatenate([neighbours.shown_index, hurt_index])
+    is_test = np.concatenate([neighbours.shown_set, hurt_set]) == "test"
     images = np.empty((len(index), *data.train_images.shape[1:]), np.uint8)
     images[is_test] = data.test_images[index[is_test]]
     images[~is_test] = data.train_images[index[~is_test]]
@@ -34,4 +67,4 @@ def select_pictures(
     if len(withheld):
         # This also drops the withheld images themselves, because each image is a copy of itself.
         is_kept &= ~are_copies(images, data.train_images[withheld])
-    return Pictures(keep, np.flatnonzero(is_kept), images[is_kept])
+    return Pictures(keep, np.flatnonzero(is_kept), images[is_kept], hurt_set, hurt_index)

@@ -59,8 +59,9 @@ def write_records(place: Workspace, made: Made) -> None:
 
 
 def _files(path: Path, record: Path) -> Iterator[Path]:
-    """Yield the file, or all files in the folder except its record."""
-    if path.is_dir():
-        yield from (one for one in sorted(path.rglob("*")) if one.is_file() and one != record)
-    else:
-        yield path
+    """Yield the file, or all files in the folder except its record and hidden files."""
+    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for one in found:
+        is_hidden = any(part.startswith(".") for part in one.relative_to(path).parts)
+        if one.is_file() and one != record and not is_hidden:
+            yield one

@@ -152,11 +152,16 @@ def _normalise(path: str) -> str:
 
 
 def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
-    """Return files to suggest for a wrong path: of the same name, else same folder, else any."""
-    folder, _, name = line.strip().rpartition("/")
-    same_name = [file for file in files if file.rpartition("/")[2] == name]
-    same_folder = [file for file in files if file.rpartition("/")[0] == folder]
-    return (same_name or same_folder or files)[:MOST_COMPARED]
+    """Return files to suggest for a wrong path: those of the same name but for its suffix.
+
+    Other names are not suggested, however similar: they may belong to another person.
+    """
+    stem = _stem(line.strip().replace("\\", "/"))
+    return [file for file in files if _stem(file) == stem][:MOST_COMPARED]
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem.lower()
 
 
 def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:

@@ -1,12 +1,14 @@
 """Figures for a page, the stage that writes it, and what a browser finds in it."""
 
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
+from drive import run_stage
 from PIL import Image
 from sealing import seal
 
-from collateral.cli import main
+from collateral.jobs.report import ReportJob
 from collateral.results import layout
 from collateral.results.files import write_json
 
@@ -25,18 +27,15 @@ def draw(folder: Path, cell: str, *figures: tuple[str, str]) -> None:
 
 
 def report(folder: Path, out: Path) -> None:
-    """Write the page of a benchmark, and what goes with it, into a folder."""
-    out.mkdir(parents=True, exist_ok=True)
-    names = {
-        "--out": layout.REPORT,
-        "--glance": layout.GLANCE,
-        "--problems": layout.REPORT_PROBLEMS,
-    }
-    options = [word for option, name in names.items() for word in (option, str(out / name))]
+    """Write the page of a benchmark, and copy what goes with it into a folder."""
     for place in (layout.TABLES, layout.FIGURES):
         (folder / place).mkdir(exist_ok=True)
     seal(folder)
-    main(["report", "--folder", str(folder), *options])
+    run_stage(ReportJob, folder, cells=[path.parent.name for path in folder.glob("*/pictures.npz")])
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (layout.REPORT, layout.GLANCE, layout.REPORT_PROBLEMS):
+        if out != folder:
+            shutil.copy(folder / name, out / name)
 
 
 class Links(HTMLParser):

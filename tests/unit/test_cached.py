@@ -9,7 +9,7 @@ from small_grid import grid
 
 from collateral.cli import main
 from collateral.jobs import kinds, list_jobs
-from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.metrics import PlannedMetrics
 from collateral.plan import paths
 from collateral.plan.diff import MOST_LISTED, find_lost, find_missing, first_lines, list_needed
 
@@ -54,7 +54,7 @@ def test_no_file_is_listed_twice_and_each_by_a_rule_that_presents_nothing(benchm
     listed = [name for job in list_jobs(benchmark) for name in job.files]
     assert len(listed) == len(list_needed(benchmark)) > 50
     assert {*rules_of(benchmark).values()}.isdisjoint(PRESENT)
-    by_page = {"metrics", "shadow", "teacher"}  # of these no page needs a file
+    by_page = {"metrics", "shadow", "teacher", *PRESENT}  # of these no page needs a file
     assert {*rules_of(benchmark).values()} == {*kinds(), "track"} - by_page
 
 
@@ -67,8 +67,8 @@ def test_without_retrain_the_base_is_needed_and_no_retrain(tmp_path, monkeypatch
 def test_what_metrics_reads_is_among_it(benchmark):
     listed = rules_of(benchmark)
     for cell in benchmark.cells.values():
-        job = MetricsJob(benchmark, cell)
-        read = job.results
+        job = PlannedMetrics(benchmark, cell)
+        read = [file for file in job.inputs["records"] if "/base/" not in file]
         read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS, paths.PICTURES)]
         assert {*read} <= listed.keys()
 

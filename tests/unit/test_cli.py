@@ -1,4 +1,4 @@
-"""The command `collateral STAGE`: help, bad input in one line, and nothing written."""
+"""The command `collateral`: help, bad input in one line, and nothing written."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,8 +13,13 @@ import numpy as np
 import pytest
 
 from collateral import __version__
-from collateral.cli import commands, main, stages
+from collateral.cli import commands, main
+from collateral.commands import unlock
 from collateral.findings.registry import Problem, write_problems
+from collateral.jobs import kinds
+from collateral.jobs.check import CheckJob
+from collateral.jobs.data import DataJob
+from collateral.jobs.split import SplitJob
 from collateral.plugins import find
 from collateral.plugins.modules import FOLDER
 from collateral.results import layout
@@ -39,10 +43,10 @@ def leave(*arguments):
 
 
 def data_stage(folder, **options):
-    """Return the arguments of the data stage for a user's own file."""
-    out, labels = folder / "out/dataset.npz", folder / "out/labels.npz"
-    given = json.dumps({"path": str(folder / "own.npz"), **options})
-    return ["data", "--name", "arrays", "--options", given, "--out", out, "--labels", labels]
+    """Return the arguments with which the job `data` reads a user's own file."""
+    given = {"path": str(folder / "own.npz"), **options}
+    job = DataJob(benchmark="out", name="arrays", options=given)
+    return ["run", job.text(), "--results", folder]
 
 
 def write_arrays(folder, **changes):
@@ -56,19 +60,19 @@ def write_arrays(folder, **changes):
     np.savez(folder / "own.npz", **(arrays | changes))
 
 
-def test_help_names_the_stages(capsys):
+def test_help_names_the_commands(capsys):
     assert leave("--help") == 0
     said = capsys.readouterr().out
     assert "usage: collateral" in said
-    assert {"data", "split", "train", "unlearn", "metrics", "report"} <= set(stages())
-    assert all(name in said for name in [*commands(), *stages()])
+    assert all(name in said for name in [*commands(), "run"])
+    assert "unlearn" not in said  # a stage is no command
 
 
 def test_help_is_in_the_order_of_use_and_has_an_example(capsys):
     leave("--help")
     said = capsys.readouterr().out
-    order = ["init", "estimate", "doctor", "list", "verify", "export", "evidence"]
-    order += ["Stages, which", "Example:"]
+    order = ["init", "estimate", "doctor", "list", "verify", "export", "evidence", "run"]
+    order += ["Example:"]
     places = [said.index(f"\n  {word}" if word.islower() else word) for word in order]
     assert places == sorted(places)
     assert "collateral estimate config.yaml" in said
@@ -84,15 +88,15 @@ def test_the_log_of_every_stage_ends_with_its_memory(tmp_path):
     assert found and 10 < int(found[1]) < 10_000
 
 
-def test_help_of_a_stage_says_what_it_does_and_takes(capsys):
-    assert leave("split", "--help") == 0
+def test_help_of_run_says_what_it_does_and_takes(capsys):
+    assert leave("run", "--help") == 0
     said = capsys.readouterr().out
-    assert "usage: collateral split" in said
-    assert "Choose the forget set of a cell and write its split." in said
-    assert "--params PARAMS" in said
+    assert "usage: collateral run" in said
+    assert "Run a job: check its inputs, call its stage, and write its record." in said
+    assert "--code CODE" in said
 
 
-@pytest.mark.parametrize(("given", "meant"), [("splitt", "split"), ("doctro", "doctor")])
+@pytest.mark.parametrize(("given", "meant"), [("verifi", "verify"), ("doctro", "doctor")])
 def test_a_misspelt_command_is_told_the_nearest_one(capsys, given, meant):
     assert leave(given) == 2
     said = capsys.readouterr().err
@@ -103,31 +107,25 @@ def test_an_unknown_command_is_told_the_known_ones(capsys):
     assert leave("xyzzy") == 2
     said = capsys.readouterr().err
     assert "no command 'xyzzy'" in said
-    assert all(name in said for name in [*commands(), *stages()])
+    assert all(name in said for name in [*commands(), "run"])
 
 
-def test_no_stage_is_told_the_known_ones(capsys):
+def test_no_command_is_told_the_known_ones(capsys):
     assert leave() == 0
-    assert "split" in capsys.readouterr().out
+    assert "verify" in capsys.readouterr().out
 
 
 def test_an_unknown_option_is_refused(capsys):
-    assert leave("split", "--seed", 3) == 2
-    assert "collateral split: error:" in capsys.readouterr().err
+    assert leave("run", "{}", "--seed", 3) == 2
+    assert "collateral run: error:" in capsys.readouterr().err
 
 
 # The command line is made from the signature.
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shared:
-    out: Annotated[Path, "folder of the results"]
-    threads: Annotated[int, "threads"] = 1
-
-
 @pytest.fixture
 def calls(monkeypatch):
-    """Put a function with every kind of parameter in the place of a stage; collect its calls."""
+    """Put a function with every kind of parameter in a command's place; collect its calls."""
     made = []
 
     def example(  # noqa: PLR0913
@@ -142,30 +140,27 @@ def calls(monkeypatch):
         for_: Annotated[str | None, "a purpose"] = None,
         deep: Annotated[bool, "look closer"] = False,
         values: Annotated[Mapping[str, int], "as JSON", {"type": json.loads}],
-        shared: Shared,
     ):
         made.append(locals())
 
-    monkeypatch.setattr(check, "check", example)
+    monkeypatch.setattr(unlock, "unlock", example)
     return made
 
 
-REQUIRED = ["--num-seeds", "3", "--sizes", "0.5", "--values", '{"a": 1}', "--out", "here"]
+REQUIRED = ["--num-seeds", "3", "--sizes", "0.5", "--values", '{"a": 1}']
 
 
 def test_a_parameter_is_an_argument_of_its_type(calls):
-    main(["check", *REQUIRED])
+    main(["unlock", *REQUIRED])
     least = {
         **{"folder": Path("results"), "more": (), "num_seeds": 3, "names": (), "sizes": [0.5]},
         **{"shape": (1, 1), "rule": "a", "for_": None, "deep": False, "values": {"a": 1}},
-        "shared": Shared(out=Path("here")),
     }
     more = ["--names", "x", "y", "--shape", "4", "5", "--rule", "b", "--for", "you", "--deep"]
-    main(["check", "one", "two", "three", *REQUIRED, *more, "--threads", "2"])
+    main(["unlock", "one", "two", "three", *REQUIRED, *more])
     most = {
         **{"folder": Path("one"), "more": [Path("two"), Path("three")], "names": ["x", "y"]},
         **{"shape": [4, 5], "rule": "b", "for_": "you", "deep": True},
-        "shared": Shared(out=Path("here"), threads=2),
     }
     assert [{key: call[key] for key in least} for call in calls] == [least, least | most]
 
@@ -174,7 +169,7 @@ def test_a_parameter_is_an_argument_of_its_type(calls):
     ("words", "said"),
     [
         (REQUIRED[2:], "the following arguments are required: --num-seeds"),
-        (REQUIRED[:-2], "the following arguments are required: --out"),
+        (REQUIRED[:-2], "the following arguments are required: --values"),
         ([*REQUIRED, "--num-seeds", "x"], "argument --num-seeds: invalid int value: 'x'"),
         ([*REQUIRED, "--sizes"], "argument --sizes: expected at least one argument"),
         ([*REQUIRED, "--shape", "1"], "argument --shape: expected 2 arguments"),
@@ -183,16 +178,15 @@ def test_a_parameter_is_an_argument_of_its_type(calls):
     ],
 )
 def test_what_does_not_fit_the_signature_is_refused(calls, capsys, words, said):
-    assert leave("check", *words) == 2
+    assert leave("unlock", *words) == 2
     assert said in capsys.readouterr().err
     assert not calls
 
 
 def test_the_help_is_that_of_the_annotations(calls, capsys):
-    assert leave("check", "--help") == 0
+    assert leave("unlock", "--help") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "--num-seeds NUM_SEEDS how many seeds" in text
-    assert "--out OUT folder of the results" in text
     assert "[folder] [MORE ...]" in text
     assert "--plugins" in text
 
@@ -207,8 +201,8 @@ def test_no_stage_reads_a_namespace():
 
 
 def test_what_is_no_stage_is_not_offered():
-    assert not {"__init__", "_options"} & {*stages(), *commands()}
-    assert not {*stages()} & {*commands()}
+    assert not {"__init__", "_workspace"} & {*find.STAGE.names(), *commands()}
+    assert not {*find.STAGE.names()} & {*commands()}
 
 
 def test_no_stage_is_imported_before_it_is_asked_for():
@@ -269,10 +263,11 @@ def test_bad_input_leaves_what_was_there_before(tmp_path):
     assert (tmp_path / "out/dataset.npz").read_text() == "before"
 
 
-def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch):
+def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch, tmp_path):
     monkeypatch.setattr(check, "read_problems", lambda _: int("no number"))
+    write_found(tmp_path)
     with pytest.raises(ValueError, match="invalid literal") as error:
-        main(["check", "--problems", "x.json"])
+        main(run_check(tmp_path))
     assert error.traceback
 
 
@@ -280,23 +275,31 @@ def test_a_broken_file_is_named_in_one_line(tmp_path):
     labels = tmp_path / "labels.npz"
     labels.write_text("no zip file")
     write_record(layout.record_path(labels), {}, root=tmp_path, files=[labels])
-    split = ["split", "--labels", labels, "--kind", "class_part", "--params", "{}"]
-    done = collateral(*split, "--out", tmp_path / "split.json")
+    job = SplitJob(benchmark=tmp_path.name, cell="c", forget="class_part", params={})
+    done = collateral("run", job.text(), "--results", tmp_path.parent)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"collateral split: {labels}: broken: ")
     assert line.endswith(f"delete and run again: rm -r {labels}")
-    assert not (tmp_path / "split.json").exists()
+    assert not (tmp_path / "c/split.json").exists()
+
+
+def write_found(folder, *problems):
+    """Write the findings that failed, as the rule `report` does."""
+    path = folder / layout.REPORT_PROBLEMS
+    write_problems(path, problems)
+    write_record(layout.record_path(path), {}, root=folder, files=[path])
+
+
+def run_check(folder):
+    return ["run", CheckJob(benchmark=folder.name).text(), "--results", str(folder.parent)]
 
 
 def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, capsys):
     broken = Problem("mine", "plots", "couch-50", "KeyError: 'x'\nand more")
     lost = Problem("summary", "across", "", "it needs gap")
-    write_problems(tmp_path / "one.json", [broken])
-    write_problems(tmp_path / "two.json", [lost])
-    files = [tmp_path / "one.json", tmp_path / "two.json"]
-    write_record(tmp_path / layout.RECORD, {}, root=tmp_path, files=files)
-    assert leave("check", "--problems", tmp_path / "one.json", tmp_path / "two.json") == 1
+    write_found(tmp_path, broken, lost)
+    assert leave(*run_check(tmp_path)) == 1
     assert capsys.readouterr().out.splitlines() == [
         "finding mine: its plots in couch-50 could not be made: KeyError: 'x' and more",
         "finding summary: its across could not be made: it needs gap",
@@ -306,14 +309,12 @@ def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, 
 
 def test_check_knows_the_rule_of_every_part_of_a_finding():
     assert {*check.RULES} == {"numbers", "across", "checks", "table", "plots", "words"}
-    assert {*check.RULES.values()} < {*stages()}
+    assert {*check.RULES.values()} < {*kinds()}
 
 
 def test_check_is_content_with_no_problem(tmp_path, capsys):
-    path = tmp_path / layout.PROBLEMS
-    write_problems(path, [])
-    write_record(layout.record_path(path), {}, root=tmp_path, files=[path])
-    main(["check", "--problems", str(path)])
+    write_found(tmp_path)
+    main(run_check(tmp_path))
     assert capsys.readouterr().out == ""
 
 

@@ -1,6 +1,5 @@
 """Forget sets as they come: a list of files, all examples of a person; and bad ones, early."""
 
-import json
 import re
 import unicodedata
 from dataclasses import replace
@@ -14,7 +13,6 @@ from image_files import HOSTILE, write_folder, write_image
 from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
-from collateral.cli import run
 from collateral.config.errors import ConfigError
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
@@ -23,12 +21,14 @@ from collateral.data._metadata import find_forget_error, find_size
 from collateral.data._subset import choose_forget_set, take_subset
 from collateral.data.folder import index_folder
 from collateral.data.forget import files, where
-from collateral.jobs.data import DataJob
+from collateral.jobs.data import PlannedData
 from collateral.plan import preflight
 from collateral.plan.preflight import check_plan
 from collateral.plugins.find import DATA
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 
 NAMES = [
     "train/cat/0.png",
@@ -340,20 +340,8 @@ def store_data(benchmark, code):
     """Run the job that reads the data of a benchmark."""
     results = Path("results/b")
     results.mkdir(parents=True)
-    given = ["--name", benchmark.config.data["name"]]
-    given += ["--options", json.dumps(benchmark.config.data_options)]
-    files = ["--out", str(results / "dataset.npz"), "--labels", str(results / "labels.npz")]
-    run("data", [*given, *files, "--code", code])
-
-
-def test_a_column_of_one_value_has_no_groups_to_compare(tmp_path):
-    sites = {"train_site": np.array([*"aaaaaa"]), "train_scanner": np.array([*"xxxxxx"])}
-    write_arrays(tmp_path / "own.npz", **sites, test_site=np.array([*"ab"]), test_scanner=["x"] * 2)
-    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
-    with pytest.raises(ConfigError) as error:
-        check_plan({"b": planned(data, forget, groups=["site", "scanner"])})
-    said = "without effect: all examples have 'x' there; leave it out"
-    assert str(error.value) == f"benchmarks.b.groups[1]: {said}"
+    job = PlannedData(benchmark).job
+    run_job(Workspace(job, Path("results"), code))
 
 
 def test_columns_of_groups_are_checked_against_stored_labels(tmp_path, monkeypatch):
@@ -361,7 +349,7 @@ def test_columns_of_groups_are_checked_against_stored_labels(tmp_path, monkeypat
     write_arrays(tmp_path / "own.npz", **columns, test_site=np.array([*"ad"]))
     data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
     benchmark = planned(data, forget, groups=["subjects", "subject", "site"])
-    store_data(benchmark, DataJob(benchmark).code)
+    store_data(benchmark, PlannedData(benchmark).code)
     (tmp_path / "own.npz").unlink()
     monkeypatch.setattr(preflight, "MOST_GROUPS", 3)
     with pytest.raises(ConfigError) as error:
@@ -384,7 +372,7 @@ def test_from_the_cache_nobody_misses_the_folder(tmp_path):
     data = {"name": "folder", "path": str(tmp_path / "images"), "size": 8}
     write_folder(tmp_path / "images", HOSTILE)
     benchmark = planned(data, {"kind": "random_part", "fraction": 0.5})
-    code = DataJob(benchmark).code
+    code = PlannedData(benchmark).code
     results = tmp_path / "results/b"
     results.mkdir(parents=True)
     (results / "labels.npz").touch()
@@ -393,14 +381,14 @@ def test_from_the_cache_nobody_misses_the_folder(tmp_path):
     (tmp_path / "images").rename(tmp_path / "elsewhere")
     index_folder.cache_clear()
     check_plan({"b": benchmark})
-    assert DataJob(benchmark).code == code
-    assert DataJob(benchmark).user_files == []
+    assert PlannedData(benchmark).code == code
+    assert PlannedData(benchmark).user_files == []
 
 
 def test_another_file_in_the_folder_is_another_job(tmp_path):
     write_folder(tmp_path / "images")
     data = {"name": "folder", "path": str(tmp_path / "images"), "size": 8}
-    job = DataJob(planned(data, {"kind": "random_part", "fraction": 0.5}))
+    job = PlannedData(planned(data, {"kind": "random_part", "fraction": 0.5}))
     before = job.code
     write_image(tmp_path / "images/train/cat/new.png")
     index_folder.cache_clear()
@@ -468,7 +456,7 @@ def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path
         forget = {"kind": "where", "column": "subject", "is": [17]}
         benchmark = grid(plugins, cells={"gone": {"forget": forget}}, **changes)
         check_plan({"b": benchmark})
-        job = DataJob(benchmark)
+        job = PlannedData(benchmark)
         assert job.user_files == ["own.txt"]
         assert job.code.endswith(" as it is")
         labels = DATA.load("squares").load(DATA.load("squares").Options()).labels
@@ -485,7 +473,7 @@ def test_a_data_set_outside_the_repository_may_tell_its_columns_only_with_the_im
         changes = {"data": {"name": "squares"}, "classes": ["light"], "groups": ["subject"]}
         benchmark = grid(plugins, **changes)
         check_plan({"b": benchmark})
-        store_data(benchmark, DataJob(benchmark).code)
+        store_data(benchmark, PlannedData(benchmark).code)
         check_plan({"b": benchmark})
         with pytest.raises(ConfigError, match="no column 'person'; known: subject"):
             check_plan({"b": grid(plugins, **{**changes, "groups": ["person"]})})

@@ -17,15 +17,15 @@ from collateral.config.load import load, read
 from collateral.contract.params import MethodParams
 from collateral.contract.work import Sizes, Work, training_work
 from collateral.jobs import list_jobs
-from collateral.jobs.base import BaseJob
-from collateral.jobs.expose import ExposeJob
+from collateral.jobs.base import PlannedBase
+from collateral.jobs.expose import PlannedExpose
 from collateral.jobs.pictures import NUM_IMAGES
-from collateral.jobs.probe import ProbeJob
-from collateral.jobs.retrain import RetrainJob
-from collateral.jobs.shadow import ShadowJob
-from collateral.jobs.teacher import TeacherJob
-from collateral.jobs.tune import TuneJob
-from collateral.jobs.unlearn import UnlearnJob
+from collateral.jobs.probe import PlannedProbe
+from collateral.jobs.retrain import PlannedRetrain
+from collateral.jobs.shadow import PlannedShadow
+from collateral.jobs.teacher import PlannedTeacher
+from collateral.jobs.tune import PlannedTune
+from collateral.jobs.unlearn import PlannedUnlearn
 from collateral.models._metadata import find_metadata
 from collateral.plan.estimate import (
     A100,
@@ -81,7 +81,7 @@ def job(work, kind, *fields):
 
 
 def base(work):
-    return BaseJob(work.benchmark, 0).work
+    return PlannedBase(work.benchmark, 0).work
 
 
 def jobs_of(work):
@@ -104,7 +104,7 @@ def only(trained=0.0, seen=0.0):
 def test_training_from_scratch_is_counted_with_its_evaluation():
     work = workload()
     assert base(work) == only(3 * TRAIN, ALL)
-    assert job(work, RetrainJob, 0).work == only(3 * RETAIN, ALL)
+    assert job(work, PlannedRetrain, 0).work == only(3 * RETAIN, ALL)
 
 
 def test_choosing_the_epoch_is_counted():
@@ -177,8 +177,8 @@ def test_models_that_are_used_once_more_are_counted():
     relearn = {"steps": 10, "batch_size": 8}
     work = workload(probe={"relearn": relearn, "residual": {"count": 100}, "zrf": {}})
     seen = 4 * (11 * 15 + 100 * FORGET) + FORGET
-    assert job(work, ProbeJob, 0).work == only(4 * 10 * 8, seen)
-    assert job(workload(probe=["zrf"]), ProbeJob, 0).work == only(0, FORGET)
+    assert job(work, PlannedProbe, 0).work == only(4 * 10 * 8, seen)
+    assert job(workload(probe=["zrf"]), PlannedProbe, 0).work == only(0, FORGET)
     assert taken_by(work)["probe"] == 3 * (4 * FORGET * (4 + 4) + 3 * 4096)
     assert taken_by(workload())["probe"] == 0
 
@@ -188,7 +188,7 @@ def test_probes_of_features_and_of_fine_tuning_are_counted():
     resurface = {"steps": [1, 5], "batch_size": 8, "examples": 20}
     asked = {"linear": {"examples": 100}, "cka": {"examples": 50}, "resurface": resurface}
     seen = 4 * (100 + 2 * FORGET + 3 * 50 + FORGET + 3 * (FORGET + 2 * 20))
-    assert job(workload(probe=asked), ProbeJob, 0).work == only(4 * 5 * 8, seen)
+    assert job(workload(probe=asked), PlannedProbe, 0).work == only(4 * 5 * 8, seen)
 
 
 def test_probes_are_one_job_a_cell_and_seed_and_change_no_other():
@@ -218,7 +218,7 @@ def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
 
 def test_a_shadow_model_is_trained_on_its_share_and_its_margins_are_of_all():
     work = workload(shadows={"count": 8, "share": 0.6})
-    first = ShadowJob(work.benchmark, 0)
+    first = PlannedShadow(work.benchmark, 0)
     assert first.work == only(3 * 144, TRAIN)
     weights = work.facts.bytes(4)
     assert first.bytes == weights + (1 + 4) * TRAIN + 9 * 4096
@@ -228,8 +228,8 @@ def test_a_method_unlearns_from_every_shadow_model_with_the_mean_work_of_its_tri
     """Of 210 retained and 30 forgotten, a shadow model has 126 and 18."""
     methods = {"ft": {"lr": [0.1, 0.2], "epochs": 2}, "salun": {"epochs": 1}}
     work = workload(methods=methods, shadows={"count": 8, "share": 0.6})
-    assert job(work, ExposeJob, "ft").work == only(8 * 2 * 126, 8 * TRAIN)
-    prepared = job(work, ExposeJob, "salun")
+    assert job(work, PlannedExpose, "ft").work == only(8 * 2 * 126, 8 * TRAIN)
+    prepared = job(work, PlannedExpose, "salun")
     assert prepared.work == only(8 * (144 + 144), 8 * TRAIN)
     assert prepared.bytes == 8 * (1 + 4 + 4) * TRAIN + 9 * 4096
 
@@ -279,7 +279,7 @@ def test_limits_for_a_scheduler_are_of_images_activations_and_a_slower_gpu():
     assert [memory_mb(benchmark, attempt) for attempt in (1, 2, 3)] == [
         *(megabytes, 2 * megabytes, 4 * megabytes)
     ]
-    base = BaseJob(benchmark, 0)
+    base = PlannedBase(benchmark, 0)
     planned = round(4 * A100.seconds(base.work, IMAGES) / 60)
     assert 30 < planned < 12 * 60
     found = [minutes(base, attempt) for attempt in (1, 2, 9)]
@@ -420,7 +420,7 @@ def test_a_default_trial_that_prepares_is_counted():
     """LTD's default k is 1000; its teacher takes all 210 that are retained."""
     ltd = {"teacher_epochs": 2, "epochs": 1, "k": [20, 60]}
     work = workload(methods={"ltd": ltd})
-    trained = job(work, TuneJob, "ltd").work.trained["resnet8"]
+    trained = job(work, PlannedTune, "ltd").work.trained["resnet8"]
     assert trained == 2 * (20 + 60 + RETAIN) + 3 * TRAIN
 
 
@@ -450,7 +450,7 @@ class Params(MethodParams):
         add_plugins([write_method(tmp_path, name, params)])
         work = workload(methods={name: {}})
         cell = cell_of(work)
-        job = UnlearnJob(work.benchmark, cell, 0, name)
+        job = PlannedUnlearn(work.benchmark, cell, 0, name)
         with pytest.raises(WorkError, match=rf"collateral\.methods\.{name}\.params: .*{message}"):
             minutes(job, 1)
 
@@ -476,7 +476,7 @@ def test_data_that_cannot_be_read_leave_the_least(tmp_path, kind):
     if kind != "missing":
         damaged(path) if kind == "damaged" else path.write_text("x")
     benchmark = own_data(path)
-    assert minutes(BaseJob(benchmark, 0), 1) == 30
+    assert minutes(PlannedBase(benchmark, 0), 1) == 30
     assert memory_mb(benchmark, 1) == 4000 + 336
     with pytest.raises(SizeUnknownError, match=rf"data\.path: .*{path.name}"):
         _ = Workload(benchmark).size
@@ -486,8 +486,8 @@ def test_a_forget_set_that_cannot_be_counted_leaves_the_least(tmp_path):
     (tmp_path / "listed.txt").write_text("one\n")
     cells = {"listed": {"forget": {"kind": "index_file", "path": str(tmp_path / "listed.txt")}}}
     benchmark = workload(cells=cells, base={"epochs": 100_000}).benchmark
-    assert minutes(BaseJob(benchmark, 0), 1) > 30
-    assert minutes(RetrainJob(benchmark, benchmark.cells["listed"], 0), 1) == 30
+    assert minutes(PlannedBase(benchmark, 0), 1) > 30
+    assert minutes(PlannedRetrain(benchmark, benchmark.cells["listed"], 0), 1) == 30
 
 
 def test_hours_are_those_of_all_jobs():
@@ -720,4 +720,4 @@ def test_a_teacher_without_ltd_is_work_of_its_own():
     plain, asked = (workload(**changes, select=rule) for rule in ("paper", "teacher"))
     more = taken_by(asked)["teacher"] - taken_by(plain)["teacher"]
     assert more == 4 * (RETAIN + FORGET * 4)
-    assert job(asked, TeacherJob).work.trained == {"resnet8": 250 * RETAIN}
+    assert job(asked, PlannedTeacher).work.trained == {"resnet8": 250 * RETAIN}

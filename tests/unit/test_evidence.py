@@ -423,7 +423,7 @@ def without_retrain(tmp_path_factory):
     project = tmp_path_factory.mktemp("theirs")
     runs = {"original": Behaviour(kind="reference"), "ft": Behaviour(forgets=1.0)}
     made = Theirs(cells=(PART,), runs=runs)
-    options = ["--reference", layout.ORIGINAL]
+    options = {"reference": layout.ORIGINAL}
     compute(made, made.write(project / "results"), more=options, probes=())
     return project
 
@@ -487,10 +487,10 @@ def compute_rounds(project: Path, reference: str, rounds: tuple[str, ...] = ()) 
         runs[layout.ORIGINAL] = Behaviour(kind="reference")
     made = Rounds(cells=(PART, MIXED), runs=runs, reference=reference)
     root = made.write(project / "results")
-    compute(made, root, more=["--reference", reference], probes=())
+    compute(made, root, more={"reference": reference}, probes=())
     if rounds:
         last = replace(made, cells=rounds[-1:])
-        compute(last, root, more=["--reference", reference, "--rounds", *rounds], probes=())
+        compute(last, root, more={"reference": reference, "rounds": rounds}, probes=())
     return project
 
 
@@ -657,7 +657,7 @@ def grouped(tmp_path, monkeypatch):
     runs = {run: RUNS[run] for run in ("retrain", "original", "ga")}
     made = Grouped(cells=(PART,), runs=runs)
     root = made.write(tmp_path / "results")
-    compute(made, root, more=["--groups", "sex", "site", "--positive", "ox"], probes=())
+    compute(made, root, more={"groups": ["sex", "site"], "positive": ["ox"]}, probes=())
     monkeypatch.chdir(tmp_path)
     return write(PART, "ga")
 

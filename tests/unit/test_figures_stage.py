@@ -4,14 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
+from drive import run_stage
 from fake_results import RUNS, FakeCell, full_cell, supports_cell
 from PIL import Image
 
-from collateral.cli import main
+from collateral.jobs.figures import FiguresJob
 from collateral.plots.plot import Panel, Plot
 from collateral.plugins.find import FINDING
+from collateral.results.files import read_json
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.provenance import read_signed
 
 CELL = "digit_3-50"
 PLAN = BenchmarkPlan(RUNS)
@@ -28,11 +29,8 @@ def stage(tmp_path):
             joined.costs += cell.costs
         joined.write(tmp_path)
         plan.save(tmp_path / "plan.json")
-        named = {f"--{name}": tmp_path / f"{name}.csv" for name in ("metrics", "costs")}
-        named |= {"--plan": tmp_path / "plan.json", "--out": tmp_path / out}
-        named["--processes"] = processes
-        main(["figures", *(str(word) for pair in named.items() for word in pair)])
-        return tmp_path / out
+        run_stage(FiguresJob, tmp_path, threads=processes)
+        return (tmp_path / "figures").rename(tmp_path / out)
 
     return run
 
@@ -84,15 +82,15 @@ def test_the_sweeps_of_the_plan_and_tracked_epochs_are_drawn_in_their_cell(stage
 def test_two_processes_write_the_same_bytes_as_one(stage):
     cells = (full_cell(runs=("ga",)), full_cell("digit_8-90", runs=("ga",)))
     one, two = (stage(*cells, out=out, processes=n) for out, n in (("one", 1), ("two", 2)))
-    names = read_signed(one / "record.json")["files"]
-    assert names and names == read_signed(two / "record.json")["files"]
+    names = read_json(one / "record.json")["files"]
+    assert names and names == read_json(two / "record.json")["files"]
 
 
 def test_a_second_run_writes_the_same_bytes(stage):
     one, two = (stage(full_cell(runs=("ga", "original")), out=out) for out in ("one", "two"))
-    names = read_signed(one / "record.json")["files"]
+    names = read_json(one / "record.json")["files"]
     assert len(names) == 6
-    assert read_signed(one / "record.json") == read_signed(two / "record.json")
+    assert read_json(one / "record.json") == read_json(two / "record.json")
     for name in names:
         assert (one / name).read_bytes() == (two / name).read_bytes()
 

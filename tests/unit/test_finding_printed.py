@@ -10,7 +10,7 @@ from small_config import complaints, config
 
 from collateral.config.load import load
 from collateral.findings.registry import PRINTED, make_tables
-from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.retrain import PlannedRetrain
 from collateral.plan.grid import build_grid
 from collateral.plan.report_plan import make_plan
 from collateral.report.page import benchmark_part, render, write
@@ -122,7 +122,7 @@ def test_claims_use_printed_means_and_nothing_without_them(tmp_path):
 def test_nothing_is_retrained_and_the_plan_names_the_paper(tmp_path):
     benchmark = build_grid(load(config(**COUCH, retrain={"printed": "paper"})))["b"]
     assert benchmark.reference == "original"
-    assert list(RetrainJob.list_in_cell(benchmark, benchmark.cells["couch-50"])) == []
+    assert list(PlannedRetrain.list_in_cell(benchmark, benchmark.cells["couch-50"])) == []
     plan = make_plan(benchmark)
     plan.save(tmp_path / "plan.json")
     assert BenchmarkPlan.load(tmp_path / "plan.json") == plan and plan.printed == "paper"

@@ -337,7 +337,7 @@ def test_a_margin_of_damage_is_asked_though_damage_is_the_near_loss(tmp_path):
     made = results.write(tmp_path)
     made.add(results.rows(tmp_path))
     stated = {"near": 0.3, "damage": 0.02}
-    made = with_options(made, margins=("near=30", "damage=2"))
+    made = with_options(made, margins={"near": 30.0, "damage": 2.0})
     tested = run_tests(AgainstRetrain(made, 5).samples(["ga"]))
     answers = dict(zip(MEASURES, zip(tested.within[0], tested.shown[0], strict=True), strict=True))
     assert (answers["near"], answers["damage"]) == ((True, 0), (False, 1))
@@ -520,7 +520,7 @@ def test_a_stated_margin_comes_first(tmp_path):
     results = counted({**ENDS, "ft": replace(ALIKE, forget=(30, 29, 31, 30, 28))})
     cell = results.write(tmp_path)
     cell.add(results.rows(tmp_path))
-    stated = with_options(cell, margins=("ua=25", "mia=25"))
+    stated = with_options(cell, margins={"ua": 25.0, "mia": 25.0})
     p = {}
     for name, one in (("estimated", cell), ("stated", stated)):
         against = AgainstRetrain(one, 5)
@@ -531,7 +531,7 @@ def test_a_stated_margin_comes_first(tmp_path):
 
 
 def test_margins_of_the_config_are_in_points_and_no_other_margin_is_stated():
-    margins = ("ua=25", "near_test=7", "damage=1.5")
+    margins = {"ua": 25.0, "near_test": 7.0, "damage": 1.5}
     cell = CellResults(folder=Path(), cell="cell", seeds=(), base_seeds=(), margins=margins)
     stated = dict(zip(MEASURES, AgainstRetrain(cell, 0).stated, strict=True))
     known = {at: margin for at, margin in stated.items() if not np.isnan(margin)}

@@ -5,16 +5,18 @@ import re
 
 import numpy as np
 import pytest
+from drive import run_stage
 from image_files import write_folder, write_image
 from small_grid import grid
 
-from collateral.cli import main
 from collateral.config.errors import ConfigError
 from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_size, hash_user_files
 from collateral.data._readers.examples import draw_groups
 from collateral.data.folder import index_folder
+from collateral.jobs.data import DataJob
+from collateral.jobs.split import SplitJob
 from collateral.plan.preflight import check_plan
 from collateral.results.dataset import Labels
 
@@ -119,12 +121,10 @@ def make_split(root, values, **more):
     """Run the stages `data` and `split`; return the labels and the forgotten files."""
     given = {"path": str(root), "size": 8, "table": "people.csv", **more}
     forget = {"column": "subject", "is": values}
-    read = ["--name", "folder", "--options", json.dumps(given)]
-    main(["data", *read, "--out", "dataset.npz", "--labels", "labels.npz"])
-    asked = ["--kind", "where", "--params", json.dumps(forget)]
-    main(["split", "--labels", "labels.npz", *asked, "--out", "split.json"])
+    run_stage(DataJob, root.parent, name="folder", options=given)
+    run_stage(SplitJob, root.parent, cell="c", forget="where", params=forget)
     labels = Labels.load(root.parent / "labels.npz")
-    chosen = json.loads((root.parent / "split.json").read_text())
+    chosen = json.loads((root.parent / "c/split.json").read_text())
     return labels, labels.columns[FILE][chosen["forget"]].tolist()
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from collateral.config.errors import ConfigError, format_key
 from collateral.config.load import load
 from collateral.config.yaml import parse
-from collateral.jobs import list_jobs
+from collateral.jobs import list_jobs, read_job
 from collateral.plan.estimate import memory_mb, minutes
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.preflight import check_plan
@@ -203,18 +203,11 @@ def planned(config: Any) -> int:
     return sum(len([*_asked(benchmark)]) for benchmark in grid.values())
 
 
-# The properties of jobs that rules use; a kind of job has some of them.
-USED_BY_RULES = (
-    *("base", "code", "data_options", "embeddings", "forget", "keep", "kind", "model", "models"),
-    *("name", "options", "own", "prepared", "prepared_by", "results", "retrained", "seed", "seeds"),
-    *("selected", "shadows", "start", "teacher", "training", "user_files", "weights", "withheld"),
-)
-
-
 def _asked(benchmark: Benchmark) -> Iterator[Any]:
     yield plan_hash(benchmark), benchmark.labels(), memory_mb(benchmark, 3)
     for job in list_jobs(benchmark):
-        yield [getattr(job, name) for name in USED_BY_RULES if hasattr(type(job), name)]
+        assert read_job(job.text) == job.job
+        yield job.inputs, job.code, job.beside, getattr(job, "own", None)
         yield minutes(job, 1), job.rule, job.files, job.own_file
 
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drive import run_stage
 from fake_cell import FakeCell as CellOfOutputs
 from fake_cell import FakeRun
 from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
-from collateral.cli import main
 from collateral.findings.checks import CHECKS, find_edges, run_checks
 from collateral.findings.gates.numbers import numbers
+from collateral.jobs.gather import GatherJob
 from collateral.metrics.copies import (
     EXACT,
     LEAST_SIDE,
@@ -469,10 +470,7 @@ def gathered(folder: Path, cell: FakeCell) -> None:
     """Write a benchmark of one cell as `gather` leaves it."""
     write_cells(folder, benchmark_plan(cell.name), cell)
     (folder / layout.PROBLEMS).unlink()
-    names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
-    names["gates"] = layout.GATES
-    words = [word for option, name in names.items() for word in (f"--{option}", folder / name)]
-    main(["gather", "--folder", str(folder), *map(str, words)])
+    run_stage(GatherJob, folder, cells=[cell.name])
     (folder / layout.DATA_RECORD).write_text("{}")
 
 

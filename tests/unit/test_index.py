@@ -6,11 +6,11 @@ from html import escape
 from pathlib import Path
 
 import pytest
+from drive import write_index
 from fake_results import RUNS, FakeCell, full_cell, read_cells
 from page_reading import Links, report
 from PIL import Image
 
-from collateral.cli import main
 from collateral.findings.registry import Problem, write_problems
 from collateral.findings.verdict import LIKE
 from collateral.report.decision import CellColumn, Decision, MethodRow, Score
@@ -49,17 +49,16 @@ def write_glance(results: Path, *names: str) -> None:
         write_signed(results / name / layout.GLANCE, glance, results / name)
 
 
-def index_of(results: Path, *options: str) -> str:
-    out = results / "report.html"
-    main(["index", "--results", str(results), *options, "--out", str(out)])
-    return out.read_text()
+def index_of(results: Path, *first: str, theory: str = "") -> str:
+    write_index(results, *first, theory=theory)
+    return (results / "report.html").read_text()
 
 
 def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
     write_glance(results, "b", "c", "d", "a")
     (results / "theory").mkdir()
     assert [page.name for page in list_pages(results, ["d", "b"])] == ["d", "b", "a", "c"]
-    page = index_of(results, "--first", "d", "b")
+    page = index_of(results, "d", "b")
     shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test\.', page)
     assert shown == ["d", "b", "a", "c"]
     assert re.findall(r"<b><span>It-(\w)</span></b>", page) == ["d", "b", "a", "c"]
@@ -68,13 +67,13 @@ def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
 def test_a_page_of_this_config_that_is_missing_is_an_error(results):
     write_glance(results, "a")
     with pytest.raises(SystemExit, match=r"collateral index: .*/b/glance\.json: is missing"):
-        index_of(results, "--first", "a", "b")
+        index_of(results, "a", "b")
 
 
 def test_every_link_leads_to_a_page_and_to_its_cell(results):
     write_page(results / "digits", full_cell("digit_3-50"), full_cell("digit_8-90"))
     write_page(results / "other", full_cell("digit_1-50"))
-    links = Links(index_of(results, "--first", "other"))
+    links = Links(index_of(results, "other"))
     pages = [target for target in links.followed if not target.startswith("#")]
     assert "digits/report.html#cell-digit_8-90" in pages
     assert {target.partition("#")[0] for target in pages} == {
@@ -113,7 +112,7 @@ def test_problems_are_named_at_the_benchmark_that_has_them(results):
     problem = Problem("gap", "numbers", "digit_3-50", "ValueError: <b>")
     write_page(results / "good", full_cell())
     write_page(results / "bad", full_cell(), problems=(problem,))
-    page = index_of(results, "--first", "good", "bad")
+    page = index_of(results, "good", "bad")
     good, _, bad = page.partition(">bad</a></h2>")
     assert 'role="alert"' not in good
     assert bad.count('role="alert"') == 1
@@ -142,10 +141,7 @@ def test_the_theory_has_a_page_to_which_the_index_leads(results):
     write_json(theory / "figures" / "captions.json", {"synthetic": "A caption."})
     (theory / "checks.csv").write_text("identity,error,holds\nprop 3.1,1.23456e-12,True\n")
     sign_folder(theory)
-    made = theory / "report.html"
-    page = index_of(
-        results, "--first", "digits", "--theory", str(theory), "--theory-page", str(made)
-    )
+    page = index_of(results, "digits", theory=theory.name)
     assert "It-digits is like Retrain" in page and "A caption." not in page
     assert [link for link in Links(page).followed if "theory" in link] == ["theory/report.html"]
     shown = (theory / "report.html").read_text()

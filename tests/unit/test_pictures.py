@@ -6,22 +6,23 @@ import re
 
 import numpy as np
 import pytest
+from drive import run_stage
 from fake_results import RUNS, full_cell, read_cells, write_models
 from page_reading import report
 from PIL import Image
 from sealing import seal
 from small_grid import grid
 
-from collateral.cli import run
 from collateral.config.errors import ConfigError
-from collateral.jobs.pictures import PicturesJob
+from collateral.jobs.neighbours import NeighboursJob
+from collateral.jobs.pictures import PicturesJob, PlannedPictures
 from collateral.metrics.copies import are_copies
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
 from collateral.results.dataset import Dataset, Labels, Neighbours, Pictures
 from collateral.results.outputs import Embeddings
 from collateral.results.plan import BenchmarkPlan, CellPlan
-from collateral.results.provenance import read_signed, write_record
+from collateral.results.provenance import read_record, write_record
 from collateral.results.split import Split
 
 CELL = "digit_3-50"
@@ -59,34 +60,13 @@ def folder(tmp_path):
     return folder
 
 
-def run_stage(stage: str, **options) -> None:
-    lists = {key: value if isinstance(value, list) else [value] for key, value in options.items()}
-    words = [word for key, values in lists.items() for word in (f"--{key}", *map(str, values))]
-    run(stage, words)
-
-
 def make(folder, keep, withheld=()) -> None:
     """Run the stages from similarities to the page."""
-    cell = folder / CELL
-    run_stage(
-        "neighbours",
-        data=folder / layout.DATA,
-        split=cell / "split.json",
-        embeddings=[folder / "base/seed-0/embeddings.npz"],
-        seeds=[0],
-        out=cell / "neighbours.npz",
-    )
-    run_stage(
-        "pictures",
-        data=folder / layout.DATA,
-        split=cell / "split.json",
-        neighbours=cell / "neighbours.npz",
-        reference=[cell / "seed-0/retrain/outputs.npz"],
-        outputs=[cell / "seed-0/ft/outputs.npz"],
-        withheld=[*withheld, *([cell / "split.json"] if keep != "all" else [])],
-        keep=keep,
-        out=cell / "pictures.npz",
-    )
+    of = {"cell": CELL, "seeds": [0], "base_seeds": [0]}
+    run_stage(NeighboursJob, folder, **of)
+    withheld = [*withheld, *([CELL] if keep != "all" else [])]
+    runs = {"methods": ["ft"], "reference": "retrain"}
+    run_stage(PicturesJob, folder, **of, **runs, keep=keep, withheld=withheld)
     report(folder, folder)
 
 
@@ -162,7 +142,7 @@ def test_what_another_cell_withdraws_is_not_shown_either(folder, tmp_path):
     other = folder / "withdrawn/split.json"
     labels = folder / layout.LABELS
     Split(np.array([0, 5]), 8, (0, 1), {"kind": "files"}).save(other, Labels.load(labels), labels)
-    make(folder, "all", withheld=[other])
+    make(folder, "all", withheld=["withdrawn"])
     assert found_in((folder / CELL / "pictures.npz").read_bytes())[0] == {*range(8)} - {0, 5}
     assert "withdrawn in another cell are left out" in (folder / layout.REPORT).read_text()
 
@@ -187,7 +167,7 @@ def test_pictures_are_read_as_they_were_written(folder):
     path = folder / CELL / "pictures.npz"
     found = Pictures.load(path)
     listed = Neighbours.load(folder / CELL / "neighbours.npz")
-    assert found.keep == "retained" and read_signed(layout.record_path(path))["keep"] == "retained"
+    assert found.keep == "retained" and read_record(layout.record_path(path))["keep"] == "retained"
     train, test = images()
     for place, image in zip(found.place, found.images, strict=True):
         of = test if listed.shown_set[place] == "test" else train
@@ -211,9 +191,10 @@ def test_by_default_the_kind_of_forget_set_decides():
     found = {name: cell.pictures for name, cell in benchmark.cells.items()}
     assert {found.pop("gone"), found.pop("person")} == {"retained"}
     assert len(found) > 1 and {*found.values()} == {"all"}
-    job = PicturesJob(benchmark, benchmark.cells["tenth"])
+    job = PlannedPictures(benchmark, benchmark.cells["tenth"])
+    assert job.job.withheld == ("gone", "person")
     splits = [f"results/{benchmark.name}/{name}/split.json" for name in ("gone", "person")]
-    assert job.withheld == splits
+    assert job.inputs["withheld"] == splits
 
 
 @pytest.mark.parametrize("keep", ["none", "retained", "all"])

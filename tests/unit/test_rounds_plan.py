@@ -1,18 +1,16 @@
 """Cells with `rounds:`: their names, where each round starts, what is shared with other cells."""
 
-import json
-import shlex
 
 import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.jobs import list_cell_jobs, list_jobs
-from collateral.jobs.data import DataJob
-from collateral.jobs.metrics import MetricsJob
-from collateral.jobs.split import SplitJob
-from collateral.jobs.tune import TuneJob
-from collateral.jobs.unlearn import UnlearnJob
+from collateral.jobs.data import PlannedData
+from collateral.jobs.metrics import PlannedMetrics
+from collateral.jobs.split import PlannedSplit
+from collateral.jobs.tune import PlannedTune
+from collateral.jobs.unlearn import PlannedUnlearn
 from collateral.plan.work import find_workload
 
 THREES, EIGHTS, FIVES = (
@@ -41,29 +39,23 @@ def test_every_round_is_a_cell_with_the_earlier_ones():
 def test_a_method_starts_from_its_own_model_of_the_round_before(tmp_path):
     benchmark = stream(methods={"ft": {}, "ga": {}})
     first, second, third = (benchmark.cells[f"stream-0{r}"] for r in (1, 2, 3))
-    assert UnlearnJob(benchmark, first, 1, "ga").base == "results/b/base/seed-1/model.safetensors"
-    starts = [UnlearnJob(benchmark, cell, 1, "ga").base for cell in (second, third)]
-    assert starts == [f"results/b/stream-0{r}/seed-1/ga/model.safetensors" for r in (1, 2)]
-    record = UnlearnJob(benchmark, second, 1, "ga").record({"params": {}}, tmp_path)
-    assert "stream-01/seed-1/ga/model.safetensors" in record["inputs"]
+    bases = [PlannedUnlearn(benchmark, c, 1, "ga").job.base for c in (first, second, third)]
+    assert bases == [
+        "base/seed-1/model.safetensors",
+        "stream-01/seed-1/ga/model.safetensors",
+        "stream-02/seed-1/ga/model.safetensors",
+    ]
+    assert bases[1] in PlannedUnlearn(benchmark, second, 1, "ga").job.input_files
 
 
-def test_a_split_reads_those_of_the_earlier_rounds():
+def test_a_split_knows_the_forget_sets_of_earlier_rounds():
     benchmark = stream()
-    third = SplitJob(benchmark, benchmark.cells["stream-03"])
-    assert third.earlier == [f"results/b/stream-0{r}/split.json" for r in (1, 2)]
-    assert SplitJob(benchmark, benchmark.cells["digit_3-50"]).earlier == []
-
-
-def test_the_record_of_a_later_rounds_split_names_those_it_was_made_from(tmp_path):
-    benchmark = stream()
-    found = {"chosen": {"kind": "class_part"}}
-    third, first = (
-        SplitJob(benchmark, benchmark.cells[name]).record(found, tmp_path)
-        for name in ("stream-03", "stream-01")
+    third, plain = (
+        PlannedSplit(benchmark, benchmark.cells[name]).job for name in ("stream-03", "digit_3-50")
     )
-    assert third["inputs"] == ["labels.npz", "stream-01/split.json", "stream-02/split.json"]
-    assert "inputs" not in first
+    earlier = ["stream-01/split.json", "stream-02/split.json"]
+    assert third.inputs["earlier"] == earlier and plain.inputs["earlier"] == []
+    assert third.input_files == ["labels.npz", *earlier]
 
 
 def test_rounds_need_no_kind_of_job_and_retrain_once_a_round_and_seed():
@@ -78,13 +70,13 @@ def test_rounds_need_no_kind_of_job_and_retrain_once_a_round_and_seed():
 
 def test_only_round_1_is_tuned_and_its_values_hold():
     benchmark = stream(methods={"ft": {"lr": [0.1, 0.2]}, "ltd": {"k": 50, "lr": [0.1, 0.2]}})
-    tunings = [job.out for job in list_jobs(benchmark) if isinstance(job, TuneJob)]
+    tunings = [job.out for job in list_jobs(benchmark) if isinstance(job, PlannedTune)]
     assert [one for one in tunings if "stream" in one] == [
         *("results/b/stream-01/tune/ft", "results/b/stream-01/tune/ltd")
     ]
     for r in (1, 2, 3):
-        job = UnlearnJob(benchmark, benchmark.cells[f"stream-0{r}"], 3, "ltd")
-        assert job.selected == ["results/b/stream-01/tune/ltd/selected.json"]
+        job = PlannedUnlearn(benchmark, benchmark.cells[f"stream-0{r}"], 3, "ltd")
+        assert job.inputs["selected"] == "results/b/stream-01/tune/ltd/selected.json"
 
 
 def test_after_round_1_runs_share_no_preparation(tmp_path):
@@ -92,13 +84,13 @@ def test_after_round_1_runs_share_no_preparation(tmp_path):
         plugins = write_method(tmp_path, "two", TWO_PHASES)
         benchmark = stream(plugins, methods={"two": {}, "same": {"uses": "two"}})
         first, second = (
-            UnlearnJob(benchmark, benchmark.cells[name], 1, "same")
+            PlannedUnlearn(benchmark, benchmark.cells[name], 1, "same")
             for name in ("stream-01", "stream-02")
         )
         assert first.prepare_plan.runs == ("two",)
         assert second.prepare_plan.runs == second.prepare_plan.tunings == ()
         assert [*second.prepare_plan.made] == [*second.spec.prepare_calls.values()]
-        assert second.prepared == second.prepared_by == []
+        assert "prepared" not in second.inputs
 
 
 @pytest.mark.parametrize(
@@ -136,19 +128,20 @@ def test_parameters_of_the_cell_hold_in_all_rounds():
 
 def test_the_last_cell_waits_for_the_outputs_of_all_rounds():
     benchmark = stream(first={"forget": FIVES})
-    last, second = (MetricsJob(benchmark, benchmark.cells[f"stream-0{r}"]) for r in (3, 2))
-    assert "--rounds first stream-02 stream-03" in last.options
-    assert "--rounds" not in second.options
+    last, second = (PlannedMetrics(benchmark, benchmark.cells[f"stream-0{r}"]) for r in (3, 2))
+    assert last.job.numbers.rounds == ("first", "stream-02", "stream-03")
+    assert second.job.numbers.rounds == ()
     for name in ("first", "stream-02", "stream-03"):
         for run in ("ft", "retrain"):
-            assert f"results/b/{name}/seed-2/{run}/outputs.npz" in last.results
-    assert not [path for path in second.results if "first" in path or "stream-03" in path]
+            assert f"results/b/{name}/seed-2/{run}/record.json" in last.inputs["records"]
+    files = second.job.input_files
+    assert not [path for path in files if "first" in path or "stream-03" in path]
 
 
 def test_the_data_job_is_told_the_earlier_rounds():
-    words = shlex.split(DataJob(stream()).forget)[1:]
-    earlier = {one["cell"]: one.get("earlier") for one in map(json.loads, words)}
-    assert earlier["stream-03"] == ["stream-01", "stream-02"]
+    told = PlannedData(stream()).beside["forget"]
+    earlier = {one["cell"]: one.get("earlier") for one in told}
+    assert earlier["stream-03"] == ("stream-01", "stream-02")
     assert earlier["stream-01"] is earlier["digit_3-50"] is None
 
 

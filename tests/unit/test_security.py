@@ -11,22 +11,23 @@ from pathlib import Path
 
 import pytest
 import yaml
+from drive import run_stage, write_index
 from fake_results import RUNS, full_cell, read_cells, whole_class_cell
 from page_reading import draw, report
 from small_grid import grid
 
 import collateral
-from collateral.cli import main
 from collateral.config.cells import list_cells
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape_latex, escape_markdown
-from collateral.jobs.base import BaseJob
-from collateral.jobs.data import DataJob
-from collateral.jobs.given import GivenJob
-from collateral.jobs.metrics import MetricsJob
-from collateral.jobs.retrain import RetrainJob
-from collateral.jobs.split import SplitJob
+from collateral.jobs import read_job
+from collateral.jobs.base import PlannedBase
+from collateral.jobs.data import PlannedData
+from collateral.jobs.given import PlannedGiven
+from collateral.jobs.retrain import PlannedRetrain
+from collateral.jobs.split import PlannedSplit
+from collateral.jobs.tables import TablesJob
 from collateral.report.decision import CellColumn, Decision, MethodRow, Score
 from collateral.results import layout
 from collateral.results.plan import About, BenchmarkPlan, CellPlan
@@ -173,7 +174,7 @@ def test_a_tag_of_python_in_a_config_makes_nothing(tmp_path):
 PLACES = re.compile(r"(?<!{){([^{}]+)}(?!})")
 # Words that the plan has joined for the shell, which the next tests try.
 JOINED = {
-    *("params.plugins", "params.forget", "params.options", "params.start"),
+    "params.beside",  # joined by shlex
 }
 # A number, a list of numbers, a hash.
 PLAIN = {
@@ -209,36 +210,30 @@ OWN = {"data": {"name": "arrays", "path": "own.npz"}}  # whose classes may be ca
 @pytest.mark.parametrize("key", ["init", "base"])
 def test_a_file_of_weights_of_any_name_is_one_word_to_a_shell(key):
     name = f"{HOSTILE[-60:]}.pt".replace("{b}", "b")
-    job = BaseJob(grid(**{key: {"weights": name, "rename": {HOSTILE: ""}}}), 3)
-    option, file, rename, renamed = shlex.split(job.start)
-    assert (option, rename) == ({"init": "--init", "base": "--weights"}[key], "--rename")
-    assert file == str(Path(name)) and yaml.safe_load(renamed) == {HOSTILE: ""}
+    job = PlannedBase(grid(**{key: {"weights": name, "rename": {HOSTILE: ""}}}), 3)
+    assert job.job.own.rename == {HOSTILE: ""}
+    assert job.job.own.name == Path(name).name and read_job(job.text) == job.job
+    assert job.beside == {"weights": str(Path(name))}
 
 
-def test_a_file_of_given_weights_of_any_name_is_one_word_to_a_shell():
+def test_a_file_of_given_weights_of_any_name_is_in_its_description():
     name = HOSTILE[-60:].replace("{b}", "b")
     own = {"weights": f"{name}{{cell}}-{{seed}}.pt", "rename": {HOSTILE: ""}}
     benchmark = grid(given={"its": own}, retrain=own)
     cell = benchmark.cells["digit_3-50"]
-    file = str(Path(f"{name}digit_3-50-3.pt"))
-    given = shlex.split(GivenJob(benchmark, cell, 3, "its").options)
-    assert given[2:] == shlex.split(RetrainJob(benchmark, cell, 3).start)
-    assert given[:5] == ["--run", "its", "--weights", file, "--rename"] and len(given) == 6
+    given, retrain = PlannedGiven(benchmark, cell, 3, "its"), PlannedRetrain(benchmark, cell, 3)
+    assert given.beside == retrain.beside == {"weights": str(Path(f"{name}digit_3-50-3.pt"))}
+    assert given.job.own.rename == {HOSTILE: ""} and read_job(given.text) == given.job
 
 
 def test_a_class_of_any_name_is_one_word_to_a_shell():
     cells = {"mine": {"forget": {"kind": "class_part", "class": HOSTILE, "fraction": 0.5}}}
     benchmark = grid(**OWN, classes=[], fractions=[], cells=cells)
-    (words,) = shlex.split(DataJob(benchmark).forget)[1:]
-    assert yaml.safe_load(words)["params"]["class"] == HOSTILE
-    options = SplitJob(benchmark, benchmark.cells["mine"]).forget
-    assert shlex.split(shlex.quote(options)) == [options]
-
-
-def test_what_metrics_is_told_is_split_into_the_words_it_was_joined_of():
-    benchmark = grid()
-    job = MetricsJob(benchmark, benchmark.cells["digit_3-50"])
-    assert all(re.fullmatch(r"[\w.@=-]+", word) for word in shlex.split(job.options))
+    (told,) = PlannedData(benchmark).beside["forget"]
+    assert told["params"]["class"] == HOSTILE
+    job = PlannedSplit(benchmark, benchmark.cells["mine"])
+    (word,) = shlex.split(shlex.quote(job.text))
+    assert read_job(word).params["class"] == HOSTILE
 
 
 # Names that become folders.
@@ -302,9 +297,7 @@ def benchmark(tmp_path):
 
 
 def test_every_table_writes_a_hostile_name_out(benchmark):
-    options = {"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS}
-    words = [word for key, name in options.items() for word in (f"--{key}", str(benchmark / name))]
-    main(["tables", *words, "--out", str(benchmark / "tables")])
+    run_stage(TablesJob, benchmark)
     for suffix, written_out in ((".md", escape_markdown), (".tex", escape_latex)):
         texts = [path.read_text() for path in benchmark.glob(f"tables/*/*{suffix}")]
         assert len(texts) > 8
@@ -389,7 +382,7 @@ def test_no_folder_becomes_a_link_that_runs(tmp_path):
     )
     glance = {"decision": asdict(decision), "problems": [HOSTILE]}
     write_signed(tmp_path / name / layout.GLANCE, glance, tmp_path / name)
-    main(["index", "--results", str(tmp_path), "--out", str(tmp_path / "report.html")])
+    write_index(tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert "&lt;script&gt;alert" in page and HOSTILE not in page
     tags = Tags(page)

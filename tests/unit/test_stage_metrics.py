@@ -9,16 +9,18 @@ import csv
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from drive import run_stage
 from fake_cell import write_epochs
 from sealing import seal
 
-from collateral.cli import run
 from collateral.contract.rows import ATTACKS
 from collateral.findings.metric_index import is_known
 from collateral.findings.registry import read_problems
+from collateral.jobs.metrics import MetricsJob
 from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import write_json
 from collateral.results.outputs import ModelOutputs, Outputs, SupportSizes
@@ -92,17 +94,14 @@ def cell_folder(tmp_path_factory) -> Path:
         )
         write_run(folder, "ga", seed, ga, "diverged" if broken else "collapsed")
     seal(folder.parent)
-    run_stage(folder, SEEDS)
+    compute(folder, SEEDS)
     return folder
 
 
-def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
-    words = ["--folder", folder.parent, "--cell", "three-50", "--methods", *RUNS]
-    words += ["--seeds", *seeds, "--base-seeds", *seeds, "--attacks", *ATTACKS]
-    words += ["--tracked", "ft", *more]
-    words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
-    words += ["--problems", folder / "problems.json"]
-    run("metrics", [str(word) for word in words])
+def compute(folder: Path, seeds: tuple[int, ...], **more: Any) -> None:
+    numbers = {"methods": RUNS, "seeds": seeds, "base_seeds": seeds, "attacks": ATTACKS}
+    numbers |= {"tracked": ["ft"], **more}
+    run_stage(MetricsJob, folder.parent, cell="three-50", numbers=numbers)
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -272,13 +271,13 @@ def test_costs_are_a_table_of_their_own(cell_folder):
 
 def test_a_second_run_writes_the_same_bytes(cell_folder):
     before = (cell_folder / "metrics.csv").read_bytes()
-    run_stage(cell_folder, SEEDS)
+    compute(cell_folder, SEEDS)
     assert (cell_folder / "metrics.csv").read_bytes() == before
 
 
 def test_neighbours_of_other_seeds_are_refused(cell_folder):
     with pytest.raises(ValueError, match=r"neighbours\.npz: of seeds \[0, 1, 2\], not \[0, 1\]"):
-        run_stage(cell_folder, (0, 1))
+        compute(cell_folder, (0, 1))
 
 
 def test_nothing_failed(cell_folder):
@@ -311,7 +310,7 @@ def taught(cell_folder, tmp_path):
         cost = {"total_seconds": 2.5, "seconds": {}}
         write_json(folder / "support_size" / f"seed-{seed}" / "cost.json", cost)
     seal(tmp_path)
-    run_stage(folder, SEEDS, "--support-sized", "ft")
+    compute(folder, SEEDS, support_sized=["ft"])
     rows = [*read(folder / "metrics.csv"), *read(folder / "costs.csv")]
     table = by_key(rows)
     return lambda *key: table[tuple(map(str, key))]

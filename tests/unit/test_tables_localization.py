@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drive import run_stage
 from fake_cell import Wrong, table_of
 from fake_results import FakeCell, read_cell, read_cells
 from table_reading import lines_of, texts_of
 
-from collateral.cli import main
 from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
 from collateral.findings.localization.numbers import across, compare_slopes
 from collateral.findings.localization.views import plots_across, tables, tables_across
+from collateral.jobs.figures import FiguresJob
 
 NAMES = ("digit_3-50", "digit_8-50")
 # Wrong predictions by seed, of five seeds.
@@ -144,9 +145,7 @@ def test_without_numbers_nothing_is_shown(tmp_path):
 
 def test_the_stage_draws_over_cells_beside_the_cells_folders(tmp_path, both):
     both.plan.save(tmp_path / "plan.json")
-    words = [(f"--{name}", f"{tmp_path}/{name}.csv") for name in ("metrics", "costs")]
-    words += [("--plan", f"{tmp_path}/plan.json"), ("--out", f"{tmp_path}/figures")]
-    main(["figures", *(word for pair in words for word in pair)])
+    run_stage(FiguresJob, tmp_path)
     folder = tmp_path / "figures"
     assert {path.name for path in folder.glob("localization.*")} == {
         *("localization.pdf", "localization.png")

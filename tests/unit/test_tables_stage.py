@@ -4,12 +4,13 @@ import csv
 from pathlib import Path
 
 import pytest
+from drive import run_stage
 from fake_results import RUNS, FakeCell, full_cell, read_cells, supports_cell, whole_class_cell
 from plug_ins import forgotten_after
 
-from collateral.cli import main
 from collateral.findings.registry import in_page_order, read_problems
 from collateral.findings.summary import STANDINGS
+from collateral.jobs.tables import TablesJob
 from collateral.plugins.find import FINDING, add_plugins
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
@@ -21,9 +22,7 @@ def make_tables(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = Non
     plan = plan or BenchmarkPlan(RUNS, "shared", {cell.name: CellPlan() for cell in cells})
     read_cells(folder, *cells, plan=plan)
     plan.save(folder / "plan.json")
-    words = [(f"--{name}", f"{folder}/{name}.csv") for name in ("metrics", "costs")]
-    words += [("--plan", f"{folder}/plan.json"), ("--out", f"{folder}/tables")]
-    main(["tables", *(word for pair in words for word in pair)])
+    run_stage(TablesJob, folder)
     return folder / "tables"
 
 

@@ -6,13 +6,18 @@ Its figures are two: to draw four hundred takes minutes, and each is drawn by it
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from drive import run_stage, write_index
 from fake_results import FakeCell, full_cell, write_cells
 from page_reading import Links, draw
 
-from collateral.cli import main
 from collateral.findings.registry import read_problems
+from collateral.jobs._job import Job
+from collateral.jobs.gather import GatherJob
+from collateral.jobs.report import ReportJob
+from collateral.jobs.tables import TablesJob
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import sign_folder
@@ -52,10 +57,9 @@ def folder(tmp_path_factory) -> Path:
 def stage(folder) -> Callable[..., None]:
     """Return a function that runs a stage on it, in time."""
 
-    def run(name: str, **options: Path | str) -> None:
-        words = [str(word) for key, value in options.items() for word in (f"--{key}", value)]
+    def run(kind: type[Job], **fields: Any) -> None:
         start = time.process_time()
-        main([name, *words])
+        run_stage(kind, folder, **fields)
         assert time.process_time() - start < MOST_SECONDS
 
     return run
@@ -66,18 +70,16 @@ def gathered(folder, stage) -> dict[str, Path]:
     """The numbers of all cells."""
     names = {"metrics": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
     made = {option: folder / name for option, name in names.items()}
-    more = {"costs": made["costs"], "problems": made["problems"], "gates": folder / layout.GATES}
-    stage("gather", folder=folder, out=made["metrics"], **more)
+    stage(GatherJob, cells=CELLS)
     return {option: made[option] for option in ("metrics", "costs")}
 
 
 @pytest.fixture(scope="module")
 def presented(folder, stage, gathered) -> Path:
     """The same with tables and the page."""
-    stage("tables", plan=folder / layout.PLAN, **gathered, out=folder / layout.TABLES)
+    stage(TablesJob)
     sign_folder(folder / layout.FIGURES)
-    problems, glance = folder / layout.REPORT_PROBLEMS, folder / layout.GLANCE
-    stage("report", folder=folder, out=folder / layout.REPORT, glance=glance, problems=problems)
+    stage(ReportJob, cells=[])
     return folder
 
 
@@ -99,9 +101,9 @@ def test_every_cell_has_its_tables(presented):
     assert read_problems([tables / layout.PROBLEMS]) == []
 
 
-def test_every_cell_is_on_the_page_and_in_the_index(presented, stage):
+def test_every_cell_is_on_the_page_and_in_the_index(presented):
     index = presented.parent / "report.html"
-    stage("index", results=presented.parent, first=presented.name, out=index)
+    write_index(presented.parent, presented.name)
     assert {f"cell-{name}" for name in CELLS} <= {
         *Links((presented / layout.REPORT).read_text()).anchors
     }

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drive import run_stage
 from fake_benchmark import FakeBenchmark
 from fake_cell import FakeCell, FakeRun
 from sealing import seal
 
 from collateral.cli import main
+from collateral.jobs.gather import GatherJob
+from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.tables import TablesJob
 from collateral.results import layout, provenance
 from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import (
@@ -94,25 +98,15 @@ def publish(results):
 def present(folder):
     """Make numbers and tables of the cell, as the rules do."""
     BenchmarkPlan({"ga": "GA"}, "matched", {"cell": CellPlan()}).save(folder / layout.PLAN)
-    cell = folder / "cell"
-    words = ["metrics", "--folder", folder, "--cell", "cell", "--seeds", 0, "--base-seeds", 0]
-    words += ["--methods", "ga", "--attacks", "mia", "--out", cell / layout.METRICS]
-    call(*words, "--costs", cell / layout.COSTS, "--problems", cell / layout.PROBLEMS)
+    numbers = {"seeds": [0], "base_seeds": [0], "methods": ["ga"], "attacks": ["mia"]}
+    run_stage(MetricsJob, folder, cell="cell", numbers=numbers)
     gather(folder)
 
 
 def gather(folder):
     """Make the benchmark's numbers and tables of its cell's numbers."""
-    out = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
-    out["--gates"] = layout.GATES
-    words = [word for option, name in out.items() for word in (option, folder / name)]
-    call("gather", "--folder", folder, *words)
-    words = ["--metrics", folder / layout.METRICS, "--costs", folder / layout.COSTS]
-    call("tables", "--plan", folder / layout.PLAN, *words, "--out", folder / layout.TABLES)
-
-
-def call(*words):
-    main([str(word) for word in words])
+    run_stage(GatherJob, folder, cells=["cell"])
+    run_stage(TablesJob, folder)
 
 
 @pytest.fixture
@@ -257,7 +251,8 @@ def test_a_folders_broken_record_is_blamed_alone(verify, results):
 
 def test_a_cost_that_is_missing_is_missed(verify, results):
     record = results / GA / layout.RECORD
-    write_record(record, {"seed": 0, "status": "ok"}, root=results / "digits", files=[])
+    made = {"made": {"status": "ok", "versions": {}}}
+    write_record(record, made, root=results / "digits", files=[])
     (results / GA / layout.COST).unlink()
     assert f"results/{GA}/cost.json: is missing, and every job has one" in verify()[1]
 
@@ -349,8 +344,7 @@ def test_a_gate_painted_over_is_found_in_depth(verify, results):
 def test_a_wrong_number_of_all_cells_is_found_in_depth(verify, results):
     path = results / "digits" / layout.METRICS
     line = edit_number(path)
-    words = ["--metrics", path, "--costs", path.with_name(layout.COSTS)]
-    call("tables", "--plan", path.with_name(layout.PLAN), *words, "--out", path.parent / "tables")
+    run_stage(TablesJob, path.parent)
     publish(results)
     assert verify()[0] == 0
     assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(line)}"
@@ -470,11 +464,9 @@ def test_broken_rows_are_named(tmp_path, content):
 
 def test_what_the_system_refuses_is_named(tmp_path):
     (tmp_path / layout.PLAN).mkdir()
-    words = ["gather", "--folder", tmp_path]
-    for option in ("--out", "--costs", "--problems", "--gates"):
-        words += [option, tmp_path / "x"]
-    with pytest.raises(SystemExit, match=r"collateral gather: .*/plan\.json: Is a directory$"):
-        call(*words)
+    text = TablesJob(benchmark=tmp_path.name).text()
+    with pytest.raises(SystemExit, match=r"collateral tables: .*/plan\.json: Is a directory$"):
+        main(["run", text, "--results", str(tmp_path.parent)])
 
 
 def test_a_walk_of_nothing_finds_nothing(tmp_path):

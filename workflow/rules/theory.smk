@@ -3,10 +3,10 @@
 Input: none. Output: theory.csv (points of the figures), findings.csv, checks.csv and figures.
 """
 
+from collateral.jobs.theory import TheoryJob
 from collateral.plan.fingerprint import stage_code
-from collateral.plugins.find import JOB
 
-THEORY_JOB = JOB.load("theory").TheoryJob(seed=0, runs=100, width=CONFIG.figures.width)
+THEORY_JOB = TheoryJob(seed=0, runs=100, width=CONFIG.figures.width)
 
 
 rule theory:

@@ -21,13 +21,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
 from collateral.jobs._job import Job, Planned, PlannedInCell
 from collateral.plan.fingerprint import hash_texts
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plugins.find import JOB
 from collateral.results.files import atomic
 
 # Maximum bytes of a text on a command line; Linux allows 131,072 bytes per argument.
@@ -40,14 +40,18 @@ C = TypeVar("C")
 @cache
 def kinds() -> dict[str, type[Planned]]:
     """Return a dict from name to class of planned jobs; file and rule have the same name."""
-    found = {name: _class_in(name, Planned) for name in JOB.names()}
+    found = {name: _class_in(name, Planned) for name in _names()}
     return {name: kind for name, kind in found.items() if kind}
+
+
+def _names() -> list[str]:
+    return sorted(file.stem for file in Path(__file__).parent.glob("[!_]*.py"))
 
 
 @cache
 def _class_in(name: str, base: type[C]) -> type[C] | None:
     """Return the first class in the file of a kind of job that is a subclass of `base`."""
-    module = JOB.load(name)
+    module = import_module(f"{__name__}.{name}")
     classes = (value for value in vars(module).values() if isinstance(value, type))
     own = (one for one in classes if one.__module__ == module.__name__ and issubclass(one, base))
     return next(own, None)
@@ -55,7 +59,7 @@ def _class_in(name: str, base: type[C]) -> type[C] | None:
 
 def stages_of_kinds() -> dict[str, str]:
     """Return a dict from kind of job to name of its stage."""
-    classes = {name: _class_in(name, Job) for name in JOB.names()}
+    classes = {name: _class_in(name, Job) for name in _names()}
     return {name: one.stage or name for name, one in classes.items() if one}
 
 

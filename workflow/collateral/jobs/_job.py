@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from collateral.contract.work import NO_WORK, Work
 from collateral.plan import paths
@@ -110,7 +110,7 @@ class OwnFile(Part):
 
     key: str  # key of the file in the benchmark's config
     name: str
-    rename: dict[str, str] = {}
+    rename: dict[str, str] = Field(default_factory=dict)
     rte: float | None = None  # seconds that unlearning took, if the user states them
 
 

@@ -10,4 +10,4 @@ class IndexJob(Job):
 
     benchmark: str = ""
     first: tuple[str, ...]  # benchmarks to list first, in this order
-    theory: str  # folder of the theory, whose page is written too
+    theory: str = ""  # folder of the theory, whose page is written too; empty without it

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import Field
+
 from collateral.contract.work import Work
 from collateral.jobs._job import Inputs
 from collateral.jobs._method import PlannedMethod, PreparePlan, StartedJob, find_prepare_plans
@@ -15,7 +17,9 @@ class UnlearnJob(StartedJob):
     folder = layout.RUN
 
     run: str
-    vary: dict[str, Any] = {}  # values that a sweep varies; they replace those of tuning
+    vary: dict[str, Any] = Field(
+        default_factory=dict
+    )  # values that a sweep varies; they replace those of tuning
     track: bool = False  # whether the model is evaluated after every epoch
     needs_retrain: bool = False  # whether a control reads Retrain's soft labels
 

@@ -145,9 +145,8 @@ FORGET = Kind("kind of forget set", "collateral.data.forget", "*.py", "forget")
 MODEL = Kind("model", "collateral.models", "*.py", "models")
 FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
 KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
-# Not in KINDS, because stages, jobs and commands cannot be added under `plugins:`.
+# Not in KINDS, because stages and commands cannot be added under `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
-JOB = Kind("kind of job", "collateral.jobs", "*.py", "jobs")
 COMMAND = Kind("command", "collateral.commands", "*.py", "commands")
 PARTS = ("numbers", "views")  # names of the files that a finding may have
 

@@ -13,13 +13,14 @@ from collateral.stages._workspace import Workspace
 
 
 def run(job: IndexJob, place: Workspace) -> Made:
-    """Write the index page and the page on the theory."""
-    results = place.results
+    """Write the index page and, if its folder is given, the page on the theory."""
+    results, link = place.results, ""
     pages = list_pages(results, [*job.first])
-    theory, theory_page = results / job.theory, results / job.theory / layout.REPORT
-    _write(theory_page, render_theory(theory), [theory / layout.RECORD])
+    if job.theory:
+        theory, theory_page = results / job.theory, results / job.theory / layout.REPORT
+        link = quote(theory_page.relative_to(results).as_posix())
+        _write(theory_page, render_theory(theory), [theory / layout.RECORD])
     inputs = [results / page.name / layout.GLANCE for page in pages]
-    link = quote(theory_page.relative_to(results).as_posix())
     _write(results / layout.REPORT, render_index(pages, link), inputs)
     return Made({})
 

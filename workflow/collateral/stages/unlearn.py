@@ -1,6 +1,7 @@
 """Run a method or control from the base model or, after round 1, from its own previous model."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def run(job: UnlearnJob, place: Workspace) -> Made:
     # Delete epochs.npz, which an earlier run may have left if it was tracked.
     (place.out / layout.EPOCHS).unlink(missing_ok=True)
     about = {"params": params.model_dump(mode="json")}
-    return write_results(place.out, model, session, this, about, read=opened.read)
+    return replace(write_results(place.out, model, session, this, about), read=opened.read)
 
 
 def find_failed_start(base: Path, session: Session, split: Split) -> str:

@@ -64,12 +64,11 @@ class Session:
         seconds: Mapping[str, float],
         devices: Sequence[str] = (),
         by_epoch: Sequence[float] = (),
-        read: Sequence[Path] = (),
     ) -> Made:
         """Return what a job found out, and its cost, after it wrote its files."""
         numerics = {"numerics": describe_numerics(devices)} if devices else {}
         cost = find_cost(seconds, self.device, by_epoch)
-        return Made({**about, "versions": versions(), **numerics}, cost, read)
+        return Made({**about, "versions": versions(), **numerics}, cost)
 
     def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
@@ -96,7 +95,6 @@ def write_results(
     about: Mapping[str, Any],
     *,
     with_embeddings: bool = False,
-    read: Sequence[Path] = (),
 ) -> Made:
     """Compute the outputs of the model; write weights, outputs and history; return the rest."""
     outputs, embeddings = compute_outputs(model, session.train, session.test)
@@ -111,7 +109,7 @@ def write_results(
     if run.skipped:
         ended = {"status": SKIPPED, "reason": run.skipped}
     found = {**about, **ended, "extra": run.reported}
-    return session.finish(found, run.clock.seconds, run.devices, run.tracked_seconds, read)
+    return session.finish(found, run.clock.seconds, run.devices, run.tracked_seconds)
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:

@@ -6,6 +6,7 @@ Jobs are killed for real: children of a server that has torch loaded, so that a 
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,14 +18,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import Workshop
+from workshop import Workshop, main
 
-from collateral.cli import main
 from collateral.stages import tune
+from collateral.stages._workspace import Workspace
 from collateral.training.checkpoints import WARNINGS, Checkpoints, Saver
 
 PATIENCE_SECONDS = 120
 KILLS = 20
+PROGRAM = """
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+from workshop import main
+main(pickle.loads(bytes.fromhex(sys.argv[2])))
+"""
 STAGES = ("collateral.stages.train", "collateral.stages.tune")
 
 
@@ -195,9 +202,9 @@ def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, serv
 def test_a_warned_training_job_leaves_a_checkpoint_and_is_finished_later(workshop, number):
     name, epochs = f"warned-{number.name}", 100
     main(workshop.train(f"{name}-not", epochs))
-    words = [sys.executable, "-c", "from collateral.cli import main; main()"]
+    words = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent)]
     latest = workshop.checkpoints(name) / "loop-1.checkpoint"
-    job = subprocess.Popen([*words, *workshop.train(name, epochs)])
+    job = subprocess.Popen([*words, pickle.dumps(workshop.train(name, epochs)).hex()])
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not latest.exists():
         assert job.poll() is None
@@ -213,7 +220,7 @@ def test_a_warned_training_job_leaves_a_checkpoint_and_is_finished_later(worksho
 
 @pytest.mark.slow
 def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, server, monkeypatch):
-    def tuning(name: str) -> list[str]:
+    def tuning(name: str) -> Workspace:
         trials = [{"lr": lr} for lr in (0.001, 0.003, 0.1)]  # and the default
         params, default = {"epochs": 20, "batch_size": 16}, {"lr": 0.01}
         return workshop.method("tune", name, "ft", params, trials=trials, default=default)

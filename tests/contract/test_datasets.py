@@ -1,7 +1,6 @@
 """Every data set against its contract, and those that come with the package."""
 
 import gzip
-import json
 import os
 import pickle
 import re
@@ -16,12 +15,14 @@ import pytest
 import yaml
 from tiny_sets import TINY_LABELS, WRITERS, md5, pixels
 
-from collateral.cli import run
 from collateral.data._metadata import find_class_names, find_size
 from collateral.data._readers.pixels import statistics, to_uint8
 from collateral.data._subset import take_subset
+from collateral.jobs.data import DataJob
 from collateral.plugins.find import DATA, FORGET
 from collateral.results.dataset import Dataset, Labels
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 
 DOCS = Path(__file__).parents[2] / "docs" / "your-data.md"
 REAL = os.environ.get("COLLATERAL_DATA")
@@ -183,16 +184,16 @@ def test_known_classes_name_an_unknown_one():
         find_class_names("cifar100", options)
 
 
-def run_stage(folder, name, options, *more):
-    paths = ["--out", str(folder / "dataset.npz"), "--labels", str(folder / "labels.npz")]
-    run("data", [*paths, "--name", name, "--options", options, *more])
+def run_stage(folder, name, options, *forget):
+    job = DataJob(benchmark=folder.name, name=name, options=options)
+    run_job(Workspace(job, folder.parent, beside={"forget": forget}))
 
 
 @pytest.mark.parametrize("name", DATA.names())
 def test_the_stage_writes_what_was_loaded(name, options_of, tmp_path):
     options = options_of(name)
     # As a job gets them: what the config says.
-    run_stage(tmp_path / "out", name, options.model_dump_json(exclude_unset=True))
+    run_stage(tmp_path / "out", name, options.model_dump(mode="json", exclude_unset=True))
     written = Dataset.load(tmp_path / "out" / "dataset.npz")
     loaded = DATA.load(name).load(options)
     labels = Labels.load(tmp_path / "out" / "labels.npz")
@@ -206,7 +207,7 @@ def test_the_stage_writes_what_was_loaded(name, options_of, tmp_path):
 
 def test_the_stage_cuts(tmp_path):
     options = {"classes": ["digit_3", "digit_8"], "per_class": 5, "test_per_class": 2}
-    run_stage(tmp_path, "digits", json.dumps(options))
+    run_stage(tmp_path, "digits", options)
     labels = Labels.load(tmp_path / "labels.npz")
     assert labels.class_names == ("digit_3", "digit_8")
     assert np.bincount(labels.train).tolist() == [5, 5]
@@ -216,12 +217,12 @@ def test_the_stage_cuts(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("digit", "{}", r"no data set 'digit'; .*did you mean digits\?"),
-        ("digits", '{"clases": ["digit_3"]}', "clases"),
-        ("digits", '{"classes": ["digit_3", "digit_x"]}', "no class 'digit_x'"),
-        ("digits", '{"per_class": 1000}', "data.per_class: 1000, but class 'digit_0' has 134"),
-        ("arrays", '{"path": "nowhere.npz"}', "data.path: nowhere.npz: no .npz file"),
-        ("arrays", "{}", "path"),
+        ("digit", {}, r"no data set 'digit'; .*did you mean digits\?"),
+        ("digits", {"clases": ["digit_3"]}, "clases"),
+        ("digits", {"classes": ["digit_3", "digit_x"]}, "no class 'digit_x'"),
+        ("digits", {"per_class": 1000}, "data.per_class: 1000, but class 'digit_0' has 134"),
+        ("arrays", {"path": "nowhere.npz"}, "data.path: nowhere.npz: no .npz file"),
+        ("arrays", {}, "path"),
     ],
 )
 def test_the_stage_writes_nothing_on_bad_input(tmp_path, name, options, message):
@@ -231,24 +232,24 @@ def test_the_stage_writes_nothing_on_bad_input(tmp_path, name, options, message)
 
 
 def forgetting_threes(retained):
-    """Return the option for a forget set of 137 digits that must leave so many."""
+    """Return a forget set of 137 digits that must leave so many."""
     params = {"class": "digit_3", "fraction": 1}
     forget = {"cell": "threes", "kind": "class_part", "params": params}
-    return ["--forget", json.dumps({**forget, "asked": {"benchmarks.b.methods.ltd.k": retained}})]
+    return {**forget, "asked": {"benchmarks.b.methods.ltd.k": retained}}
 
 
 def test_the_stage_writes_nothing_where_more_is_asked_for_than_is_retained(tmp_path):
     said = r"benchmarks.b.methods.ltd.k: 1211: only 1210 examples are retained in threes"
     with pytest.raises(ValueError, match=said):
-        run_stage(tmp_path, "digits", "{}", *forgetting_threes(1211))
+        run_stage(tmp_path, "digits", {}, forgetting_threes(1211))
     assert not list(tmp_path.iterdir())
-    run_stage(tmp_path, "digits", "{}", *forgetting_threes(1210))
+    run_stage(tmp_path, "digits", {}, forgetting_threes(1210))
     assert (tmp_path / "labels.npz").exists()
 
 
 def part_of(cell, label, fraction, *earlier):
     params = {"class": label, "fraction": fraction}
-    return json.dumps({"cell": cell, "kind": "class_part", "params": params, "earlier": earlier})
+    return {"cell": cell, "kind": "class_part", "params": params, "earlier": earlier}
 
 
 def test_the_stage_writes_nothing_where_a_round_has_nothing_new(tmp_path):
@@ -257,10 +258,10 @@ def test_the_stage_writes_nothing_where_a_round_has_nothing_new(tmp_path):
     other = part_of("s-02", "digit_5", 0.3, "s-01")
     with pytest.raises(ValueError, match=r"cell s-03: .*all of it was requested in earlier"):
         half = part_of("s-03", "digit_3", 0.5, "s-01", "s-02")
-        run_stage(tmp_path, "digits", "{}", "--forget", whole, other, half)
+        run_stage(tmp_path, "digits", {}, whole, other, half)
     assert not list(tmp_path.iterdir())
     hard = {"cell": "s-03", "kind": "hardest", "params": {"share": 0.01}, "earlier": ["s-01"]}
-    run_stage(tmp_path, "digits", "{}", "--forget", whole, other, json.dumps(hard))
+    run_stage(tmp_path, "digits", {}, whole, other, hard)
     assert (tmp_path / "labels.npz").exists()
 
 

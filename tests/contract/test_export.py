@@ -13,12 +13,19 @@ timm = pytest.importorskip("timm")
 
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
-from workshop import call
 
 from collateral.cli import main
+from collateral.jobs._job import OwnFile
+from collateral.jobs.base import BaseJob
+from collateral.jobs.data import DataJob
+from collateral.jobs.retrain import RetrainJob
+from collateral.jobs.split import SplitJob
+from collateral.jobs.unlearn import UnlearnJob
 from collateral.plugins.find import MODEL, add_plugins
 from collateral.results.dataset import Dataset
 from collateral.results.provenance import content_hash
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 
 DATA = {"families": 2, "classes_per_family": 2, "num_train": 16, "channels": 3, "size": 32}
 SIZE = {"num_classes": 4, "in_chans": 3}
@@ -67,30 +74,34 @@ class Bench:
         self.project, self.model, self.folder = project, model, project / "results/bench"
         self.data, self.cell = self.folder / "dataset.npz", self.folder / "cell"
         forget = {"class": "family_0_class_0", "fraction": 0.5}
-        labels, self.split = self.folder / "labels.npz", self.cell / "split.json"
-        call("data", name="synthetic", options=DATA, out=self.data, labels=labels)
-        call("split", labels=labels, kind="class_part", params=forget, out=self.split)
+        self.split = self.cell / "split.json"
+        self._run(DataJob, name="synthetic", options=DATA)
+        self._run(SplitJob, cell="cell", forget="class_part", params=forget)
 
-    def train(self, seed: int = 0, params: dict | None = None, **options) -> None:
+    def _run(self, kind, beside=None, **fields) -> None:
+        job = kind(benchmark="bench", **fields)
+        run_job(Workspace(job, self.project / "results", beside=beside or {}))
+
+    def train(self, seed=0, params=None, split=None, weights=None, rename=None) -> None:
         """Make the base of a seed, or Retrain where there is a split."""
-        place = self.cell / f"seed-{seed}/retrain" if "split" in options else self._base(seed)
-        call("train", params=params or RECIPE, **self._job(place, seed), **options)
+        own, beside = None, None
+        if weights:
+            own = OwnFile(key="base.weights", name=Path(weights).name, rename=rename or {})
+            beside = {"weights": str(weights)}
+        given = {"params": {} if own else params or RECIPE, "own": own}
+        about = {"model": self.model, "seed": seed, **given}
+        where = {"cell": "cell"} if split else {}
+        self._run(RetrainJob if split else BaseJob, beside, **about, **where)
 
     def unlearn(
         self, run: str, seed: int = 0, params: dict | None = None, method: str = "ft"
     ) -> None:
         """Run a method from the base of a seed."""
-        base = {"split": self.split, "base": self._base(seed) / "model.safetensors"}
-        job = self._job(self.cell / f"seed-{seed}/{run}", seed)
-        call("unlearn", run=run, method=method, params=params or FT, **base, **job)
+        about = {"model": self.model, "seed": seed, "base_seed": seed, "cell": "cell"}
+        self._run(UnlearnJob, run=run, method=method, params=params or FT, **about)
 
     def _base(self, seed: int) -> Path:
         return self.folder / f"base/seed-{seed}"
-
-    def _job(self, out: Path, seed: int) -> dict:
-        checkpoints = self.project / ".checkpoints" / out.name
-        job = {"seed": seed, "out": out, "checkpoints": checkpoints}
-        return {"data": self.data, "model": self.model, **job}
 
     def logits(self, run: str, seed: int = 0) -> np.ndarray:
         """Return the logits of train and test set that the run's own job wrote."""

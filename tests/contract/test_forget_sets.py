@@ -6,12 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from collateral.cli import run
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
 from collateral.data._metadata import find_forget_error
 from collateral.data.forget import classes_part, hardest, index_file, random_part, zipf
 from collateral.data.forget.class_part import Params, select
+from collateral.jobs.split import SplitJob
 from collateral.metrics.margins import memorisation
 from collateral.plugins.find import FORGET
 from collateral.results import layout
@@ -19,6 +19,8 @@ from collateral.results.dataset import Labels
 from collateral.results.outputs import ModelOutputs, Outputs, ShadowMargins
 from collateral.results.provenance import write_record
 from collateral.results.split import Split
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 
 # 101 cats, at the even places below 200 and at 201, and 101 dogs.
 TRAIN = np.array([0, 1] * 100 + [1, 0])
@@ -86,15 +88,20 @@ def choose(kind, params, values=VALUES):
     return module.select(LABELS, module.Params.model_validate(params), *further)
 
 
-def run_stage(folder, kind, params, labels=LABELS, out="split.json", further=()):
+def run_stage(folder, kind, params, labels=LABELS, cell="cell", earlier=()):
     path = folder / "labels.npz"
     labels.save(path)
     write_record(layout.record_path(path), {}, root=folder, files=[path])
-    paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / out)]
-    models = write_models(folder, getattr(FORGET.load(kind), "NEEDS", ""), len(labels.train))
-    given = ["--kind", kind, "--params", json.dumps(params), "--models", *models, *further]
-    run("split", [*paths, *given])
-    return Split.load(folder / out, folder)
+    needs = getattr(FORGET.load(kind), "NEEDS", None)
+    write_models(folder, needs, len(labels.train))
+    return choose_in(folder, cell, forget=kind, params=params, needs=needs, earlier=earlier)
+
+
+def choose_in(folder, cell, **fields):
+    """Run the stage; return the split of a cell."""
+    job = SplitJob(benchmark=folder.name, cell=cell, num_shadows=12, **fields)
+    run_job(Workspace(job, folder.parent))
+    return Split.load(folder / cell / "split.json", folder)
 
 
 def write_models(folder, needs, count):
@@ -110,14 +117,13 @@ def write_models(folder, needs, count):
         # Unseen examples have the probability 1/2; seen ones more, the larger their value is.
         is_in = np.arange(12)[:, None] % 2 == np.arange(count) % 2
         margins = np.where(is_in, VALUES[:count] / 8, 0).astype(np.float32)
-        places = [folder / f"shadows/{k}" / layout.MARGINS for k in range(len(is_in))]
+        places = [folder / f"shadows/member-{k}" / layout.MARGINS for k in range(len(is_in))]
         for place, *arrays in zip(places, is_in, margins, strict=True):
             ShadowMargins(*arrays).save(place)
     else:
-        return []
+        return
     for place in places:
         write_record(place.parent / layout.RECORD, {}, root=folder, files=[place])
-    return [str(place) for place in places]
 
 
 def test_every_kind_on_disk_is_tested():
@@ -441,9 +447,8 @@ def test_the_least_memorised_are_nearest_to_zero():
 
 
 def test_a_later_round_ranks_what_is_still_retained(tmp_path):
-    first = run_stage(tmp_path, "hardest", {"share": 0.1}, out="first.json")
-    earlier = ["--earlier", str(tmp_path / "first.json")]
-    second = run_stage(tmp_path, "hardest", {"share": 0.1}, further=earlier)
+    first = run_stage(tmp_path, "hardest", {"share": 0.1}, cell="first")
+    second = run_stage(tmp_path, "hardest", {"share": 0.1}, earlier=["first"])
     assert sorted(VALUES[first.forget]) == list(range(81, 101))
     assert sorted(VALUES[second.forget]) == list(range(61, 81))
 
@@ -462,7 +467,7 @@ def test_the_split_reports_means_and_the_files_of_the_models(tmp_path):
     loss = np.log1p(np.exp((VALUES / 8).astype(np.float16).astype(float)))
     assert written.chosen["mean_loss"] == pytest.approx(loss[written.forget].mean(), rel=1e-3)
     assert written.chosen["mean_loss_of_all"] == pytest.approx(loss.mean(), rel=1e-3)
-    content = json.loads((tmp_path / "split.json").read_text())
+    content = json.loads((tmp_path / "cell/split.json").read_text())
     assert [*content["inputs"]] == ["base/seed-0/outputs.npz", "labels.npz"]
 
 
@@ -471,17 +476,14 @@ def test_the_first_half_of_the_pool_chooses_and_the_second_reports(tmp_path):
     LABELS.save(labels)
     write_record(layout.record_path(labels), {}, root=tmp_path, files=[labels])
     is_in = np.arange(12)[:, None] % 2 == np.arange(len(TRAIN)) % 2
-    files = []
     for member, seen in enumerate(is_in):
         # In the first half, example 7 alone is memorised; in the second half, nothing is.
         margin = np.where(seen & (np.arange(len(TRAIN)) == 7) & (member < 6), 9, 0)
-        files.append(tmp_path / f"shadows/{member}" / layout.MARGINS)
-        ShadowMargins(seen, margin.astype(np.float32)).save(files[-1])
-        write_record(files[-1].parent / layout.RECORD, {}, root=tmp_path, files=[files[-1]])
-    params = json.dumps({"share": 0.005, "level": "high"})
-    paths = ["--labels", str(labels), "--out", str(tmp_path / "split.json")]
-    run("split", [*paths, "--kind", "memorised", "--params", params, "--models", *map(str, files)])
-    written = Split.load(tmp_path / "split.json", tmp_path)
+        file = tmp_path / f"shadows/member-{member}" / layout.MARGINS
+        ShadowMargins(seen, margin.astype(np.float32)).save(file)
+        write_record(file.parent / layout.RECORD, {}, root=tmp_path, files=[file])
+    params = {"share": 0.005, "level": "high"}
+    written = choose_in(tmp_path, "cell", forget="memorised", params=params, needs="shadows")
     assert written.forget.tolist() == [7]
     assert written.chosen["memorisation"] == 0
 

@@ -18,9 +18,8 @@ torch = pytest.importorskip("torch")
 from pretend_gpu import CPU, GPU, NAME, on_gpu, pretended
 from torch.amp import GradScaler
 from torch.nn import functional as F
-from workshop import Workshop
+from workshop import Workshop, main
 
-from collateral.cli import main
 from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainingParams
 from collateral.models import NAMES as MODELS
@@ -365,10 +364,10 @@ def run_stages(folder) -> Workshop:
     workshop, ltd = Workshop(folder), {"k": 20, "teacher_epochs": 1, **BRIEF}
     main(workshop.train("base", epochs=1))
     main(workshop.train("retrain", epochs=1, split=workshop.split))
-    main([*workshop.method("unlearn", "ltd", "ltd", ltd, run="ltd"), "--track"])
+    main(workshop.method("unlearn", "ltd", "ltd", ltd, run="ltd", track=True))
     main(workshop.method("tune", "tune", "ga", BRIEF, trials=[{"lr": 0.001}]))
-    sizes = ["--sizes", "10", "20"]
-    main([*workshop.method("support_size", "support", "ltd", {"teacher_epochs": 1}, top=3), *sizes])
+    teacher = {"teacher_epochs": 1}
+    main(workshop.method("support_size", "support", "ltd", teacher, sizes=[10, 20]))
     outputs = folder / "retrain" / "outputs.npz"
     main(workshop.method("unlearn", "ideal", "ideal", BRIEF, run="ideal", retrained=outputs))
     return workshop

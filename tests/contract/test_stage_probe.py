@@ -11,14 +11,15 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
-from workshop import Workshop, command
+from workshop import Workshop, main
 
-from collateral.cli import main
-from collateral.contract.probes import Probes, Relearn, Residual, Resurface
+from collateral.contract.probes import Relearn, Residual, Resurface
 from collateral.results.files import InvalidResultError
 from collateral.results.outputs import Probe
+from collateral.results.provenance import read_record
 from collateral.results.split import Split
 from collateral.stages import probe as stage
+from collateral.stages._workspace import Workspace
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy
 from collateral.training.probes import (
@@ -221,13 +222,13 @@ def workshop(tmp_path_factory) -> Workshop:
 RUNS = ("retrain", "original")
 
 
-def words(workshop: Workshop, name: str, asked=ASKED, runs=RUNS, **options) -> list[str]:
+def words(workshop: Workshop, name: str, asked=ASKED, runs=RUNS, seed=0) -> Workspace:
     places = {"retrain": "retrain", "original": "base"}
-    models = [str(workshop.folder / places[run] / "model.safetensors") for run in runs]
-    inputs = {"data": workshop.data, "split": workshop.split, "model": "small_cnn"}
-    given = command("probe", probes=asked, **inputs, **{**workshop.job(name), **options})
-    near = [str(workshop.folder / "base" / "embeddings.npz")] if "cka" in asked else []
-    return [*given, "--runs", *runs, "--models", *models, "--embeddings", *near]
+    models = [workshop.folder / places[run] / "model.safetensors" for run in runs]
+    near = [workshop.folder / "base" / "embeddings.npz"] if "cka" in asked else []
+    paths = {"split": workshop.split, "models": models, "embeddings": near}
+    about = {"cell": "cell", "seed": seed, "params": asked, "runs": runs}
+    return workshop.job("probe", name, paths, **about, base_seed=0, near_seed=0)
 
 
 def read(workshop: Workshop, name: str) -> Probe:
@@ -289,11 +290,11 @@ def test_only_what_is_asked_is_in_the_file(workshop):
 
 
 def test_the_record_names_what_was_asked_and_every_model_that_was_read(workshop, done):
-    record = json.loads((workshop.folder / "plain" / "record.json").read_text())
-    assert record["params"] == Probes.model_validate(ASKED).requested()
+    record = read_record(workshop.folder / "plain" / "record.json")
+    assert record["params"] == ASKED
     assert record["runs"] == list(RUNS)
     models = {"base/model.safetensors", "retrain/model.safetensors", "base/embeddings.npz"}
-    assert record["inputs"].keys() == {"dataset.npz", "split.json"} | models
+    assert record["inputs"].keys() == {"dataset.npz", "cell/split.json"} | models
     assert record["files"].keys() == {"probe.npz"}
     cost = json.loads((workshop.folder / "plain" / "cost.json").read_text())
     assert cost["seconds"].keys() == {*ASKED}

@@ -8,14 +8,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import Workshop, call
+from workshop import Workshop, main
 
-from collateral.cli import main
+from collateral.jobs.split import SplitJob
 from collateral.methods.ft import method as ft
 from collateral.plugins.find import params_class, prepared_name
 from collateral.results.files import read_json
-from collateral.results.provenance import content_hash
+from collateral.results.provenance import content_hash, read_record
 from collateral.results.split import Split, ids_hash
+from collateral.stages._workspace import Workspace
 
 FT = {"epochs": 1, "batch_size": 16, "lr": 0.003}
 SALUN = {"epochs": 1, "batch_size": 16}
@@ -31,17 +32,17 @@ class Rounds(Workshop):
         super().__init__(folder)
         self.splits = [self.split]
         for params in (SECOND, THIRD):
-            out = folder / f"round-{len(self.splits) + 1}" / "split.json"
-            words = ["--earlier", *map(str, self.splits)]
-            call("split", *words, labels=self.labels, kind="class_part", params=params, out=out)
-            self.splits.append(out)
+            cells = tuple(path.parent.name for path in self.splits)
+            self.splits.append(self.choose(f"round-{len(cells) + 1}", params, cells))
         main(self.train("base", epochs=3))
         main(self.method("unlearn", "ft-1", "ft", FT, run="ft"))
 
-    def next_round(self, name: str, start: str, method="ft", params=FT, split=1) -> list[str]:
+    def next_round(
+        self, name: str, start: str, method="ft", params=FT, split=1, **more
+    ) -> Workspace:
         """Return the command of a later round that starts from the model of another job."""
         base = self.folder / start / "model.safetensors"
-        options = {"run": method, "base": base, "split": self.splits[split]}
+        options = {"run": method, "base": base, "split": self.splits[split], **more}
         return self.method("unlearn", name, method, params, **options)
 
     def load(self, place: int) -> Split:
@@ -79,17 +80,16 @@ def test_a_plain_split_says_nothing_of_earlier_rounds(rounds):
 
 
 def test_a_request_of_nothing_new_is_refused(rounds, tmp_path):
-    words = ["--earlier", *map(str, rounds.splits)]
-    options = {"kind": "class_part", "params": SECOND, "out": rounds.folder / "none" / "split.json"}
+    cells = tuple(path.parent.name for path in rounds.splits)
     with pytest.raises(SystemExit, match="all of it was requested in earlier rounds"):
-        call("split", *words, labels=rounds.labels, **options)
+        rounds.choose("none", SECOND, cells)
 
 
 def test_a_changed_earlier_request_is_noticed(rounds, tmp_path):
     folder = tmp_path / "copy"
     shutil.copytree(rounds.folder, folder)
-    options = {"kind": "class_part", "params": THIRD, "out": folder / "split.json"}
-    call("split", labels=folder / "labels.npz", **options)
+    job = SplitJob(benchmark="copy", cell="cell", forget="class_part", params=THIRD)
+    main(Workspace(job, tmp_path))
     with pytest.raises(ValueError, match="its job used another version"):
         Split.load(folder / "round-2" / "split.json", folder)
 
@@ -115,7 +115,7 @@ def test_a_method_sees_only_its_request_and_what_is_retained(rounds, monkeypatch
 
 def test_retrain_never_saw_any_request_so_far(rounds):
     main(rounds.train("retrain-3", epochs=1, split=rounds.splits[2]))
-    record = read_json(rounds.folder / "retrain-3" / "record.json")
+    record = read_record(rounds.folder / "retrain-3" / "record.json")
     assert record["trained_on"] == ids_hash(rounds.load(2).retain)
     assert np.setdiff1d(rounds.load(0).retain, rounds.load(2).retain).size > 0
 
@@ -137,11 +137,10 @@ def test_after_a_divergence_all_later_rounds_are_skipped(rounds, method, tracked
     steep = {**(FT if method == "ft" else SALUN), "lr": 1e30}
     params = FT if method == "ft" else SALUN
     place = f"{method}-{tracked}"
-    track = ["--track"] if tracked else []
-    main(rounds.method("unlearn", f"{place}-1", method, steep, run=method) + track)
-    main(rounds.next_round(f"{place}-2", f"{place}-1", method, params) + track)
-    main(rounds.next_round(f"{place}-3", f"{place}-2", method, params, split=2) + track)
-    ends = [read_json(rounds.folder / f"{place}-{r}" / "record.json") for r in (1, 2, 3)]
+    main(rounds.method("unlearn", f"{place}-1", method, steep, run=method, track=tracked))
+    main(rounds.next_round(f"{place}-2", f"{place}-1", method, params, track=tracked))
+    main(rounds.next_round(f"{place}-3", f"{place}-2", method, params, split=2, track=tracked))
+    ends = [read_record(rounds.folder / f"{place}-{r}" / "record.json") for r in (1, 2, 3)]
     assert [one["status"] for one in ends] == ["diverged", "skipped", "skipped"]
     assert ends[1]["reason"] == "diverged in the round before"
     assert ends[2]["reason"] == "skipped in the round before"

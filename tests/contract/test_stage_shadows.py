@@ -7,16 +7,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import MODEL, Workshop, command
+from workshop import Workshop, main
 
-from collateral.cli import main, make_parser
 from collateral.contract.conventions import Skipped
+from collateral.jobs.expose import ExposeJob
 from collateral.methods.ft import method as ft
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.outputs import Exposure, ShadowMargins
-from collateral.results.provenance import write_record
+from collateral.results.provenance import read_record, write_record
 from collateral.stages import expose
+from collateral.stages._workspace import Workspace
 from collateral.training import fit as fitting
 from collateral.training.shadows import (
     UnlearnedShadow,
@@ -30,11 +31,10 @@ POOL = {"count": COUNT, "share": SHARE}
 FT = {"epochs": 2, "batch_size": 16, "lr": 0.01}
 
 
-def shadow(workshop: Workshop, name: str, member: int, epochs: int = 3) -> list[str]:
-    """Return the command line of a member of the pool."""
+def shadow(workshop: Workshop, name: str, number: int, epochs: int = 3) -> Workspace:
+    """Return the job of a member of the pool."""
     params = {"epochs": epochs, "batch_size": 16}
-    given = {**workshop.job(name), "seed": member, "params": params, **POOL}
-    return command("shadow", data=workshop.data, model=MODEL, **given)
+    return workshop.job("shadow", name, {}, member=number, params=params, **POOL)
 
 
 def member(number: int) -> str:
@@ -53,13 +53,13 @@ def margins(workshop: Workshop, name: str) -> ShadowMargins:
     return ShadowMargins.load(workshop.folder / name / "margins.npz")
 
 
-def exposing(workshop: Workshop, name: str, method="ft", params=FT, **options) -> list[str]:
-    """Return the command line of a method on the whole pool."""
-    inputs = {"data": workshop.data, "split": workshop.split, "model": MODEL}
-    given = {"run": method, **inputs, **workshop.job(name), **options}
-    words = command("expose", method=method, params=params, **given)
+def exposing(workshop: Workshop, name: str, method="ft", params=FT, seed=0, **files) -> Workspace:
+    """Return the job of a method on the whole pool."""
     models = [workshop.folder / member(number) / "model.safetensors" for number in range(COUNT)]
-    return [*words, "--shadows", *map(str, models)]
+    paths = {"split": workshop.split, "shadows": models, **files}
+    paths["margins"] = [model.with_name("margins.npz") for model in models]
+    about = {"cell": "cell", "seed": seed, "method": method, "params": params, "count": COUNT}
+    return workshop.job("expose", name, paths, **about)
 
 
 def read(workshop: Workshop, name: str) -> Exposure:
@@ -190,12 +190,12 @@ def test_members_that_see_the_same_start_and_draw_differently(workshop, monkeypa
 
 
 def test_the_record_of_a_member_says_what_it_was_trained_on(workshop):
-    record = json.loads((workshop.folder / member(3) / "record.json").read_text())
-    assert record["pool"] == POOL
-    assert record["seed"] == 3
+    record = read_record(workshop.folder / member(3) / "record.json")
+    assert {key: record[key] for key in POOL} == POOL
+    assert record["member"] == 3
     assert record["inputs"].keys() == {"dataset.npz"}
     paths = [workshop.folder / member(n) / "record.json" for n in range(COUNT)]
-    assert len({json.loads(path.read_text())["trained_on"] for path in paths}) == COUNT
+    assert len({read_record(path)["trained_on"] for path in paths}) == COUNT
 
 
 def test_before_is_the_pool_and_after_is_every_member_unlearned(workshop, exposed):
@@ -243,10 +243,7 @@ def test_a_rate_of_zero_changes_nothing(workshop):
 
 
 def test_a_member_that_saw_nothing_of_the_forget_set_stays_as_it_is(workshop):
-    alone = workshop.folder / "alone.json"
-    params = {"class": "family_0_class_0", "fraction": 0.07}
-    words = command("split", labels=workshop.labels, kind="class_part", params=params, out=alone)
-    main(words)
+    alone = workshop.choose("one", {"class": "family_0_class_0", "fraction": 0.07})
     main(exposing(workshop, "alone", split=alone))
     found = read(workshop, "alone")
     (one,) = json.loads(alone.read_text())["forget"]
@@ -298,10 +295,10 @@ def test_the_tunings_choice_is_taken(workshop, exposed):
 
 
 def test_the_record_of_a_method_names_every_member(workshop, exposed):
-    record = json.loads((workshop.folder / "plain" / "record.json").read_text())
+    record = read_record(workshop.folder / "plain" / "record.json")
     names = ("model.safetensors", "margins.npz")
     files = {f"{member(n)}/{name}" for n in range(COUNT) for name in names}
-    assert record["inputs"].keys() == {"dataset.npz", "split.json", *files}
+    assert record["inputs"].keys() == {"dataset.npz", "cell/split.json", *files}
     assert record["status"] == "ok"
     assert record["params"]["lr"] == 0.01
 
@@ -312,7 +309,7 @@ def test_a_method_that_cannot_work_here_says_so_and_nothing_is_known(workshop, m
 
     monkeypatch.setattr(ft, "unlearn", unlearn)
     main(exposing(workshop, "skipped"))
-    record = json.loads((workshop.folder / "skipped" / "record.json").read_text())
+    record = read_record(workshop.folder / "skipped" / "record.json")
     assert (record["status"], record["reason"]) == ("skipped", "not on Sundays")
     assert np.isnan(read(workshop, "skipped").after).all()
 
@@ -328,7 +325,5 @@ def test_a_method_is_skipped_where_every_member_is_that_has_something_to_forget(
     assert summarize_status([lost, done, lost]) == {"status": "ok", **of_two}
 
 
-def test_it_has_no_option_for_anything_of_retrain():
-    options = make_parser("expose").format_help().partition("\noptions:\n")[2]
-    assert "--data" in options
-    assert "retrain" not in options.lower()
+def test_it_is_described_without_anything_of_retrain():
+    assert not any("retrain" in name for name in ExposeJob.model_fields)

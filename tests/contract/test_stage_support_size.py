@@ -1,25 +1,24 @@
 """Teachers on supports of every size: they are the runs' own, and none is trained twice."""
 
-import json
-
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file
-from workshop import Workshop
+from workshop import Workshop, main
 
-from collateral.cli import main, make_parser
+from collateral.jobs.support_size import SupportSizeJob
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
 from collateral.metrics.similarity import assign_bins
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.outputs import SupportSizes
-from collateral.results.provenance import write_record
+from collateral.results.provenance import read_record, write_record
+from collateral.stages._workspace import Workspace
 
-SIZES = ["8", "16", "40"]
+SIZES = [8, 16, 40]
 TEACHER = {"teacher_epochs": 3, "teacher_batch_size": 16, "threshold": 1.0}
 
 
@@ -30,9 +29,8 @@ def workshop(tmp_path_factory) -> Workshop:
     return workshop
 
 
-def command(workshop: Workshop, name: str, sizes=SIZES, **options) -> list[str]:
-    words = workshop.method("support_size", name, "ltd", TEACHER, top=3, **options)
-    return [*words, "--sizes", *sizes]
+def command(workshop: Workshop, name: str, sizes=SIZES, **options) -> Workspace:
+    return workshop.method("support_size", name, "ltd", TEACHER, sizes=sizes, **options)
 
 
 def read(workshop: Workshop, name: str) -> SupportSizes:
@@ -51,7 +49,7 @@ def prepared(workshop: Workshop, k):
     params = {**TEACHER, "k": k, "epochs": 0, "batch_size": 16}
     main(workshop.method("unlearn", name, "ltd", params, run="ltd"))
     (tensors,) = (workshop.folder / name).rglob("prepared.safetensors")
-    return load_file(tensors), json.loads((workshop.folder / name / "record.json").read_text())
+    return load_file(tensors), read_record(workshop.folder / name / "record.json")
 
 
 def test_each_teacher_is_the_one_that_a_run_with_this_k_has(workshop, done):
@@ -87,7 +85,7 @@ def test_a_second_run_gives_the_same_bits(workshop, done):
     main(command(workshop, "again"))
     assert workshop.results("plain").keys() == {"support_sizes.npz", "record.json"}
     assert workshop.results("again") == workshop.results("plain")
-    assert list((workshop.folder / ".checkpoints").iterdir()) == []
+    assert not workshop.checkpoints("again").exists()
 
 
 def test_a_killed_job_does_not_train_the_finished_teachers_again(workshop, done, monkeypatch):
@@ -108,24 +106,20 @@ def test_a_killed_job_does_not_train_the_finished_teachers_again(workshop, done,
     assert workshop.results("killed") == workshop.results("plain")
 
 
-def test_it_has_no_option_for_anything_of_retrain(workshop, capsys):
-    options = make_parser("support_size").format_help().partition("\noptions:\n")[2]
-    assert "--data" in options
-    assert "retrain" not in options.lower()
-    with pytest.raises(SystemExit):
-        main([*command(workshop, "x"), "--retrained", "outputs.npz"])
-    assert "unrecognized arguments: --retrained" in capsys.readouterr().err
+def test_it_is_described_without_anything_of_retrain(workshop):
+    assert not any("retrain" in name for name in SupportSizeJob.model_fields)
+    assert "retrained" not in command(workshop, "x").job.inputs
 
 
 def test_a_size_beyond_the_retained_examples_is_left_out(workshop, done, caplog):
-    main(command(workshop, "large", [*SIZES, "57", "99"]))
+    main(command(workshop, "large", [*SIZES, 57, 99]))
     assert read(workshop, "large").sizes.tolist() == [8, 16, 40]
     assert "only 56 examples are retained" in caplog.text
 
 
 def test_two_sizes_are_the_least(workshop):
-    with pytest.raises(SystemExit, match=r"--sizes: \[8, 57\]: two at least must be within 56"):
-        main(command(workshop, "x", ["8", "57"]))
+    with pytest.raises(SystemExit, match=r"support_size\.k: \[8, 57\]: two at least must"):
+        main(command(workshop, "x", [8, 57]))
 
 
 def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop):
@@ -134,20 +128,18 @@ def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop):
     write_json(selected, {"params": {"teacher_epochs": 2, "k": 30, "lr": 0.1}})
     trials.write_text("teacher_epochs,k,lr,is_chosen\n2,30,0.1,True\n")
     write_record(layout.record_path(trials), {}, root=workshop.folder, files=[selected, trials])
-    main(command(workshop, "tuned", ["8", "16"], selected=selected))
+    main(command(workshop, "tuned", [8, 16], selected=selected))
     chosen = read(workshop, "tuned")
     assert chosen.sizes.tolist() == [8, 16]
     assert chosen.epochs.tolist() == [2, 2]
 
 
 def test_the_record_says_what_was_tried(workshop, done):
-    record = json.loads((workshop.folder / "plain" / "record.json").read_text())
+    record = read_record(workshop.folder / "plain" / "record.json")
     assert record["params"] == {**Prepare(**TEACHER).model_dump(), "k": [8, 16, 40], "top": 3}
-    assert record["inputs"].keys() == {"dataset.npz", "split.json", "base/model.safetensors"}
+    assert record["inputs"].keys() == {"dataset.npz", "cell/split.json", "base/model.safetensors"}
 
 
 def test_all_classes_may_be_kept(workshop, done):
-    words = command(workshop, "all", ["8", "16"])
-    words[words.index("--top") + 1] = "all"
-    main(words)
+    main(command(workshop, "all", [8, 16], top="all"))
     assert read(workshop, "all").top == 4

@@ -8,10 +8,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import Workshop, call
+from workshop import Workshop, main
 
-from collateral.cli import main, make_parser
 from collateral.contract.conventions import Skipped
+from collateral.jobs.tune import TuneJob
 from collateral.methods.ft import method as ft
 from collateral.methods.ltd.params import Prepare
 from collateral.metrics.accuracy import accuracies
@@ -23,7 +23,7 @@ from collateral.plugins.find import (
 )
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Epochs, ModelOutputs, Outputs, StoredOutputs
-from collateral.results.provenance import file_hash, hash_files
+from collateral.results.provenance import file_hash, hash_files, merge
 from collateral.results.split import Split, ids_hash
 from collateral.stages import train, tune, unlearn
 from collateral.training import fit as engine
@@ -44,7 +44,7 @@ FILES = {
     "tune": {"trials.csv", "selected.json", "record.json"},
     "ft-tuned": RUN_FILES,
 }
-REFERENCES = [("base", {"dataset.npz"}), ("retrain", {"dataset.npz", "split.json"})]
+REFERENCES = [("base", {"dataset.npz"}), ("retrain", {"dataset.npz", "cell/split.json"})]
 TWO_PHASES = [name for name in METHOD.names() if prepare_class(name)]
 
 
@@ -66,7 +66,7 @@ def workshop(tmp_path_factory) -> Workshop:
 
 
 def read(workshop: Workshop, name: str, file: str):
-    return json.loads((workshop.folder / name / file).read_text())
+    return merge(json.loads((workshop.folder / name / file).read_text()))
 
 
 def trials(workshop: Workshop, name: str) -> list[dict[str, str]]:
@@ -100,7 +100,7 @@ def cannot_work(*_) -> None:
 
 def test_a_skipped_method_leaves_the_bases_outputs_and_its_reason(workshop, monkeypatch):
     monkeypatch.setattr(ft, "unlearn", cannot_work)
-    main([*workshop.method("unlearn", "skipped", "ft", FT, run="ft"), "--track"])
+    main(workshop.method("unlearn", "skipped", "ft", FT, run="ft", track=True))
     record = read(workshop, "skipped", "record.json")
     assert (record["status"], record["reason"]) == ("skipped", "no convolutions")
     skipped, base = workshop.results("skipped"), workshop.results("base")
@@ -116,7 +116,7 @@ def test_trials_of_a_skipped_method_have_no_numbers(workshop, monkeypatch):
 
 
 def test_finished_jobs_leave_no_checkpoints(workshop):
-    assert list((workshop.folder / ".checkpoints").iterdir()) == []
+    assert not any(workshop.checkpoints("ft").parent.glob("*"))
 
 
 def test_the_record_says_what_the_run_is(workshop):
@@ -124,22 +124,13 @@ def test_the_record_says_what_the_run_is(workshop):
     versions, numerics = record.pop("versions"), record.pop("numerics")
     inputs = [workshop.data, workshop.split, workshop.base]
     files = [workshop.folder / "ft" / name for name in RUN_FILES - {"record.json"}]
-    seal = record.pop("sha256")
-    assert len(seal) == 64
-    assert record == {
-        "place": "ft/record.json",
-        "files": {path.name: file_hash(path) for path in files},
-        "run": "ft",
-        "kind": "method",
-        "method": "ft",
-        "model": "small_cnn",
-        "params": params_class("ft").model_validate(FT).model_dump(),
-        "seed": 0,
-        "code": "",
-        "inputs": hash_files(inputs, workshop.folder),
-        "status": "ok",
-        "extra": {},
-    }
+    assert len(record.pop("sha256")) == 64
+    assert record["files"] == {path.name: file_hash(path) for path in files}
+    assert record["inputs"] == hash_files(inputs, workshop.folder)
+    about = {"run": "ft", "kind": "unlearn", "method": "ft", "model": "small_cnn", "seed": 0}
+    assert about.items() <= record.items()
+    assert record["params"] == params_class("ft").model_validate(FT).model_dump()
+    assert (record["code"], record["status"], record["extra"]) == ("", "ok", {})
     assert {"python", "torch", "numpy"} <= versions.keys()
     assert (numerics["deterministic"], numerics["tf32"]) == (True, False)
 
@@ -147,7 +138,7 @@ def test_the_record_says_what_the_run_is(workshop):
 @pytest.mark.parametrize(("name", "inputs"), REFERENCES)
 def test_the_record_of_a_reference_names_its_inputs(workshop, name, inputs):
     record = read(workshop, name, "record.json")
-    assert (record["run"], record["kind"]) == (name, "reference")
+    assert record["kind"] == name
     assert record["inputs"].keys() == inputs
 
 
@@ -194,13 +185,11 @@ def test_a_job_that_fails_while_it_writes_does_not_train_again(workshop, monkeyp
 # Tuning
 
 
-def test_tuning_has_no_option_for_anything_of_retrain(workshop, capsys):
-    options = make_parser("tune").format_help().partition("\noptions:\n")[2]
-    assert "--data" in options
-    assert "retrain" not in options.lower()
-    with pytest.raises(SystemExit):
-        main([*workshop.method("tune", "x", "ft", FT, trials=GRID), "--retrained", "outputs.npz"])
-    assert "unrecognized arguments: --retrained" in capsys.readouterr().err
+def test_a_tuning_is_described_without_anything_of_retrain(workshop):
+    place = workshop.method("tune", "x", "ft", FT, trials=GRID)
+    assert not any("retrain" in name for name in TuneJob.model_fields)
+    with pytest.raises(ValueError, match="retrained"):
+        TuneJob(**{**dict(place.job), "retrained": "outputs.npz"})
 
 
 def test_trials_are_the_grid_and_then_the_defaults(workshop):
@@ -288,7 +277,7 @@ def test_a_teacher_says_of_d_f_what_a_run_of_ltd_would_report(workshop, teacher)
         "teacher_ua": read(workshop, "ltd-itself", "record.json")["extra"]["teacher_ua"]
     }
     record = read(workshop, "teacher", "record.json")
-    assert record["inputs"].keys() == {"dataset.npz", "split.json", "base/model.safetensors"}
+    assert record["inputs"].keys() == {"dataset.npz", "cell/split.json", "base/model.safetensors"}
     assert read(workshop, "teacher", "cost.json")["seconds"]["teacher"] > 0
 
 
@@ -307,8 +296,8 @@ def test_by_the_rule_of_the_teacher_trials_of_any_method_are_held_against_it(
     rows = iter({**GOOD, "ua": ua + off, "teacher_ua": np.nan} for off in (-0.3, 0.1, -0.2))
     monkeypatch.setattr(tune, "measure", lambda *_: next(rows))
     says = workshop.folder / "teacher" / "teacher.json"
-    command = workshop.method("tune", "by-teacher", "ft", FT, trials=TRIALS, teacher=says)
-    main([*command, "--select", "teacher"])
+    given = {"trials": TRIALS, "teacher": says, "select": "teacher"}
+    main(workshop.method("tune", "by-teacher", "ft", FT, **given))
     selected = read(workshop, "by-teacher", "selected.json")
     assert (selected["params"], selected["rule"]) == (TRIALS[1], "teacher")
     assert selected["by_rule"]["paper"] == TRIALS[0]
@@ -362,9 +351,7 @@ def test_base_and_retrain_of_every_seed_have_seeds_of_their_own(workshop, seeds)
 
 
 def test_a_method_has_a_seed_of_its_own_by_phase_name_seed_and_split(workshop, seeds):
-    other = workshop.folder / "other.json"
-    forget = {"class": "family_1_class_0", "fraction": 0.5}
-    call("split", labels=workshop.labels, kind="class_part", params=forget, out=other)
+    other = workshop.choose("other", {"class": "family_1_class_0", "fraction": 0.5})
     quick = {"epochs": 0, "k": 20}
     for changes in ({}, {"seed": 1}, {"split": other}):
         main(workshop.method("unlearn", "seeded", "neighbor", quick, run="x", **changes))
@@ -462,9 +449,9 @@ def tracked_rows(workshop: Workshop, name: str) -> list[dict[str, float]]:
 def tracked(workshop, request) -> str:
     """Run a method with and without tracking; return its name."""
     method = request.param
-    for folder, words in (("plain", []), ("tracked", ["--track"])):
-        command = workshop.method("unlearn", f"{method}-{folder}", method, METHODS[method], run="x")
-        main([*command, *words])
+    for folder, track in (("plain", False), ("tracked", True)):
+        params = METHODS[method]
+        main(workshop.method("unlearn", f"{method}-{folder}", method, params, track=track))
     return method
 
 
@@ -515,9 +502,8 @@ def test_of_every_epoch_the_seconds_are_kept_and_preparing_is_among_them(worksho
 
 
 def test_a_run_that_is_no_longer_tracked_leaves_no_epochs_behind(workshop):
-    command = workshop.method("unlearn", "once", "ga", METHODS["ga"], run="x")
-    main([*command, "--track"])
-    main(command)
+    for track in (True, False):
+        main(workshop.method("unlearn", "once", "ga", METHODS["ga"], track=track))
     assert "epochs.npz" not in workshop.results("once")
 
 
@@ -541,7 +527,7 @@ def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(workshop, tracked, 
 
     for killed_at in range(1, POINTS[tracked]):
         name = f"{tracked}-killed-{killed_at}"
-        command = [*workshop.method("unlearn", name, tracked, METHODS[tracked], run="x"), "--track"]
+        command = workshop.method("unlearn", name, tracked, METHODS[tracked], track=True)
         with monkeypatch.context() as patch, pytest.raises(Killed):
             patch.setattr(unlearn, "make_tracker", dying(killed_at))
             main(command)
@@ -553,18 +539,17 @@ def test_a_tracked_run_does_not_go_on_from_one_that_was_not(workshop, monkeypatc
     def fail(*_):
         raise OSError("no space left")
 
-    command = workshop.method("unlearn", "late", "ltd", METHODS["ltd"], run="x")
     monkeypatch.setattr(unlearn, "write_results", fail)
     with pytest.raises(OSError, match="no space"):
-        main(command)
+        main(workshop.method("unlearn", "late", "ltd", METHODS["ltd"]))
     monkeypatch.undo()
-    main([*command, "--track"])
+    main(workshop.method("unlearn", "late", "ltd", METHODS["ltd"], track=True))
     assert len(tracked_rows(workshop, "late")) == POINTS["ltd"]
 
 
 def test_a_model_that_diverges_is_measured_as_undefined(workshop):
     wild = {**FT, "lr": 1e38}
-    main([*workshop.method("unlearn", "tracked-wild", "ft", wild, run="x"), "--track"])
+    main(workshop.method("unlearn", "tracked-wild", "ft", wild, run="x", track=True))
     first, *others = tracked_rows(workshop, "tracked-wild")
     assert 0 <= first["epoch_ra"] <= 1
     assert len(others) == FT["epochs"] and all(np.isnan(row["epoch_ra"]) for row in others)
@@ -575,20 +560,24 @@ def test_a_control_is_given_retrains_outputs(workshop):
     params = {"epochs": 1, "batch_size": 16}
     main(workshop.method("unlearn", "ideal", "ideal", params, run="ideal", retrained=retrained))
     record = read(workshop, "ideal", "record.json")
-    assert record["kind"] == "control"
     assert record["inputs"]["retrain/outputs.npz"] == file_hash(retrained)
 
 
-def test_a_stage_says_what_is_wrong_with_its_input(workshop, tmp_path):
+def test_a_stage_says_what_is_wrong_with_its_input(workshop):
     with pytest.raises(SystemExit, match=r"fraction: 0\.01 of the 16 train examples"):
-        call(
-            "split",
-            labels=workshop.labels,
-            kind="class_part",
-            params={"class": 0, "fraction": 0.01},
-            out=tmp_path / "split.json",
-        )
-    assert list(tmp_path.iterdir()) == []
+        workshop.choose("bad", {"class": 0, "fraction": 0.01})
+    assert not (workshop.folder / "bad").exists()
+
+
+def test_an_input_of_another_content_than_its_record_names_is_refused(workshop, tmp_path):
+    before = workshop.base.read_bytes()
+    try:
+        workshop.base.write_bytes(before[:-1] + b"x")
+        with pytest.raises(SystemExit, match="its content is not the one that record"):
+            main(workshop.method("unlearn", "refused", "ft", FT))
+    finally:
+        workshop.base.write_bytes(before)
+    assert not (workshop.folder / "refused").exists()
 
 
 # Status

@@ -13,14 +13,14 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional as F
-from workshop import MODEL, Workshop, command
+from workshop import Workshop, main, own_file
 
-from collateral.cli import main
 from collateral.contract.data import ImageInfo
 from collateral.models._build import build_model, wrap_model
 from collateral.models._classifier import Classifier
 from collateral.results import layout
-from collateral.results.provenance import content_hash, read_signed
+from collateral.results.provenance import content_hash, read_record, read_signed
+from collateral.stages._workspace import Workspace
 from collateral.training.weights import load_initial, load_trained, read_weights
 
 INFO = ImageInfo(3, (8, 8, 1), (0.5,), (0.25,))
@@ -290,7 +290,7 @@ def workshop(tmp_path_factory) -> Workshop:
 
 
 def record(workshop, name):
-    return read_signed(workshop.folder / name / "record.json", workshop.folder)
+    return read_record(workshop.folder / name / "record.json", workshop.folder)
 
 
 def test_base_and_retrain_start_from_the_same_weights(workshop):
@@ -322,7 +322,7 @@ def test_a_retrained_model_of_ones_own_is_the_reference_and_costs_what_is_stated
     own = {"split": workshop.split, "params": {}, "weights": workshop.base}
     main(workshop.train("retrain-own", epochs=1, **own, rte=7.5))
     said = record(workshop, "retrain-own")
-    assert (said["run"], said["kind"]) == ("retrain", "reference")
+    assert said["kind"] == "retrain"
     assert said["weights"]["name"] == "model.safetensors" and "trained_on" not in said
     assert cost(workshop, "retrain-own")["total_seconds"] == 7.5
 
@@ -331,9 +331,10 @@ def cost(workshop, name):
     return read_signed(workshop.folder / name / "cost.json", workshop.folder)
 
 
-def given(workshop, name, file, **options) -> list[str]:
-    inputs = {"data": workshop.data, "split": workshop.split, "model": MODEL, "run": "theirs"}
-    return command("given", **inputs, **workshop.job(name), weights=file, **options)
+def given(workshop, name, file, **options) -> Workspace:
+    own, beside = own_file("given", weights=file, key="given.theirs.weights", **options)
+    about = {"cell": "cell", "seed": 0, "run": "theirs", "own": own}
+    return workshop.job("given", name, {"split": workshop.split}, beside, **about)
 
 
 def test_given_weights_get_the_outputs_of_a_run(workshop):
@@ -341,10 +342,10 @@ def test_given_weights_get_the_outputs_of_a_run(workshop):
     assert workshop.results("theirs")["outputs.npz"] == workshop.results("base")["outputs.npz"]
     said = record(workshop, "theirs")
     assert {key: said[key] for key in ("run", "kind", "method", "status", "params")} == {
-        "run": "theirs", "kind": "method", "method": "given", "status": "ok", "params": {}
+        "run": "theirs", "kind": "given", "method": "given", "status": "ok", "params": {}
     }  # fmt: skip
     assert said["weights"]["hash"] == content_hash(workshop.base)
-    assert {*said["inputs"]} == {"dataset.npz", "split.json"}
+    assert {*said["inputs"]} == {"dataset.npz", "cell/split.json"}
     files = {path.name for path in (workshop.folder / "theirs").iterdir()}
     assert {*layout.RUN_FILES.values()} <= files
 

@@ -10,13 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from drive import run_stage
 from fake_cell import COST, FORGET, Wrong, counted
 from sealing import seal
 from test_finding_verdict import CASES, ENDS, RETRAIN
 
-from collateral.cli import main
 from collateral.contract.rows import ATTACKS
 from collateral.findings.verdict import VERDICTS
+from collateral.jobs.figures import FiguresJob
+from collateral.jobs.gather import GatherJob
+from collateral.jobs.metrics import MetricsJob
+from collateral.jobs.report import ReportJob
+from collateral.jobs.tables import TablesJob
 from collateral.results import layout
 from collateral.results.dataset import Pictures
 from collateral.results.files import read_json, write_json
@@ -39,15 +44,6 @@ CHECK = (
 )
 
 
-def stage(name: str, **options: object) -> None:
-    """Run a stage; a list is given as several words."""
-    words = [name]
-    for key, value in options.items():
-        listed = value if isinstance(value, list) else [value]
-        words += [f"--{key.replace('_', '-')}", *map(str, listed)]
-    main(words)
-
-
 def write(root: Path, runs: Mapping[str, Wrong], affected: Sequence[int] = (0,)) -> None:
     """Write the cached outputs of a cell of five seeds whose forget set is of these classes."""
     made = counted(runs)
@@ -65,17 +61,12 @@ def gather(root: Path, plan: CellPlan = PLAIN, methods: Sequence[str] = (*METHOD
     """Run the stages `metrics` and `gather` on a cell."""
     labels = {run: run.upper() for run in ("original", *methods)}
     BenchmarkPlan(labels, "matched", {"cell": plan}).save(root / layout.PLAN)
-    cell, seeds = root / "cell", [0, 1, 2, 3, 4]
-    stage(
-        "metrics",
-        **{"folder": root, "cell": "cell", "seeds": seeds, "base_seeds": seeds},
-        **{"methods": [*methods], "controls": ["original"], "attacks": [*ATTACKS]},
-        **{"tuned": [*plan.trials], "out": cell / layout.METRICS, "costs": cell / layout.COSTS},
-        problems=cell / layout.PROBLEMS,
-    )
-    made = {"costs": root / layout.COSTS, "problems": root / layout.PROBLEMS}
-    stage("gather", folder=root, out=root / layout.METRICS, gates=root / layout.GATES, **made)
-    assert json.loads(made["problems"].read_text())["problems"] == []
+    seeds = [0, 1, 2, 3, 4]
+    runs = {"methods": methods, "controls": ["original"], "tuned": [*plan.trials]}
+    numbers = {"seeds": seeds, "base_seeds": seeds, "attacks": ATTACKS, **runs}
+    run_stage(MetricsJob, root, cell="cell", numbers=numbers)
+    run_stage(GatherJob, root, cells=["cell"])
+    assert json.loads((root / layout.PROBLEMS).read_text())["problems"] == []
 
 
 def present(root: Path, retrain: Wrong = RETRAIN) -> Path:
@@ -83,12 +74,9 @@ def present(root: Path, retrain: Wrong = RETRAIN) -> Path:
     runs = {run: CASES[verdict] for run, verdict in METHODS.items()}
     write(root, {**ENDS, "retrain": retrain, **runs})
     gather(root)
-    names = {"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS}
-    numbers = {option: root / name for option, name in names.items()}
-    for name in (layout.TABLES, layout.FIGURES):
-        stage(name, **numbers, out=root / name)
-    page = {"out": root / layout.REPORT, "glance": root / layout.GLANCE}
-    stage("report", folder=root, **page, problems=root / layout.REPORT_PROBLEMS)
+    run_stage(TablesJob, root)
+    run_stage(FiguresJob, root)
+    run_stage(ReportJob, root, cells=["cell"])
     assert json.loads((root / layout.REPORT_PROBLEMS).read_text())["problems"] == []
     return root
 

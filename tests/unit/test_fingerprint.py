@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from collateral.cli import stages
 from collateral.plan import fingerprint as module
 from collateral.plan.fingerprint import UNCOUNTED, fingerprint
 from collateral.plugins import modules
+from collateral.plugins.find import STAGE as STAGE_KIND
 
 FILES = {
     "__init__.py": "",
@@ -378,6 +378,6 @@ def test_the_code_of_the_plug_in_that_ships_counts(tmp_path, file):
 
 
 def test_every_stage_has_a_fingerprint_of_its_own():
-    found = {stage: fingerprint([f"collateral.stages.{stage}"]) for stage in stages()}
+    found = {stage: fingerprint([f"collateral.stages.{stage}"]) for stage in STAGE_KIND.names()}
     assert {"data", "split", "train", "unlearn", "metrics", "report"} <= set(found)
     assert len(set(found.values())) == len(found)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import collateral
-from collateral.cli import stages
 from collateral.plan.fingerprint import UNCOUNTED
 from collateral.plugins.find import COMMAND, DATA, FINDING, FORGET, STAGE
 
@@ -22,7 +21,7 @@ PAPER_FILES = sorted(PAPER.rglob("*.py"))
 
 # What every room may import within the package, itself apart; a stage may import everything.
 LAYERS = {
-    "cli": {"contract", "plugins", "results"},
+    "cli": {"contract", "plugins", "results", "warm"},
     "contract": set(),
     "metrics": {"contract"},
     "plugins": {"contract"},
@@ -37,7 +36,7 @@ LAYERS = {
     "findings": {"contract", "metrics", "plots", "plugins", "results"},
     "plots": {"contract", "results"},
     "report": {"contract", "findings", "metrics", "plots", "plugins", "results"},
-    "warm": {"cli", "results"},
+    "warm": {"cli", "plan", "results"},
 }
 # Jobs belong to the plan: they read its grid and paths, and its checks and estimate read them.
 # That no two of these modules import each other is tested for modules.
@@ -343,9 +342,9 @@ def test_reading_config_and_code_imports_nothing_heavy():
     code = """
 import sys
 from pathlib import Path
-from collateral.cli import stages
 from collateral.config.load import read
 from collateral.plan.fingerprint import fingerprint
+from collateral.plugins.find import STAGE
 from collateral.plan.grid import build_grid
 from collateral.plan.estimate import minutes
 from collateral.jobs import list_jobs
@@ -353,13 +352,13 @@ from collateral.plan.report_plan import PARTS, plan_hash, presenting_code
 for benchmark in build_grid(read(Path("config.yaml"))).values():
     print(plan_hash(benchmark))
     for job in list_jobs(benchmark):
-        print(getattr(job, "code", ""), minutes(job, 1), *getattr(job, "prepared", []))
+        print(getattr(job, "code", ""), minutes(job, 1), job.text, *job.inputs)
 print(*map(presenting_code, PARTS))
-print(*(fingerprint([f"collateral.stages.{name}"]) for name in stages()))
+print(*(fingerprint([f"collateral.stages.{name}"]) for name in STAGE.names()))
 print("loaded:", *(set(sys.argv[1:]) & set(sys.modules)))
 """
     words = run_python(code, *HEAVY)
-    assert len(words) > len(stages())
+    assert len(words) > len(STAGE.names())
     assert words[-1] == "loaded:"
 
 
@@ -375,13 +374,14 @@ def torch_free_modules():
 def test_numbers_tables_figures_and_page_need_no_torch():
     modules = torch_free_modules()
     assert len(modules) > 100
-    assert set(TORCH_FREE_STAGES) <= set(stages())
+    assert set(TORCH_FREE_STAGES) <= set(STAGE.names())
     # Not `sys.modules["torch"] = None`: scipy takes what stands there for torch.
     code = """
 import sys
 from importlib import import_module
-from collateral.cli import commands, stages
-commands(), stages()  # now those of the plug-in that ships are found
+from collateral.cli import commands
+from collateral.plugins.find import STAGE
+commands(), STAGE.names()  # now those of the plug-in that ships are found
 missing, modules = sys.argv[1].split(), sys.argv[2:]
 class Refuse:
     def find_spec(name, *rest):

@@ -1,6 +1,5 @@
 """Cells with `rounds:`: their names, where each round starts, what is shared with other cells."""
 
-
 import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid

@@ -5,12 +5,18 @@ import io
 import pandas as pd
 import pytest
 
+from collateral.contract.conventions import FIGURE_WIDTH
+from collateral.jobs.theory import TheoryJob
 from collateral.plan import paths
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 from paper.stages import theory
 
 
-def run(out):
-    theory.theory(seed=0, runs=4, out=out)
+def run(results):
+    job = TheoryJob(seed=0, runs=4, width=FIGURE_WIDTH)
+    run_job(Workspace(job, results))
+    out = results / "theory"
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.*")}
 
 

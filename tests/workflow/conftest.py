@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -40,6 +41,16 @@ class Job:
     priority: int
     resources: dict[str, str]
     command: list[str]  # without where its words go
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The description that the job is told; empty for a rule that runs no stage."""
+        return json.loads(self.command[2]) if self.command[:2] == ["collateral", "run"] else {}
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """What the job is told beside its description."""
+        return json.loads(self.option("--beside")[0]) if "--beside" in self.command else {}
 
     def option(self, name: str) -> list[str]:
         """Return what follows an option of the command."""

@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import AFTER_METRICS, AFTER_OUTPUTS, SMOKE, Project
 
-from collateral.results.provenance import read_signed, write_signed
+from collateral.results.provenance import read_record, read_signed, write_signed
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 RESULTS = "results/smoke"
@@ -53,7 +53,7 @@ def test_a_changed_parameter_reruns_its_runs_alone_and_one_line_names_them(proje
     [head] = [line for line in lines if "have no metadata" in line]
     assert head.endswith(": 2 not as planned, run again with all that depends on them:")
     assert {f"{NAMED.format(seed)}: {CHANGED}" for seed in (0, 1)} <= {*lines}
-    assert read_signed(project.folder / NAMED.format(1))["params"]["epochs"] == 3
+    assert read_record(project.folder / NAMED.format(1))["params"]["epochs"] == 3
     assert "Nothing to be done: all results" in project.snakemake(*SMOKE, *target).stderr
 
 

@@ -7,6 +7,8 @@ import re
 import pytest
 from conftest import Project, copy_project
 
+from collateral.results.provenance import read_record
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 BENCHMARK = """
     data: {name: digits, classes: [digit_3, digit_5, digit_8], per_class: 60, test_per_class: 30}
@@ -85,7 +87,7 @@ def test_given_weights_stand_beside_methods_and_nothing_is_trained(made):
     main = (made.folder / "results/judged/tables/digit_3-50/main.md").read_text()
     assert "theirs (given)" in main
     folder = made.folder / "results/judged/digit_3-50/seed-0"
-    record = json.loads((folder / "theirs/record.json").read_text())
+    record = read_record(folder / "theirs/record.json")
     assert record["method"] == "given" and record["weights"]["name"] == "model.safetensors"
     theirs = made.folder / MADE / "digit_3-50/seed-0/ltd/outputs.npz"
     assert (folder / "theirs/outputs.npz").read_bytes() == theirs.read_bytes()

@@ -25,7 +25,7 @@ benchmarks:
     fractions: [0.5]
     methods: {{ft: {{}}}}
 """
-# In place of `collateral train`: takes a GPU as it would, then says when it had which. The first
+# In place of `collateral run`: takes a GPU as it would, then says when it had which. The first
 # jobs wait until both workflows have one, so that they do meet.
 TRAIN = f"""#!{sys.executable}
 import json, os, sys, time
@@ -42,7 +42,8 @@ meeting.joinpath(str(os.getpid())).touch()
 while gpu_slots() > len([*meeting.iterdir()]) - 2 and time.time() < started + 120:
     time.sleep(0.02)
 time.sleep(0.5)
-out = Path(sys.argv[sys.argv.index("--out") + 1])
+job = json.loads(sys.argv[2])
+out = Path("results", job["benchmark"], layout.BASE.format(seed=job["seed"]))
 for name in {[*layout.RUN_FILES.values(), layout.EMBEDDINGS]}:
     (out / name).touch()
 times = dict(device=device, started=started, took=took, ended=time.time())

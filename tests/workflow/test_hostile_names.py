@@ -57,13 +57,14 @@ def test_nothing_in_a_name_is_run(project):
     assert new == {".snakemake", "logs", "results", "words.jsonl"}
     assert not [*project.folder.rglob("pwned")]
     told = [json.loads(line) for line in (project.folder / "words.jsonl").read_text().splitlines()]
-    by_stage = {words[0]: words for words in told}
-    assert {"data", "split", "train", "tune", "unlearn", "metrics", "report"} <= by_stage.keys()
-    assert json.loads(after("--params", by_stage["split"]))["class"] == CLASS
-    assert json.loads(after("--forget", by_stage["data"]))["params"]["class"] == CLASS
-    assert json.loads(after("--options", by_stage["data"]))["path"] == DATA
-    assert after("--plugins", by_stage["unlearn"]) == PLUGINS
-    assert {after("--model", by_stage[stage]) for stage in ("train", "tune", "unlearn")} == {MODEL}
+    jobs = {json.loads(words[1])["kind"]: (json.loads(words[1]), words) for words in told}
+    assert {"data", "split", "base", "tune", "unlearn", "metrics", "report"} <= jobs.keys()
+    assert jobs["split"][0]["params"]["class"] == CLASS
+    (checked,) = json.loads(after("--beside", jobs["data"][1]))["forget"]
+    assert checked["params"]["class"] == CLASS
+    assert jobs["data"][0]["options"]["path"] == DATA
+    assert after("--plugins", jobs["unlearn"][1]) == PLUGINS
+    assert {jobs[kind][0]["model"] for kind in ("base", "tune", "unlearn")} == {MODEL}
 
 
 def after(option: str, words: list[str]) -> str:

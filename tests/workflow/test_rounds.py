@@ -6,6 +6,8 @@ import json
 import pytest
 from conftest import Project, copy_project
 
+from collateral.results.provenance import merge
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 FRAME = """
 benchmarks:
@@ -54,7 +56,7 @@ def made(tmp_path_factory, plans) -> Project:
 
 
 def read(project: Project, path: str):
-    return json.loads((project.folder / "results/b" / path).read_text())
+    return merge(json.loads((project.folder / "results/b" / path).read_text()))
 
 
 def test_a_further_request_trains_its_own_round_and_nothing_else(made, plans):

@@ -1,6 +1,5 @@
-"""Inputs and options of every job, read from one printed DAG of four benchmarks."""
+"""Inputs and descriptions of every job, read from one printed DAG of four benchmarks."""
 
-import json
 import re
 from dataclasses import dataclass
 from importlib import import_module
@@ -10,10 +9,9 @@ import pytest
 import yaml
 from conftest import REPOSITORY, Job, copy_project
 
-from collateral.cli import stages
 from collateral.config.load import load
 from collateral.contract.data import ImageInfo
-from collateral.jobs import kinds, list_jobs
+from collateral.jobs import kinds, list_jobs, parse_job, stages_of_kinds
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import build_grid
 
@@ -144,13 +142,19 @@ def test_a_method_starts_from_the_base_of_its_seed(plan):
         benchmark = job.wildcards["benchmark"]
         seed = base_seed(benchmark, seed_of(job))
         base = f"results/{benchmark}/base/seed-{seed}/model.safetensors"
-        assert job.option("--base") == [base]
         assert [file for file in job.input if "/base/" in file] == [base], job
 
 
-def test_a_job_is_told_its_own_seed(plan):
+def test_a_job_is_told_its_own_place(plan):
+    numbers = {"seed", "member"}
+    for job in plan.jobs:
+        told = {key: str(value) for key, value in job.told.items() if key in numbers}
+        told |= {key: job.told[key] for key in ("benchmark", "cell", "run") if key in job.told}
+        own = {key: value for key, value in job.wildcards.items() if key != "method"}
+        if job.told and own:
+            assert own.items() <= told.items(), job
     for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size", "expose"):
-        assert job.option("--seed") == [seed_of(job)]
+        assert str(job.told["seed"]) == seed_of(job)
 
 
 def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
@@ -168,10 +172,10 @@ def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
         if job.rule == "unlearn" and job.wildcards["run"] == "ideal":
             benchmark, cell, seed = (job.wildcards[key] for key in ("benchmark", "cell", "seed"))
             assert given == [f"results/{benchmark}/{cell}/seed-{seed}/retrain/outputs.npz"]
-            assert job.option("--retrained") == given
+            assert job.told["needs_retrain"]
         else:
-            assert not given or job.rule == "metrics"
-            assert "retrain" not in " ".join(job.command) or job.rule in ("retrain", *RUNNING)
+            assert not given or job.rule in ("metrics", "pictures")
+            assert not job.told.get("needs_retrain")
 
 
 def test_nothing_of_another_benchmark_or_cell_is_given(plan):
@@ -187,28 +191,24 @@ def test_nothing_of_another_benchmark_or_cell_is_given(plan):
                 assert {*others} == {*inside, *shared}, job
 
 
-def test_every_path_on_a_command_line_is_declared(plan):
+def test_a_job_declares_what_its_description_names(plan):
     """A file that a job reads and does not declare is not made before, and not watched."""
-    folders = ("--out", "--checkpoints", "--prepared", "--folder", "--theory")
     for job in plan.jobs:
-        known = {*job.input, *job.output}
-        apart = {word for name in folders if name in job.command for word in job.option(name)}
-        paths = {word for word in job.command if word.startswith("results/")}
-        assert paths - known <= apart, job
-        for folder in apart - known:
-            inside = folder.removesuffix("/prepared").replace("results/.checkpoints", "results")
-            assert any(file.startswith(f"{inside}/") for file in known), (folder, job)
+        if job.told.get("benchmark"):
+            described = parse_job(job.told)
+            root = f"results/{described.benchmark}"
+            read = {f"{root}/{file}" for file in described.input_files}
+            assert {*job.input} - {START} == read, job
+            written = {f"{root}/{file}" for file in (*described.files.values(), *described.records)}
+            assert written <= {*job.output} or job.rule == "check", job
+            cost = {f"{root}/{described.out}/cost.json"} if described.has_cost else set()
+            assert {*job.output} == written | cost or job.rule == "check", job
 
 
-def test_every_input_is_on_the_command_line_or_in_a_folder_that_is(plan):
-    """But for the mark of a job that prepares: it lies beside what is read."""
+def test_no_command_line_has_a_path_but_those_of_the_user(plan):
     for job in plan.jobs:
-        if job.command[0] == "collateral":
-            folders = [f"{word}/" for word in job.command if f"{word}/".startswith("results/")]
-            unsaid = {file for file in job.input if file not in job.command}
-            unread = {file for file in unsaid if not file.startswith(tuple(folders))}
-            beside = {place.replace("/prepared/", "/cost.json") for place in folders}
-            assert unread <= beside, job
+        words = " ".join(job.command)
+        assert "results/" not in words and str(Path.home()) not in words, job
 
 
 def test_metrics_are_given_the_outputs_of_all_runs_and_of_the_bases(plan):
@@ -217,18 +217,21 @@ def test_metrics_are_given_the_outputs_of_all_runs_and_of_the_bases(plan):
             cell = f"results/{name}/{job.wildcards['cell']}"
             runs = {f"{cell}/seed-{seed}/{run}" for seed in SEEDS for run in {*RUNS, "retrain"}}
             bases = {f"results/{name}/base/seed-{base_seed(name, seed)}" for seed in SEEDS}
-            given = {f for f in job.input if f.endswith("/outputs.npz")}
-            assert given == {f"{folder}/outputs.npz" for folder in runs | bases}
-            assert job.option("--seeds") == [*SEEDS]
-            assert job.option("--base-seeds") == [base_seed(name, seed) for seed in SEEDS]
+            given = {f for f in job.input if re.search(r"/seed-\d/\S+/record|/base/", f)}
+            assert given == {f"{folder}/record.json" for folder in runs | bases}
+            numbers = job.told["numbers"]
+            assert numbers["seeds"] == [*map(int, SEEDS)]
+            assert numbers["base_seeds"] == [int(base_seed(name, seed)) for seed in SEEDS]
 
 
 def test_similarity_is_by_the_bases_in_the_order_of_the_seeds(plan):
     for job in plan.of("neighbours"):
         if (name := job.wildcards["benchmark"]) in SHARING:
             bases = [f"results/{name}/base/seed-{base_seed(name, seed)}" for seed in SEEDS]
-            assert job.option("--embeddings") == [f"{base}/embeddings.npz" for base in bases]
-            assert job.option("--seeds") == [*SEEDS]
+            files = [f"{base}/embeddings.npz" for base in bases]
+            given = [file for file in job.input if file.endswith("/embeddings.npz")]
+            assert [*dict.fromkeys(given)] == [*dict.fromkeys(files)]
+            assert job.told["seeds"] == [*map(int, SEEDS)]
 
 
 def test_a_run_waits_for_its_tuning_and_for_what_others_prepare(plan):
@@ -236,18 +239,17 @@ def test_a_run_waits_for_its_tuning_and_for_what_others_prepare(plan):
         cell, run, seed = (job.wildcards[key] for key in ("cell", "run", "seed"))
         folder = f"results/{job.wildcards['benchmark']}/{cell}"
         by = TUNED.get(run)
-        assert job.option("--selected") == ([f"{folder}/tune/{by}/selected.json"] if by else [])
-        prepared = job.option("--prepared")
+        given = [file for file in job.input if file.endswith("/selected.json")]
+        assert given == ([f"{folder}/tune/{by}/selected.json"] if by else [])
+        prepared = [file for file in job.input if file.endswith("/record.json")]
         assert prepared == expected_sources(folder, run, seed)
-        for place in prepared:
-            assert place.replace("/prepared", "/cost.json") in job.input
 
 
 def expected_sources(folder: str, run: str, seed: str) -> list[str]:
     """Return where a run looks: tuning prepares k 100 and 200 on the first seed."""
     if run in ("ltd", "two", "ltd@beta=3") and seed == SEEDS[0]:
-        return [f"{folder}/tune/ltd/prepared"]
-    return [f"{folder}/seed-{seed}/ltd/prepared"] if run == "ltd@beta=3" else []
+        return [f"{folder}/tune/ltd/record.json"]
+    return [f"{folder}/seed-{seed}/ltd/record.json"] if run == "ltd@beta=3" else []
 
 
 def test_a_tuning_is_told_its_own_method_and_all_of_its_trials(plan):
@@ -255,20 +257,20 @@ def test_a_tuning_is_told_its_own_method_and_all_of_its_trials(plan):
     for job in plan.of("tune"):
         method = job.wildcards["method"]
         key, values = grids[method]
-        assert job.option("--method") == [method]
-        assert [trial[key] for trial in json.loads(job.option("--trials")[0])] == values
+        assert (job.told["name"], job.told["method"]) == (method, method)
+        assert [trial[key] for trial in job.told["trials"]] == values
         folder = f"results/{job.wildcards['benchmark']}/{job.wildcards['cell']}/tune/{method}"
-        assert job.option("--out") == [folder]
         assert {file.rpartition("/")[0] for file in job.output} == {folder}
 
 
 def test_base_retrain_and_shadow_models_start_from_the_users_file_where_there_is_one(plan):
     for job in plan.of("base", "retrain", "shadow"):
         if job.wildcards["benchmark"] == "pool":
-            assert job.option("--init") == [START]
+            assert job.told["own"]["key"] == "init.weights"
+            assert job.beside == {"weights": START}
             assert START in job.input
         else:
-            assert "--init" not in job.command
+            assert job.told["own"] is None and not job.beside
             assert START not in job.input
 
 
@@ -278,9 +280,9 @@ def test_every_member_of_a_pool_is_told_its_own_number(plan):
         assert sorted(job.wildcards["member"] for job in jobs) == [*map(str, range(count))]
         for job in jobs:
             member = job.wildcards["member"]
-            assert job.option("--seed") == [member]
-            assert job.option("--count") == [str(count)]
-            assert job.option("--out") == [f"results/{benchmark}/shadows/member-{member}"]
+            assert (str(job.told["member"]), job.told["count"]) == (member, count)
+            folder = f"results/{benchmark}/shadows/member-{member}"
+            assert {file.rpartition("/")[0] for file in job.output} == {folder}
             assert {*job.input} - {START} == {f"results/{benchmark}/dataset.npz"}
 
 
@@ -292,12 +294,11 @@ def test_a_method_is_exposed_on_the_whole_pool_of_its_benchmark_and_on_no_other_
         folder = f"results/{benchmark}/{job.wildcards['cell']}"
         members = [f"results/{benchmark}/shadows/member-{n}" for n in range(MEMBERS[benchmark])]
         models = [f"{member}/model.safetensors" for member in members]
-        assert job.option("--shadows") == models
         assert [file for file in job.input if file.endswith(".safetensors")] == models
-        assert job.option("--split") == [f"{folder}/split.json"]
-        assert job.option("--run") == job.option("--method") == [run]
+        assert f"{folder}/split.json" in job.input
+        assert job.told["run"] == job.told["method"] == run
         chosen = [f"{folder}/tune/ft/selected.json"] if run == "ft" else []
-        assert job.option("--selected") == chosen
+        assert [file for file in job.input if file.endswith("/selected.json")] == chosen
 
 
 def test_metrics_read_what_every_method_does_to_the_pool(plan):
@@ -306,8 +307,8 @@ def test_metrics_read_what_every_method_does_to_the_pool(plan):
         benchmark = job.wildcards["benchmark"]
         folder = f"results/{benchmark}/{job.wildcards['cell']}/exposure"
         read = [file for file in job.input if "/exposure/" in file]
-        assert read == [f"{folder}/{run}/exposure.npz" for run in runs[benchmark]]
-        assert job.option("--exposed") == runs[benchmark]
+        assert read == [f"{folder}/{run}/record.json" for run in runs[benchmark]]
+        assert job.told["numbers"]["exposed"] == runs[benchmark]
 
 
 def test_rules_run_the_jobs_of_the_list_and_write_the_files_that_these_state(plan):
@@ -318,10 +319,10 @@ def test_rules_run_the_jobs_of_the_list_and_write_the_files_that_these_state(pla
     planned = {(j.rule, *sorted(j.wildcards.values())): j for j in plan.jobs if j.rule in rules}
     assert planned.keys() == stated.keys() and len(stated) == len(jobs) > 50
     for key, job in stated.items():
-        names = filter(None, (*job.files, job.evaluated, job.record_file))
-        assert {f"{job.out}/{name}" for name in names} <= {*planned[key].output}, key
+        assert {*job.files} <= {*planned[key].output}, key
+        assert planned[key].told == job.job.content(), key
     read = {file for job in plan.of("metrics") for file in job.input}
-    assert {f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated} <= read
+    assert {f"{job.out}/record.json" for job in jobs if job.evaluated} <= read
 
 
 def test_figures_do_not_wait_for_tables(plan):
@@ -336,64 +337,50 @@ def rules() -> dict[str, str]:
     return dict(re.findall(r"^rule (\w+):\n((?:    .*\n|\n)+)", "\n".join(texts), re.M))
 
 
-def test_every_rule_that_runs_the_package_declares_its_code():
-    running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
-    assert len(running) > 12
-    declares = re.compile(r'        code=|        \*\*values\("\w+", .*"code"\)')
-    assert {name for name in running if declares.search(rules()[name])} == running
-    run = {re.search(r"\bcollateral (\w+) ", rules()[name])[1] for name in running}
-    assert run == {*stages()}
+def test_every_rule_that_runs_a_job_is_asked_for_it_by_its_own_name():
+    """Inputs, description and code are those of the rule's own kind of job."""
+    running = {name: text for name, text in rules().items() if "RUN_JOB" in text}
+    assert {*running} | {"track"} == {*stages_of_kinds()} | {"track"}
+    for name, text in running.items():
+        if name not in ("index", "theory"):
+            assert f'unpack(inputs_of("{name}"))' in text
+            assert f'**described("{name}")' in text
 
 
-# Modules by the option that names them.
-LOOKED_UP = {
-    "--name": "collateral.data.{}",
-    "--kind": "collateral.data.forget.{}",
-    "--model": "collateral.models.{}",
-    "--method": "collateral.methods.{}.method",
-}
-
-
-def expected_code(job: Job) -> str:
+def expected_code(told: dict) -> str:
     """Return the fingerprint of a job's own stage, and of the code that it looks up by name."""
-    named = [
-        pattern.format(*job.option(option))
-        for option, pattern in LOOKED_UP.items()
-        if option in job.command
-    ]
-    return stage_code(job.command[1], *named)
+    kind = told["kind"]
+    looked_up = {
+        "collateral.data.{}": told.get("name") if kind == "data" else None,
+        "collateral.data.forget.{}": told.get("forget") if kind == "split" else None,
+        "collateral.models.{}": told.get("model"),
+        "collateral.methods.{}.method": told.get("method"),
+    }
+    named = [pattern.format(name) for pattern, name in looked_up.items() if name]
+    return stage_code(stages_of_kinds()[kind], *named)
+
+
+PRESENTING = {"metrics", "gather", "tables", "figures", "report", "index"}
 
 
 def test_the_code_that_a_job_is_told_is_that_of_its_own_stage(plan):
-    alone = {"ft", "ga", "salun"}  # these build no model but the benchmark's
-    told = [job for job in plan.jobs if "--code" in job.command]
-    seen = [j for j in told if "--method" not in j.command or {*j.option("--method")} <= alone]
+    alone = {None, "ft", "ga", "salun"}  # these build no model but the benchmark's
+    told = [job for job in plan.jobs if job.told and job.rule not in PRESENTING]
+    seen = [job for job in told if job.told.get("method") in alone]
     for job in seen:
-        assert job.option("--code") == [expected_code(job)], job
-    assert {job.command[1] for job in told} == {job.command[1] for job in seen} | {"support_size"}
-    assert {job.command[1] for job in seen} == {
-        *("data", "split", "train", "tune", "unlearn", "shadow", "expose", "neighbours"),
-        "pictures",
+        assert job.option("--code") == [expected_code(job.told)], job
+    assert {job.rule for job in told} == {job.rule for job in seen} | {"support_size"}
+    assert {job.rule for job in seen} == {
+        *("data", "split", "base", "retrain", "tune", "unlearn", "track", "shadow", "expose"),
+        *("neighbours", "pictures", "theory", "check"),
     }
 
 
 def test_no_code_is_that_of_two_stages(plan):
     """Also of methods that build teachers: unlearning and tuning are told different codes."""
     stages_of = {}
-    for job in plan.jobs:
-        if "--code" in job.command:
-            stages_of.setdefault(job.option("--code")[0], set()).add(job.command[1])
+    for job in (job for job in plan.jobs if job.told):
+        stage = stages_of_kinds()[job.told["kind"]]
+        stages_of.setdefault(job.option("--code")[0], set()).add(stage)
     assert {code: stages for code, stages in stages_of.items() if len(stages) > 1} == {}
     assert len(stages_of) > 10
-
-
-def test_a_rule_whose_stage_is_not_told_its_code_declares_that_of_its_own_stage():
-    for name, text in rules().items():
-        if (stage := re.search(r"\bcollateral (\w+) ", text)) and "--code {" not in text:
-            assert re.search(rf'        code=\w+_code\("{stage[1]}"\),', text), name
-
-
-def test_every_rule_whose_stage_looks_something_up_is_told_of_plug_ins():
-    told = {name for name, text in rules().items() if "{params.plugins}" in text}
-    running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
-    assert running - told == {"neighbours", "pictures", "theory", "index", "check"}

@@ -44,8 +44,7 @@ def project(tmp_path_factory) -> Project:
 def forgotten(project: Project, *options: str, target: str = "results/own/persons/split.json"):
     """Return what the job that splits the data would be given to forget."""
     (split,) = (job for job in project.jobs(*options, "--", target) if job.rule == "split")
-    (params,) = split.option("--params")
-    return json.loads(params)["is"]
+    return split.told["params"]["is"]
 
 
 @pytest.mark.parametrize("how", [(), PLAIN], ids=["our logger", "plain"])

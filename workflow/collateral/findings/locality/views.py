@@ -224,7 +224,7 @@ def find_losses(cell: CellTable) -> pd.DataFrame:
 
 def _describe_nearest(cell: CellTable) -> str:
     counts = ("near_count", "far_count")
-    near, far = (mean(cell.values(cell.reference, count, RETAIN)) for count in counts)
+    near, far = (cell.number(cell.reference, count, RETAIN) for count in counts)
     return (
         f"the {find_metric('near_count').text(near)} retained examples most similar to the "
         f"forgotten ones ({format_percent(near / (near + far))})"

@@ -166,7 +166,7 @@ def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
         assert not any("/seed-" in file for file in job.input if "/base/" not in file)
 
 
-def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
+def test_only_the_control_that_needs_it_metrics_and_pictures_see_retrain(plan):
     for job in plan.jobs:
         given = [file for file in job.input if "/retrain/" in file]
         if job.rule == "unlearn" and job.wildcards["run"] == "ideal":

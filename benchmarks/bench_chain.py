@@ -20,9 +20,10 @@ from bench_cell import config_of
 from measure import ROOT, Row, environment, run, run_program
 
 from collateral import cli
+from collateral.jobs import stages_of_kinds
 from collateral.plugins.find import STAGE
 from collateral.results import provenance
-from collateral.warm.client import ADDRESS, OFF
+from collateral.warm.client import ADDRESS, OFF, job_kind
 
 COMMAND = """#!{python}
 import sys
@@ -58,7 +59,7 @@ class Timer:
 
 def job(out: str) -> None:
     """Run a stage as `collateral` does; append its CPU seconds and those of hashing to a file."""
-    timer, stage = Timer(), sys.argv[1]
+    timer, stage = Timer(), stages_of_kinds()[job_kind(sys.argv[1:])]
     for name, function in inspect.getmembers(provenance, inspect.isfunction):
         if function.__module__ == provenance.__name__ and not name.startswith("_"):
             setattr(provenance, name, timer.of(function))

@@ -22,11 +22,11 @@ from plain.data import INFO, PADDING, PlainTask, random_pixels
 from plain.evaluation import base_looks, evaluate
 from torch import nn
 
-from collateral.cli import main as collateral
 from collateral.contract.rows import ATTACKS
 from collateral.findings.accuracy import numbers as accuracy
 from collateral.findings.locality import numbers as locality
 from collateral.findings.membership import numbers as membership
+from collateral.jobs.neighbours import NeighboursJob
 from collateral.models._build import build_model
 from collateral.results import layout
 from collateral.results.cell import CellResults
@@ -34,6 +34,8 @@ from collateral.results.dataset import Dataset, Labels
 from collateral.results.outputs import Embeddings, ModelOutputs
 from collateral.results.provenance import write_record
 from collateral.results.split import Split
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 from collateral.training.examples import test_examples, train_examples
 from collateral.training.inference import compute_outputs
 
@@ -86,12 +88,11 @@ def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Sc
     labels.save(folder / layout.LABELS)
     scene.record(folder / layout.DATA, folder / layout.LABELS)
     scene.split.save(folder / layout.SPLIT.format(cell=CELL), labels, folder / layout.LABELS)
-    scene.look(base)[1].save(folder / layout.EMBEDDINGS)
-    scene.record(folder / layout.EMBEDDINGS)
-    files = {"data": layout.DATA, "split": layout.SPLIT, "embeddings": layout.EMBEDDINGS}
-    files["out"] = layout.NEIGHBOURS
-    words = [w for key, f in files.items() for w in (f"--{key}", str(folder / f.format(cell=CELL)))]
-    collateral(["neighbours", *words, "--seeds", "0"])
+    embeddings = folder / layout.BASE.format(seed=0) / layout.EMBEDDINGS
+    scene.look(base)[1].save(embeddings)
+    scene.record(embeddings)
+    job = NeighboursJob(benchmark=folder.name, cell=CELL, seeds=(0,), base_seeds=(0,))
+    run_job(Workspace(job, folder.parent))
     scene.write(new_model(), layout.RETRAIN)
     return scene
 

@@ -380,7 +380,7 @@ def test_a_base_that_guesses_is_refused_with_a_word_on_what_it_needs(workshop, t
     }
     save_file(turned, tmp_path / "turned.safetensors")
     said = refusal(workshop, name="turned", weights=tmp_path / "turned.safetensors")
-    assert said.startswith("collateral train: base.weights: train accuracy ")
+    assert said.startswith("collateral base: base.weights: train accuracy ")
     assert "normalisation" in said and "data.mean" in said and "data.classes" in said
 
 
@@ -389,7 +389,7 @@ def test_weights_that_do_not_fit_are_named_by_the_key_of_the_config(workshop, tm
     for option in ("init", "weights"):
         key = {"init": "init.weights", "weights": "base.weights"}[option]
         said = refusal(workshop, name="bad", **{option: tmp_path / "a.safetensors"})
-        assert said.startswith(f"collateral train: {key}: '{tmp_path / 'a.safetensors'}' does not")
+        assert said.startswith(f"collateral base: {key}: '{tmp_path / 'a.safetensors'}' does not")
 
 
 # Public files of ResNets.

@@ -23,6 +23,7 @@ DECISIONS = {
     "small_share": "inside the margin",
     "harms_found": "harms found",
     "nearest_right": "nearest",
+    "nearest_shown_wrongly": "wrongly nearest",
     "all_open": "all open",
 }
 

@@ -17,6 +17,7 @@ from made_benchmark import MIXED, PART, RUNS, SEEDS, WHOLE, Behaviour, Made, com
 
 from collateral.cli import main
 from collateral.commands.evidence import NAMESPACE
+from collateral.contract.verdicts import MEASURES
 from collateral.findings.checks import NEED_RETRAIN
 from collateral.report.evidence import _folder_before
 from collateral.results import layout
@@ -83,7 +84,9 @@ def test_every_number_is_one_of_the_long_table(here, animals, cell, run):
         assert one["value"] == pytest.approx(mean, abs=1e-15)
         for end in {"low", "high"} & one.keys():
             assert one[end] == rows[place[0], f"{place[1]}_{end}", *place[2:]][""]
-    for row, at in zip(record["verdict"]["measures"], ("ua", "mia", "near", "far"), strict=False):
+    tested = record["verdict"]["measures"]  # none of a run of a sweep
+    for row, at in zip(tested, MEASURES if tested else (), strict=True):
+        assert row["margin"]["source"] == f"{run}|margin||{at}"
         ends = [rows[run, f"equivalence_{end}", "", at][""] for end in ("low", "high")]
         assert row["equivalence"] == ends
 

@@ -80,10 +80,10 @@ class Requests(Made):
         return Split(np.sort(np.concatenate(forget)), len(label), affected, chosen, earlier)
 
     def neighbours(self, cell: str) -> Neighbours:
-        """Larger images, of which five are near copies and one is an exact copy."""
-        found, split = super().neighbours(cell), self.split(cell)
-        bits = np.array([EXACT, EXACT, 3, 1, 4, 2, 4])
-        first = split.forget[[2, 2, 5, 8, 9, 11, 12]]
+        """Larger images: one has two exact copies, five, four or three have a near copy."""
+        found, split, place = super().neighbours(cell), self.split(cell), ROUNDS.index(cell)
+        bits = np.array([EXACT, EXACT, 3, 1, 4, 2, 4])[: 7 - place]
+        first = split.forget[[2, 2, 5, 8, 9, 11, 12][: 7 - place]]
         copies = np.column_stack([first, split.retain[: len(bits)], bits])
         rng = rng_of("classes", cell)
         shape = len(self.seeds), len(CLASSES)

@@ -20,8 +20,9 @@ from scipy.special import softmax
 
 RECOMPUTED: dict[str, str] = {}  # the test that recomputes a metric, by the metric's name
 _compared: dict[str, set[float]] = defaultdict(set)  # numbers that `same` compared, by metric
-# Metrics whose number says nothing, since `at` says it, or which a sound split has as 0.
-ONE_VALUE = {"on_device", "verdict", "split_faults"}
+# Metrics that may have one value: `at` says it, a sound split has 0, or one cell has a number.
+ONE_VALUE = {"on_device", "verdict", "split_faults", "friedman_p", "critical_difference"}
+ONE_VALUE |= {"retrain_by_gap", "retrain_by_failure", "retrain_by_cost", "estimated_ua"}
 SETS = ("forget", "retain", "test")
 BINS = 10
 
@@ -66,7 +67,8 @@ def seeing(made: Made) -> Callable[[str, str, int], Seen]:
 
     @cache
     def seen(cell, run, seed):
-        outputs, split, labels = made.outputs(cell, run, seed), made.split(cell), made.labels
+        own = made.base_seed(seed) if run == "original" else seed
+        outputs, split, labels = made.outputs(cell, run, own), made.split(cell), made.labels
         place, similarity = made.seeds.index(seed), made.similarity(cell)
 
         def by_set(train, test):
@@ -132,13 +134,22 @@ def bins_of(bench, see, cell, name, seed):
     return np.array([min(sum(value >= edges[1:]), BINS - 1) for value in values])
 
 
+_parts: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+
+
 def parts_of(bench, see, cell, name):
     """Return who is near and who is far: near are the most similar, as many as a class has."""
-    made = bench.made
+    key = bench.made.name, cell, name
+    if key not in _parts:
+        _parts[key] = _find_parts(bench.made, see, cell, name)
+    return _parts[key]
+
+
+def _find_parts(made, see, cell, name):
     first_look = min(made.options(cell).get("--looks", ()), default=None)
     seen = [see(cell, "retrain", seed) for seed in made.seeds[:first_look]]
-    label = seen[0].label[name].tolist()
-    kept = [place for place, c in enumerate(label) if c in seen[0].label["retain"]]
+    label, classes = seen[0].label[name].tolist(), {*seen[0].label["retain"].tolist()}
+    kept = [place for place, c in enumerate(label) if c in classes]
     affected = [place for place in kept if label[place] in made.split(cell).affected]
     count = len(affected) or len(kept) // len({label[place] for place in kept})
     count = min(max(count, 10), len(kept) // 4)

@@ -16,6 +16,7 @@ import pytest
 from long_table import mean, t95
 from made_benchmark import CANDIDATES, CHOSEN, CLASSES, SIZES, TRIALS, WHOLE
 from recomputed import (
+    RECOMPUTED,
     SETS,
     bins_of,
     edges_of,
@@ -38,12 +39,35 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
 from collateral.metrics.membership import draw
+from collateral.plugins.find import FINDING
 
 
 @pytest.fixture(scope="module")
 def see(animals):
     """Return a function: cell, run and seed in, what the outputs are of each set out."""
     return seeing(animals.made)
+
+
+def test_every_declared_metric_is_recomputed():
+    for name in ("requests", "shadows", "verdicts"):
+        import_module(f"test_numbers_of_{name}")
+    findings = map(FINDING.load, FINDING.names())
+    declared = {name for finding in findings for name in getattr(finding, "METRICS", {})}
+    assert len(declared) > 220
+    assert declared - RECOMPUTED.keys() == set()
+    assert RECOMPUTED.keys() - declared == set()
+
+
+def test_a_test_that_compares_no_number_of_its_metric_is_no_recomputation(animals):
+    @recomputes("ua", "ra")
+    def compare(metrics, count):
+        for row in [row for metric in metrics for row in rows_of(animals, metric)[:count]]:
+            same(row, float(row.value or math.nan))
+
+    compare(metrics=("ua", "ra"), count=30)
+    for metrics, count in ((("ua", "ra"), 0), (("ua", "ra"), 1), (("ua",), 30)):
+        with pytest.raises(AssertionError, match="compares only"):
+            compare(metrics=metrics, count=count)
 
 
 def test_the_page_of_formats_says_where_each_number_with_a_set_or_an_index_is(animals):

@@ -55,6 +55,15 @@ def test_a_split_reads_those_of_the_earlier_rounds():
     assert SplitJob(benchmark, benchmark.cells["digit_3-50"]).earlier == []
 
 
+def test_the_metrics_of_the_last_round_wait_for_what_they_read_of_the_earlier_ones():
+    benchmark = stream()
+    last, middle = (MetricsJob(benchmark, benchmark.cells[f"stream-0{r}"]) for r in (3, 2))
+    earlier = [f"results/b/stream-0{r}" for r in (1, 2)]
+    for name in ("split.json", "neighbours.npz", "seed-1/ft/outputs.npz"):
+        assert {f"{place}/{name}" for place in earlier} <= {*last.results}
+    assert not [path for path in middle.results if earlier[0] in path]
+
+
 def test_the_record_of_a_later_rounds_split_names_those_it_was_made_from(tmp_path):
     benchmark = stream()
     found = {"chosen": {"kind": "class_part"}}

@@ -1,6 +1,7 @@
 """`collateral verify`: what it says of results, deletes of them, and ends with."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -315,7 +316,9 @@ def test_numbers_that_come_out_the_same_are_sound_in_depth(verify):
     assert verify("--deep")[0] == 0
 
 
-DIFFERS = "made again from the same outputs, it differs in line {}"
+def is_blamed(text, path, line):
+    """Tell whether a line of the report names a file and the line in which it differs."""
+    return text.startswith(f"{path}: ") and re.search(rf"\bline {line}\b", text)
 
 
 def edit_number(path):
@@ -335,7 +338,7 @@ def test_a_wrong_number_with_a_right_hash_is_found_in_depth(verify, results):
     assert verify()[0] == 0
     code, lines = verify("--deep")
     assert code == 1
-    assert lines[0] == f"{path}: {DIFFERS.format(line)}"
+    assert is_blamed(lines[0], path, line)
 
 
 def test_a_gate_painted_over_is_found_in_depth(verify, results):
@@ -343,7 +346,7 @@ def test_a_gate_painted_over_is_found_in_depth(verify, results):
     forge(path, path.read_text().replace("amber", "green"))
     code, lines = verify("--deep")
     assert code == 1
-    assert lines[0].startswith("results/digits/gates.json: made again from the same outputs")
+    assert lines[0].startswith("results/digits/gates.json: ")
 
 
 def test_a_wrong_number_of_all_cells_is_found_in_depth(verify, results):
@@ -353,7 +356,7 @@ def test_a_wrong_number_of_all_cells_is_found_in_depth(verify, results):
     call("tables", "--plan", path.with_name(layout.PLAN), *words, "--out", path.parent / "tables")
     publish(results)
     assert verify()[0] == 0
-    assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(line)}"
+    assert is_blamed(verify("--deep")[1][0], path, line)
 
 
 def test_a_wrong_table_with_a_right_hash_is_found_in_depth(verify, results):
@@ -365,7 +368,7 @@ def test_a_wrong_table_with_a_right_hash_is_found_in_depth(verify, results):
     sign_folder(folder / layout.TABLES, [folder / name for name in made_from])
     publish(results)
     assert verify()[0] == 0
-    assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(2)}"
+    assert is_blamed(verify("--deep")[1][0], path, 2)
 
 
 def test_nothing_is_computed_from_what_is_not_sound(verify, results):

@@ -112,7 +112,7 @@ def test_the_file_of_another_person_is_never_suggested(tmp_path):
     names = [f"train/cat/{number}.png" for number in ("029", "030")]
     columns = {FILE: np.array(names)}
     labels = Labels(np.array([0, 1]), np.array([0]), ("cat", "dog"), columns)
-    with pytest.raises(ValueError, match="is not among the 2 images$"):
+    with pytest.raises(ValueError, match=r"is not among the 2 images$"):
         files.select(labels, listed(tmp_path, "train/cat/099.png"))
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import AFTER_OUTPUTS, SMOKE, Project
+from conftest import AFTER_METRICS, AFTER_OUTPUTS, SMOKE, Project
 
 from collateral.results.provenance import read_signed, write_signed
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 RESULTS = "results/smoke"
 CELL = f"{RESULTS}/digit_3-50"
 # Without metadata these are made again in any case: they take seconds.
-PRESENTED = {rule: 1 for rule in (*AFTER_OUTPUTS, "plan", "theory")}
+PRESENTED = {rule: 1 for rule in ("metrics", *AFTER_METRICS, "plan", "theory")}
 PARAMETER = ("configs/smoke.yaml", "ga: {epochs: 2,", "ga: {epochs: 3,")
 NAMED = f"{CELL}/seed-{{}}/ga/record.json"
 CHANGED = "params.epochs: 2, planned 3"
@@ -45,7 +45,7 @@ def test_where_nothing_changed_nothing_is_trained(project):
 def test_a_changed_parameter_reruns_its_runs_alone_and_one_line_names_them(project):
     project.edit(*PARAMETER)
     without_metadata(project)
-    assert project.planned(*SMOKE) == {**PRESENTED, "unlearn": 2}
+    assert project.planned(*SMOKE) == {**PRESENTED, "unlearn": 2, "pictures": 1}
     target = ("--", f"{CELL}/metrics.csv")
     done = project.snakemake(*SMOKE, *target)
     assert done.returncode == 0, done.stderr
@@ -78,7 +78,7 @@ def test_changed_code_reruns_what_uses_it(project):
     project.edit(
         "workflow/collateral/methods/ga/method.py", "(optimizer, -loss)", "(optimizer, -2 * loss)"
     )
-    assert without_metadata(project).planned(*SMOKE) == {**PRESENTED, "unlearn": 2}
+    assert without_metadata(project).planned(*SMOKE) == {**PRESENTED, "unlearn": 2, "pictures": 1}
 
 
 def test_with_metadata_snakemake_is_believed_and_no_record_is_read(project):

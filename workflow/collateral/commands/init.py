@@ -111,12 +111,23 @@ def _describe(found: Proposal, out: Path) -> str:
         broken={path: one for path, one in found.headers.items() if isinstance(one, str)},
         columns=listed("columns", [*examples.columns]),
         tested=_count_tested(found),
+        unknown=_list_unknown(found),
         time=duration(found.minutes / 60),
         snakefile="" if is_here else '--snakefile "$(collateral where)" ',
         config=shlex.quote(str(out)),
         out=out,
         earlier=Path(paths.SPLIT.format(benchmark=found.name, cell="withdrawn")).parent,
     )
+
+
+def _list_unknown(found: Proposal) -> str:
+    """Return the number and names of images without a value in the column of `--forget-where`."""
+    wanted, examples = found.request.forget_where, found.index.examples
+    if wanted is None:
+        return ""
+    values = examples.columns[wanted.column]
+    names = [name for name, value in zip(examples.names, values, strict=True) if value == ""]
+    return listed(f"{len(names):,} of {len(values):,} images", names) if names else ""
 
 
 def _count_tested(found: Proposal) -> int | None:

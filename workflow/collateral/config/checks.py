@@ -196,8 +196,23 @@ def _retrain_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     source = FINDING.load(name, RETRAIN_PART)
     for cell, forget in cells.list_cells(benchmark).items():
         if not source.has_retrain(benchmark.data, benchmark.model, forget.params):
-            has = f"it has them for {source.SETTINGS}; or say `retrain: {NONE}`"
+            first = "of the first share of a class (`order: first`)"
+            has = f"it has them {first} for {source.SETTINGS}; or say `retrain: {NONE}`"
             yield where, f"{quoted(name)}: no numbers of Retrain for {cell}; {has}"
+    yield from _recipe_errors(benchmark, source.recipe(benchmark.data.get("name")))
+
+
+def _recipe_errors(benchmark: BenchmarkConfig, recipe: Mapping[str, Any]) -> Iterator[Problem]:
+    """Check that a base model is trained as the Retrain whose means are printed was trained."""
+    base = benchmark.base
+    if base.weights is not None:
+        return  # how the user's model was trained is not known
+    remedy = f"train alike, give the base's published weights, or say `retrain: {NONE}`"
+    if benchmark.init is not None:
+        yield ("init",), f"the printed Retrain was trained from random weights; {remedy}"
+    for key, value in recipe.items():
+        if (own := getattr(base, key)) != value:
+            yield ("base", key), f"{own}: the printed Retrain was trained with {value}; {remedy}"
 
 
 def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:

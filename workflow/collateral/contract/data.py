@@ -76,14 +76,15 @@ class DataOptions(Strict):
     test_per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many test examples of each class."
     )
-    mean: tuple[float, ...] | None = Field(
+    mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
         None,
         min_length=1,
         description="Of each channel, for images in [0, 1], where a model of your own was trained "
         "with another normalisation than the data set's.",
     )
-    std: tuple[Annotated[float, Field(gt=0)], ...] | None = Field(
-        None, min_length=1, description="Of each channel; goes with `mean`."
+    # A model of images from 0 to 255 has a standard deviation of 1 / 255.
+    std: tuple[Annotated[float, Field(ge=0.001, le=1)], ...] | None = Field(
+        None, min_length=1, description="Of each channel, for images in [0, 1]; goes with `mean`."
     )
 
     @model_validator(mode="after")

@@ -76,6 +76,23 @@ Increasing = Annotated[
 UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 
 
+def _compare_booleans(found: Any, value: Any) -> None:
+    """Raise if a validated value is a boolean and the given one is not, or the reverse.
+
+    Lists and mappings are compared item by item.
+    """
+    if isinstance(found, Mapping) and isinstance(value, Mapping):
+        found, value = [*found.values()], [*value.values()]
+    if isinstance(found, list | tuple) and isinstance(value, list | tuple):
+        for pair in zip(found, value, strict=False):
+            _compare_booleans(*pair)
+        return
+    if isinstance(found, bool) and not isinstance(value, bool):
+        raise ValueError("should be true or false")
+    if not isinstance(found, bool):
+        not_boolean(value)
+
+
 class Strict(BaseModel):
     """Base of all config models: unknown keys are errors; values cannot change after loading."""
 
@@ -91,10 +108,7 @@ class Strict(BaseModel):
             if BOUNDS.issuperset(one["type"] for one in error.errors()):
                 not_boolean(value)  # pydantic compared 1 or 0 with the bounds
             raise
-        if isinstance(found, bool) and not isinstance(value, bool):
-            raise ValueError("should be true or false")
-        if not isinstance(found, bool):
-            not_boolean(value)
+        _compare_booleans(found, value)
         return found
 
 

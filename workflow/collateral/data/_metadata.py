@@ -51,8 +51,10 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
 
 def find_classes(options: DataOptions, names: Sequence[str]) -> list[int]:
     """Return the indices of the selected classes, in the order of the config."""
+    if options.classes is None:
+        return [*range(len(names))]
     try:
-        return class_indices(options.classes or range(len(names)), names)
+        return class_indices(options.classes, names)
     except ValueError as error:
         raise ValueError(f"data.classes: {error}") from None
 

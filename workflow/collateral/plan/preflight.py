@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError, format_key
+from collateral.contract.conventions import class_index
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
@@ -57,7 +59,7 @@ def check_plan(
         messages += _weights_errors(benchmark, compare=runs_here and is_first)
         messages += _precision_errors(benchmark) if is_first and on_this_machine else []
         messages += _data_errors(benchmark)
-        messages += _group_errors(benchmark) if is_first else []
+        messages += [*_group_errors(benchmark), *_positive_errors(benchmark)] if is_first else []
         for job in SplitJob.list_all(benchmark):
             messages += [*_file_errors(job), *_size_errors(job), *_forget_errors(job)]
     if messages:
@@ -210,6 +212,18 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}: without effect: all examples have {value} there; leave it out"
 
 
+def _positive_errors(benchmark: Benchmark) -> Iterator[str]:
+    """Yield an error if the user's data have no class `positive`, or two readings of its number."""
+    if (positive := benchmark.config.positive) is None:
+        return
+    try:
+        names = find_workload(benchmark).size.class_names
+    except SizeUnknownError:
+        return  # the check of the data, or the job that reads the data, reports this error
+    for problem in _errors(partial(class_index, names=names), positive):
+        yield f"benchmarks.{benchmark.name}.positive: {problem}"
+
+
 def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
     """Return the metadata columns in labels.npz by name; empty without a current file."""
     job = DataJob(benchmark)
@@ -267,7 +281,8 @@ def _size_errors(job: SplitJob) -> Iterator[str]:
 def _forget_errors(job: SplitJob) -> Iterator[str]:
     """Yield an error if a forget set names a class or value that the data set does not have."""
     kind: Any = FORGET.load(job.cell.forget.kind)
-    if Path(job.path(paths.SPLIT)).exists():
+    # An existing split may be that of another class: 0 and "0" make one cell's name.
+    if Path(job.path(paths.SPLIT)).exists() and not hasattr(kind, "find_classes"):
         return
     try:
         size = find_workload(job.benchmark).size

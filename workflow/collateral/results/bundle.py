@@ -43,9 +43,10 @@ WITH_IMAGES = {layout.DATA, layout.PREPARED}
 # Names of files and folders that are derived from several runs.
 # PAGE is in the folder of a benchmark, NEIGHBOURS in the folder of a cell.
 PAGE = {*layout.PRESENTED, layout.CHECKED}
+PICTURES = {Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
-    *(Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name),
+    *PICTURES,
 }
 AGAIN = "copy or bundle the archive again"
 NOT_WRITTEN = (
@@ -282,7 +283,8 @@ def _join(sources: Mapping[Path, Files]) -> tuple[dict[str, Path], set[str]]:
         for name, path in files.items():
             first = origin.setdefault(name, source)
             # cost.json differs between machines, so it never counts as a conflict.
-            is_same = first == source or path.name == layout.COST
+            # Nor do pictures: of methods made apart, those of the first source are enough.
+            is_same = first == source or path.name in (layout.COST, *PICTURES)
             if is_same or filecmp.cmp(sources[first][name], path, shallow=False):
                 continue
             if group := _derived_group(name):

@@ -23,6 +23,14 @@ CPU = torch.device("cpu")
 torch.set_num_threads(1)
 
 
+def pytest_collection_modifyitems(items):
+    """Mark all tests of a file as `trains` if one of them uses the trained base model."""
+    training = {item.path for item in items if "small" in getattr(item, "fixturenames", ())}
+    for item in items:
+        if item.path in training:
+            item.add_marker(pytest.mark.trains)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cpu_with_bfloat16():
     """Let every CPU compute in bfloat16: slowly where it has no instructions for it."""

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -485,3 +486,13 @@ def test_logits_beyond_float16_stay_finite(small):
         model.head.bias[0] = 1e6
     outputs, _ = compute_outputs(model, small.test(), small.test())
     assert outputs.test.logits.max() == 60000
+
+
+# What depends on the CPU
+
+
+def test_the_tests_that_train_are_marked_for_a_second_pass_on_a_lesser_cpu(request):
+    assert request.node.get_closest_marker("trains")
+    root = Path(__file__).parents[2]
+    assert "make test-cpu\n" in (root / ".ci/run").read_text()
+    assert "-m 'trains and not slow' tests/contract" in (root / "Makefile").read_text()

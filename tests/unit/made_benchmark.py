@@ -184,6 +184,12 @@ class Made:
             # A red check in one cell alone.
             copies=np.array([[split.forget[3], split.retain[7], EXACT if cell == WHOLE else 3]]),
             image_size=np.array(image_of("train", 0).shape[:2]),
+            test_copies=np.array(
+                [[1, split.forget[2]], [4, split.retain[5]], [6, split.retain[1]]]
+                if cell == WHOLE
+                else [[2, split.retain[3]], [9, split.retain[4]]]
+            ),
+            pixels=np.array([3, 214, 4]),
         )
 
     def more_pictures(self, cell: str) -> list[tuple[str, int]]:

@@ -159,7 +159,7 @@ def test_a_collapsed_run_keeps_its_values(tmp_path):
     collapsed = with_runs({("ft", 0): replace(RUNS["ft", 0], status="collapsed")})
     plain, marked = CELL.numbers(tmp_path / "a"), collapsed.numbers(tmp_path / "b")
     assert marked.pop(("ft", None, "verdict", "collapsed")) == 1
-    verdict = ("ft", None, "verdict", "cannot tell")
+    verdict = ("ft", None, "verdict", "open")
     assert plain.pop(verdict) == 1
     plain.pop(("ft", None, "seeds_needed"), None)
     share = ("ft", None, "judged_rate", "collapsed")

@@ -141,7 +141,7 @@ def test_copies_in_the_test_set_are_counted_and_those_of_forgotten_ones(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("copies", "forgotten", "colour"), [(0, 0, "green"), (6, 0, "amber"), (6, 2, "red")]
+    ("copies", "forgotten", "colour"), [(0, 0, "green"), (6, 0, "amber"), (6, 2, "amber")]
 )
 def test_copies_in_the_test_set_are_named(tmp_path, copies, forgotten, colour):
     values = {"test_copies": copies, "test_copies_forgotten": forgotten}

@@ -13,7 +13,7 @@ from PIL import Image
 from collateral.cli import main
 from collateral.findings.registry import Problem, write_problems
 from collateral.findings.verdict import LIKE
-from collateral.report.decision import CellColumn, Decision, MethodRow, Score
+from collateral.report.decision import CellColumn, Decision, Measured, MethodRow, Score
 from collateral.report.page import list_pages, write
 from collateral.results import layout
 from collateral.results.files import write_json
@@ -39,10 +39,12 @@ def write_page(folder: Path, *cells: FakeCell, problems: tuple[Problem, ...] = (
 def write_glance(results: Path, *names: str) -> None:
     """Write what the index reads of benchmarks, one cell each."""
     for name in names:
-        like = Score(LIKE, LIKE, "", 0.0, -0.01, 0.01, 0.01, 0.5)
+        like = Score(
+            LIKE, [], LIKE, "", [Measured("near", 0.0, -0.01, 0.01, 0.04, "within")], 0.01, 0.5
+        )
         decision = Decision(
             *(name, "digits", "resnet8", "1", True),
-            [CellColumn("cell", "A cell", 10, 5, 0.02, 0.2, 0.005, [])],
+            [CellColumn("cell", "A cell", 10, 5, 0.2, 0.005, [], "yes")],
             [MethodRow("ft", f"It-{name}", About(), [like])],
         )
         glance = {"decision": asdict(decision), "problems": []}
@@ -60,7 +62,7 @@ def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
     (results / "theory").mkdir()
     assert [page.name for page in list_pages(results, ["d", "b"])] == ["d", "b", "a", "c"]
     page = index_of(results, "--first", "d", "b")
-    shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test\.', page)
+    shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test:', page)
     assert shown == ["d", "b", "a", "c"]
     assert re.findall(r"<b><span>It-(\w)</span></b>", page) == ["d", "b", "a", "c"]
 

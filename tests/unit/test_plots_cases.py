@@ -327,7 +327,7 @@ def test_a_run_that_diverged_in_one_seed_is_left_out_and_named_once(tmp_path):
 
 
 def test_a_verdict_of_one_seed_has_no_box(tmp_path):
-    parts = ("forget", "near", "far", "test")
+    parts = ("forget", "near", "far", "test", "far_test")
     runs = {
         run: replace(one, **{name: getattr(one, name)[:1] for name in parts})
         for run, one in {**ENDS, "ft": ALIKE}.items()

@@ -27,7 +27,7 @@ from collateral.jobs.given import GivenJob
 from collateral.jobs.metrics import MetricsJob
 from collateral.jobs.retrain import RetrainJob
 from collateral.jobs.split import SplitJob
-from collateral.report.decision import CellColumn, Decision, MethodRow, Score
+from collateral.report.decision import CellColumn, Decision, Measured, MethodRow, Score
 from collateral.results import layout
 from collateral.results.plan import About, BenchmarkPlan, CellPlan
 from collateral.results.provenance import write_signed
@@ -381,10 +381,11 @@ def test_no_name_becomes_a_tag_of_the_page(benchmark):
 
 def test_no_folder_becomes_a_link_that_runs(tmp_path):
     name = "javascript:alert(1)"
-    score = Score(HOSTILE, HOSTILE, HOSTILE, 0.1, 0.0, 0.2, 0.1, 0.5)
+    measures = [Measured("near", 0.1, 0.0, 0.2, 0.04, HOSTILE)]
+    score = Score(HOSTILE, [HOSTILE, HOSTILE], HOSTILE, HOSTILE, measures, 0.1, 0.5)
     decision = Decision(
         *(HOSTILE, HOSTILE, HOSTILE, HOSTILE, True),
-        [CellColumn("cell", HOSTILE, 10, 5, 0.1, 0.1, 0.1, [HOSTILE])],
+        [CellColumn("cell", HOSTILE, 10, 5, 0.1, 0.1, [HOSTILE], HOSTILE)],
         [MethodRow(HOSTILE, HOSTILE, About(HOSTILE, HOSTILE, "javascript:x"), [score])],
     )
     glance = {"decision": asdict(decision), "problems": [HOSTILE]}

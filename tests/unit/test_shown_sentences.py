@@ -644,6 +644,30 @@ CLAUSES = [
         lambda a, s, *_: [a.long.number(s.cell, "retrain", "exact_copies")],
     ),
     Clause(
+        rf"the lowest TA of {N} seeds, on classes that are kept, is {N} % "
+        rf"\(Retrain\) and {N} % \(the base\); always naming the largest class gives {N} %",
+        lambda a, s, *_: [
+            len(a.long.seeds),
+            *(points(min(a.long.values(s.cell, r, "known_ta"))) for r in ("retrain", "original")),
+            points(a.long.number(s.cell, "retrain", "guessing")),
+        ],
+    ),
+    Clause(
+        rf"pixel values differ by up to {N} of 255, {N} images are constant",
+        lambda a, s, *_: [
+            a.long.number(s.cell, "retrain", "pixel_range"),
+            255,
+            a.long.number(s.cell, "retrain", "constant_images"),
+        ],
+    ),
+    Clause(
+        rf"{N} test images are exact copies of train images, {N} of forgotten",
+        lambda a, s, *_: [
+            a.long.number(s.cell, "retrain", "test_copies"),
+            a.long.number(s.cell, "retrain", "test_copies_forgotten"),
+        ],
+    ),
+    Clause(
         rf"GA lr {N} of {N} to {N}",
         lambda a, s, *_: [0.02, *(end([t["lr"] for t in TRIALS["ga"]]) for end in (min, max))],
     ),

@@ -253,7 +253,8 @@ def check_test_copies(cell: CellTable) -> Outcome:
         return "green", "no test image is an exact copy of a train image"
     text = f"{found:.0f} test images are exact copies of train images, {forgotten:.0f} of forgotten"
     advice = "TA and MIA count them as unseen; take them out of the test set"
-    return ("red" if forgotten else "amber"), f"{text} ones: {advice}"
+    # Not red: the test set is the same for Retrain. CIFAR-100's has ten such images.
+    return "amber", f"{text} ones: {advice}"
 
 
 def check_pixels(cell: CellTable) -> Outcome:

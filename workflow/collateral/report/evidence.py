@@ -20,7 +20,7 @@ from collateral.findings.checks import NEED_RETRAIN, red_gates, run_checks
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import excluded_findings
 from collateral.findings.verdict.sentences import find_verdicts
-from collateral.metrics.statistics import mean, mean_of_defined, std
+from collateral.metrics.statistics import mean, std
 from collateral.report.images import Gallery
 from collateral.report.page import template
 from collateral.results import layout
@@ -232,7 +232,7 @@ def _describe_verdict(run: str, cell: CellTable) -> Content:
             "label": MEASURED[at],
             "difference": _number(cell, Source(run, "difference", at=at)),
             "equivalence": [cell.number(run, f"equivalence_{end}", at=at) for end in ENDS],
-            "margin": _number(cell, Source(cell.reference, "margin", at=at)),
+            "margin": _number(cell, Source(run, "margin", at=at)),
         }
         for at in MEASURES
         if cell.has_retrain and not math.isnan(cell.number(run, "difference", at=at))
@@ -304,7 +304,7 @@ def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iter
     runs = [run for run in columns if run != cell.reference]
     for (part, subset), label in PLACES.items():
         numbers = _numbers(found, cell, {run: Source(run, f"{part}_loss", subset) for run in runs})
-        count = mean_of_defined(cell.values(cell.reference, f"{part}_count", subset))
+        count = cell.number(cell.reference, f"{part}_count", subset)
         size = "" if math.isnan(count) else f" ({count:.0f})"
         if numbers:
             yield {"label": f"{label}{size}", "numbers": numbers}

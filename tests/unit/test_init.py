@@ -1,5 +1,6 @@
 """`collateral init`: a config for what it is pointed at, which loads as it was meant."""
 
+import os
 import re
 
 import pytest
@@ -285,6 +286,13 @@ def test_a_test_set_beside_the_table_may_have_the_same_persons(tmp_path, trained
     write_folder(tmp_path, tops=("unseen",), each=(3,))
     main([*trained, "--forget-where", "person=017", "--test", "unseen"])
     assert "whether it has images of the same persons is unknown" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--forget", "--table", "--test"])
+def test_a_pipe_is_not_read(tmp_path, trained, option):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SystemExit, match=f"{option}: pipe: is a pipe or a device"):
+        main([*trained, "--test-share", "0.2", option, "pipe"])
 
 
 def test_without_the_mean_of_a_trained_model_there_is_a_warning(trained, capsys):

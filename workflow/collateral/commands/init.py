@@ -16,7 +16,6 @@ from collateral.commands._proposal import (
 from collateral.config.cells import slug
 from collateral.config.weights import SEED
 from collateral.contract.messages import listed, looked_for
-from collateral.contract.params import can_be_looked_for
 from collateral.data._readers.file_list import find_tables
 from collateral.plan import paths
 from collateral.plan.estimate import duration
@@ -51,10 +50,9 @@ def _option_errors(wish: InitRequest) -> Iterator[str]:
     if wish.test_share is not None and not 0 < wish.test_share < 1:
         yield f"--test-share: {wish.test_share:g}: should be between 0 and 1"
     for option in ("forget", "table", "test"):
-        try:
-            can_be_looked_for(getattr(wish, option) or Path())
-        except ValueError as error:
-            yield f"--{option}: {getattr(wish, option)}: {error}"
+        path: Path | None = getattr(wish, option)
+        if path and path.exists() and not (path.is_file() or path.is_dir()):
+            yield f"--{option}: {path}: is a pipe or a device, whose reading may not end"
     here, images = Path.cwd(), wish.folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"

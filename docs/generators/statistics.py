@@ -109,7 +109,9 @@ def _cifar() -> str:
         label = params_class(str(method)).label
         verdicts = [old[cell, method], part["verdict"].iloc[0]]
         rows.append([str(cell), label, *verdicts, *texts])
-    return table(["cell", "method", "old verdict", "verdict", *(NAMES[at] for at in MEASURES)], rows)
+    return table(
+        ["cell", "method", "old verdict", "verdict", *(NAMES[at] for at in MEASURES)], rows
+    )
 
 
 def _verdicts() -> str:

@@ -428,10 +428,12 @@ def cifar_rows() -> Iterator[dict[str, object]]:
         for (i, run), (j, at) in product(enumerate(METHODS), enumerate(MEASURES)):
             is_shown, is_within = tested.shown[i, j] != 0, tested.within[i, j]
             most = MOST.get(at, 1.0)
+            kind = "equivalence_" if is_within else ""  # the interval of the test that decided
+            low, high = (getattr(tested, f"{kind}{end}")[i, j] for end in ("low", "high"))
             yield {
                 **{"cell": name, "method": run, "verdict": decide(tested, _nobody(tested))[i]},
                 **{"measure": at, "difference": tested.mean[i, j]},
-                **{"low": max(tested.low[i, j], -most), "high": min(tested.high[i, j], most)},
+                **{"low": max(low, -most), "high": min(high, most)},
                 "answer": "shown" if is_shown else "within" if is_within else "open",
             }
 

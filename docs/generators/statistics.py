@@ -23,6 +23,7 @@ DECISIONS = {
     "small_share": "inside the margin",
     "harms_found": "harms found",
     "nearest_right": "nearest",
+    "nearest_shown_wrongly": "wrongly nearest",
     "all_open": "all open",
 }
 
@@ -96,6 +97,7 @@ def _families() -> str:
 
 def _cifar() -> str:
     """Return one row per cell and method: the verdict, and each difference with its answer."""
+    old = _read("cifar-old").set_index(["cell", "method"])["verdict"]
     rows = []
     for (cell, method), part in _read("cifar").groupby(["cell", "method"], sort=False):
         by_measure = part.set_index("measure")
@@ -105,8 +107,11 @@ def _cifar() -> str:
             mean, low, high = (100 * one[name] for name in ("difference", "low", "high"))
             texts.append(f"{MARKS[one['answer']]} {mean:+.1f} [{low:+.1f}, {high:+.1f}]")
         label = params_class(str(method)).label
-        rows.append([str(cell), label, part["verdict"].iloc[0], *texts])
-    return table(["cell", "method", "verdict", *(NAMES[at] for at in MEASURES)], rows)
+        verdicts = [old[cell, method], part["verdict"].iloc[0]]
+        rows.append([str(cell), label, *verdicts, *texts])
+    return table(
+        ["cell", "method", "old verdict", "verdict", *(NAMES[at] for at in MEASURES)], rows
+    )
 
 
 def _verdicts() -> str:

@@ -1,5 +1,7 @@
 """SFRon: the weights of losses and of importances by hand, and what each step moves."""
 
+import math
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -31,6 +33,15 @@ def test_losses_weigh_their_inverse_root():
 
 def test_the_climb_has_half_its_strength_in_the_middle():
     assert 25 * cosine_rate(750, 1500) == pytest.approx(12.5)
+
+
+def test_the_rate_falls_with_every_step_over_all_epochs(small, monkeypatch):
+    rates, method = [], small.method("sfron")
+    monkeypatch.setattr(sfron, "set_learning_rate", lambda _, rate: rates.append(rate))
+    method.unlearn(Params(steps=7, batch_size=64, lr=0.5), ratios_of(small, 2, 2))
+    assert 0 < len(method.task.retain) < 7 * 64, "several epochs"
+    expected = [0.5 * (1 + math.cos(math.pi * step / 7)) / 2 for step in range(7)]
+    assert rates == pytest.approx(expected)
 
 
 def test_clipping_shortens_all_gradients_together_and_stretches_none():

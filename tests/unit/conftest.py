@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from long_table import LongTable
 from made_benchmark import Made, compute, present
+from made_requests import Requests, compute_requests
 from page_tree import Element, Shown, read_page, shown_in
 
 from collateral.results import layout
@@ -52,4 +53,23 @@ def animals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Computed]:
     made = Made()
     root = present(compute(made, made.write(project)), layout.TABLES)
     yield Computed.read(made, root)
+    shutil.rmtree(project)
+
+
+@dataclass(frozen=True)
+class ComputedRequests:
+    """The second benchmark: its outputs, its numbers, and those that there are without Retrain."""
+
+    made: Requests
+    root: Path
+    long: LongTable
+    without: LongTable
+
+
+@pytest.fixture(scope="session")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComputedRequests]:
+    """Requests in rounds, groups and looks; tests read the benchmark and change nothing."""
+    project, made = tmp_path_factory.mktemp("requests"), Requests()
+    root = compute_requests(made, project)
+    yield ComputedRequests(made, root, LongTable(root), LongTable(root / "without"))
     shutil.rmtree(project)

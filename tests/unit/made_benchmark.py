@@ -124,6 +124,7 @@ class Made:
     runs: Mapping[str, Behaviour] = field(default_factory=lambda: RUNS)
     seeds: tuple[int, ...] = SEEDS
     name: str = "animals"
+    num_shadows: int = NUM_SHADOWS
 
     @cached_property
     def labels(self) -> Labels:
@@ -146,7 +147,7 @@ class Made:
             chosen: dict[str, Any] = {"kind": "files", "files": "withdrawn.txt"}
         else:
             name, _, percent = cell.partition("-")
-            members = np.flatnonzero(label == CLASSES.index(name))
+            members = np.flatnonzero(label == self.labels.class_names.index(name))
             forget = members[: len(members) * int(percent) // 100]
             chosen = {"kind": "class_part", "class": name, "fraction": int(percent) / 100}
         affected = tuple(int(c) for c in np.unique(label[forget]))
@@ -155,7 +156,7 @@ class Made:
     def similarity(self, cell: str) -> dict[str, np.ndarray]:
         """Similarity to the forget set by seed; of every seed another one."""
         split = self.split(cell)
-        shares = np.bincount(self.labels.train[split.forget], minlength=len(CLASSES))
+        shares = np.bincount(self.labels.train[split.forget], minlength=self.num_classes)
         found = {}
         for name, label in (("train", self.labels.train), ("test", self.labels.test)):
             near = shares[label] / shares.max()
@@ -216,17 +217,23 @@ class Made:
             is_test = name == "test"
             rng, shared = rng_of(owner, run, seed, name), rng_of(name)
             hard = shared.gamma(1.5, 1.2 if is_test else 0.7, len(of))
-            logits = rng.normal(0, 0.9 if is_test else 0.7, (len(of), len(CLASSES)))
+            logits = rng.normal(0, 0.9 if is_test else 0.7, (len(of), self.num_classes))
             lost = behaviour.blurs + behaviour.hurts * similarity[name][place] ** 4
             if not is_test:
                 lost[self.split(cell).forget] += behaviour.forgets
             logits[np.arange(len(of)), of] += 4.0 - hard - part * lost
-            if self.status(run, seed) == "diverged":
+            if self.status(run, seed, cell) == "diverged":
                 logits[:] = np.nan
             sets[name] = _outputs(logits, of)
         return ModelOutputs(**sets)
 
-    def status(self, run: str, seed: int) -> str:
+    num_classes = property(lambda self: len(self.labels.class_names))
+
+    def base_seed(self, seed: int) -> int:
+        """Return the seed of the base model from which the runs of a seed start."""
+        return seed
+
+    def status(self, run: str, seed: int, cell: str = "") -> str:
         """How a run ended."""
         return self.runs[run].statuses.get(seed, "ok")
 
@@ -246,6 +253,21 @@ class Made:
             for cell in self.cells
         }
         return BenchmarkPlan(own, "matched", cells, {"name": "animals"}, "resnet8")
+
+    def options(self, cell: str) -> dict[str, Any]:
+        """Return what the numbers of a cell are computed from."""
+        runs = self.runs_of(cell)
+        return {
+            "seeds": self.seeds,
+            "base_seeds": [*map(self.base_seed, self.seeds)],
+            "methods": [run for run in runs if self.runs[run].kind == "method"],
+            "controls": [run for run in runs if self.runs[run].kind == "control"],
+            "tuned": self.tuned,
+            "tracked": self.tracked,
+            "support_sized": self.support_sized,
+            "exposed": self.exposed,
+            "attacks": ATTACKS,
+        }
 
     # Files.
 
@@ -316,7 +338,7 @@ class Made:
         rng, method = rng_of("record", cell, run, seed), run.partition("@")[0]
         teacher = {"teacher_ua": rng.random(), "teacher_epochs": float(rng.integers(5, 30))}
         about = {
-            **{"run": run, "seed": seed, "status": self.status(run, seed), "method": method},
+            **{"run": run, "seed": seed, "status": self.status(run, seed, cell), "method": method},
             "params": {"lr": round(float(rng.random()), 3), "epochs": len(run)},
             "versions": {"numpy": f"2.{len(run)}", "torch": "2.14"},
             "code": rng_of("code", run).bytes(8).hex(),
@@ -386,7 +408,7 @@ class Made:
         counts = rng.integers(8, 30, 10)
         drop = rng.uniform(0, 0.05, 10)
         drop[8:] = rng.uniform(0.15, 0.3, 2)
-        shape = (count, len(self.split(cell).forget), len(CLASSES))
+        shape = (count, len(self.split(cell).forget), self.num_classes)
         return SupportSizes(
             sizes=np.array(SIZES),
             soft_labels=softmax(rng.normal(0, 2, shape), axis=2).astype(np.float32),
@@ -419,7 +441,7 @@ class Made:
             runs=np.array(runs),
             relearn_accuracy=known + np.cumsum(rng.uniform(0, 0.1, (len(runs), 4)), axis=1),
             residual_share=share.astype(np.float32),
-            zrf_logits=rng.normal(0, 1, (count, len(CLASSES))).astype(np.float32),
+            zrf_logits=rng.normal(0, 1, (count, self.num_classes)).astype(np.float32),
             **self._probe_of_features(cell, seed, known),
         )
 
@@ -444,8 +466,8 @@ class Made:
         """Margins of shadow models before and after a method; of each example half saw it."""
         count = len(self.labels.train)
         rng = rng_of("shadows")
-        is_in = rng.random((NUM_SHADOWS, count)).argsort(axis=0) < NUM_SHADOWS // 2
-        before = rng.normal(2, 1, (NUM_SHADOWS, count)) + 1.5 * is_in
+        is_in = rng.random((self.num_shadows, count)).argsort(axis=0) < self.num_shadows // 2
+        before = rng.normal(2, 1, is_in.shape) + 1.5 * is_in
         noise = 2.0 if (cell, run) == (MIXED, "ga") else 0.1
         after = before + rng_of("exposure", cell, run).normal(-0.2, noise, before.shape)
         after += {(MIXED, "ltd"): 0.8, (WHOLE, "ga"): -1.0}.get((cell, run), 0.0) * is_in
@@ -463,8 +485,13 @@ class Made:
             writer.writerows(rows)
         write_json(place / layout.SELECTED, {"params": TRIALS[method][CHOSEN[method]]})
         write_json(place / layout.RECORD, {"method": method, "select": "paper"})
-        cost = {"total_seconds": 11.0 + len(method), "seconds": {}, "device": "cpu", "threads": 1}
+        seconds = self.tuning_seconds(cell, method)
+        cost = {"total_seconds": seconds, "seconds": {}, "device": "cpu", "threads": 1}
         write_json(place / layout.COST, cost)
+
+    def tuning_seconds(self, cell: str, method: str) -> float:
+        """What tuning took, of every cell and method another time."""
+        return float(rng_of("tuning", cell, method).uniform(9, 20))
 
     def trials(self, cell: str, method: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of trials.csv; what comes after the candidates are the defaults."""
@@ -511,20 +538,8 @@ def compute(
     """Compute all numbers: of every cell, and of all of them; `stage` is told which one begins."""
     stage("metrics")
     for cell in made.cells:
-        runs = made.runs_of(cell)
-        numbers: dict[str, Any] = {
-            "seeds": made.seeds,
-            "base_seeds": made.seeds,
-            "methods": [run for run in runs if made.runs[run].kind == "method"],
-            "controls": [run for run in runs if made.runs[run].kind == "control"],
-            "tuned": made.tuned,
-            "tracked": made.tracked,
-            "support_sized": made.support_sized,
-            "exposed": made.exposed,
-            "attacks": ATTACKS,
-            "probed": probes,
-        }
-        run_stage(MetricsJob, root, cell=cell, numbers={**numbers, **more})
+        numbers = {**made.options(cell), "probed": probes, **more}
+        run_stage(MetricsJob, root, cell=cell, numbers=numbers)
     stage("gather")
     run_stage(GatherJob, root, cells=made.cells)
     return root

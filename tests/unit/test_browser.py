@@ -125,6 +125,24 @@ def test_a_heading_sorts_its_table(opened):
     assert table.evaluate(read) == sorted(rising, reverse=True)
 
 
+def test_a_row_without_a_number_stays_last_in_both_directions(opened):
+    table = opened.tab.locator("figure.table[data-name=main] table").first
+    lost = table.evaluate(
+        """(table) => {
+          const cell = table.tBodies[1].rows[0].cells[1], order = cell.dataset.order;
+          delete cell.dataset.order;
+          return order;
+        }"""
+    )
+    read = "(table) => [...table.tBodies[1].rows].map((row) => row.cells[1].dataset.order ?? '')"
+    for _ in range(2):
+        table.locator("thead button").first.click()
+        orders = table.evaluate(read)
+        assert orders[-1] == "" and "" not in orders[:-1] and len(orders) > 1
+    put = "(table, order) => { [...table.tBodies[1].rows].at(-1).cells[1].dataset.order = order; }"
+    table.evaluate(put, lost)
+
+
 def test_a_number_tells_where_it_comes_from(opened):
     cell = opened.tab.locator("section.cell").first
     dialog = open_dialog(opened.tab, cell.locator("button[data-source='ga|ua||']").first)

@@ -479,6 +479,8 @@ DAMAGES = [
         r"a\.tar: broken, or no bundle",
     ),
     (lambda archive: archive.unlink(), r"a\.tar: .*No such file"),
+    (lambda archive: [archive.unlink(), os.mkfifo(archive)], r"a\.tar: no plain file; copy"),
+    (forge(metadata=[1, 2]), r"a\.tar: broken, or no bundle: metadata\.json is not a mapping"),
     (forge(version=2), "version 2, and this Collateral reads 1"),
     *((forge(benchmarks=["b", name]), "files are there") for name in NO_NAMES),
     (forge(benchmarks=["c"]), "files are there"),

@@ -16,7 +16,7 @@ from sealing import seal
 from test_finding_verdict import CASES, ENDS, RETRAIN
 
 from collateral.contract.rows import ATTACKS
-from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict import OPEN, VERDICTS
 from collateral.jobs.figures import FiguresJob
 from collateral.jobs.gather import GatherJob
 from collateral.jobs.metrics import MetricsJob
@@ -136,7 +136,8 @@ def test_with_a_red_check_the_table_has_the_check_and_no_verdict(red, sound, suf
     name = f"{layout.TABLES}/cell/verdict.{suffix}"
     text = (red / name).read_text()
     assert [verdict for verdict in VERDICTS if verdict in text] == []
-    assert all(verdict in (sound / name).read_text() for verdict in METHODS.values())
+    given = [title.partition(":")[0] if suffix == "csv" else title for title in METHODS.values()]
+    assert all(verdict in (sound / name).read_text() for verdict in given)
     if suffix == "csv":
         rows = list(csv.DictReader(text.splitlines()))
         assert len(rows) == 4 and {row["verdict"] + row["sentence"] for row in rows} == {""}
@@ -175,7 +176,7 @@ def test_with_a_red_check_there_is_no_picture_of_verdicts(red, sound):
 def test_with_a_red_check_the_page_shows_the_check_at_a_glance_and_no_verdict(red, sound):
     shown = top_of(red / layout.REPORT)
     assert CHECK in shown
-    assert [verdict for verdict in VERDICTS if verdict in shown] == []
+    assert [v for v in VERDICTS if v in shown and v != OPEN] == [] and 'class="chip' not in shown
     assert all(verdict in top_of(sound / layout.REPORT) for verdict in METHODS.values())
     page, _, meanings = (red / layout.REPORT).read_text().partition('<section id="reading">')
     assert all(verdict in meanings for verdict in VERDICTS)  # their definitions

@@ -542,6 +542,13 @@ def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, wo
     assert (least is None) == (len(seeds) == 1)
 
 
+def test_weights_that_are_given_are_compared_with_retrain_as_methods_are(tmp_path, capsys):
+    path, given = tmp_path / "tiny.yaml", {"theirs": {"weights": "{cell}-{seed}.safetensors"}}
+    path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK | {"given": given}}}))
+    main(["estimate", str(path)])
+    assert "with 3 seeds and 3 methods, a difference" in capsys.readouterr().out
+
+
 WITHOUT_SCIPY = """
 import sys
 from collateral.cli import main

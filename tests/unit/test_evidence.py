@@ -17,8 +17,8 @@ from made_benchmark import MIXED, PART, RUNS, SEEDS, WHOLE, Behaviour, Made, com
 
 from collateral.cli import main
 from collateral.commands.evidence import NAMESPACE
+from collateral.contract.verdicts import MEASURES
 from collateral.findings.checks import NEED_RETRAIN
-from collateral.report.evidence import _folder_before
 from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.gates import read_gates
@@ -83,7 +83,9 @@ def test_every_number_is_one_of_the_long_table(here, animals, cell, run):
         assert one["value"] == pytest.approx(mean, abs=1e-15)
         for end in {"low", "high"} & one.keys():
             assert one[end] == rows[place[0], f"{place[1]}_{end}", *place[2:]][""]
-    for row, at in zip(record["verdict"]["measures"], ("ua", "mia", "near", "far"), strict=False):
+    tested = record["verdict"]["measures"]  # none of a run of a sweep
+    for row, at in zip(tested, MEASURES if tested else (), strict=True):
+        assert row["margin"]["source"] == f"{run}|margin||{at}"
         ends = [rows[run, f"equivalence_{end}", "", at][""] for end in ("low", "high")]
         assert row["equivalence"] == ends
 
@@ -159,15 +161,21 @@ def test_retrain_may_be_the_model_that_is_used(here):
     assert record["losses"][0]["numbers"].keys() == {"original"}
 
 
-class Later(FoundRun):
-    """A run of a later request, which starts from its own model."""
+@pytest.mark.parametrize("run", ["ltd", "retrain"])
+def test_the_model_before_is_the_base_of_the_same_seed(here, run):
+    before, *_ = read(write(PART, run))["models"]
+    assert (before["role"], before["seed"]) == ("before", SEED)
+    assert before["file"] == f"base/seed-{SEED}/{layout.MODEL}"
 
-    record = property(lambda self: {INPUTS: {"a.npz": "1", f"june/seed-2/ltd/{layout.MODEL}": "2"}})
 
-
-def test_the_model_before_is_the_one_that_the_run_started_from():
-    found = Later(Path("results/animals"), "july", "ltd", 2, [2])
-    assert _folder_before(found) == Path("results/animals/june/seed-2/ltd")
+def test_the_model_before_is_the_one_that_the_run_started_from(here, monkeypatch):
+    """The run of a later request starts from its own model."""
+    own, start = FoundRun.record.fget, f"{WHOLE}/seed-{SEEDS[0]}/ga/{layout.MODEL}"
+    later = property(lambda run: {**own(run), INPUTS: {"a.npz": "1", start: "2"}})
+    monkeypatch.setattr(FoundRun, "record", later)
+    before, after, _ = read(write(PART, "ltd"))["models"]
+    assert (before["file"], before["seed"]) == (start, SEEDS[0])
+    assert after["file"] == f"{PART}/seed-{SEED}/ltd/{layout.MODEL}"
 
 
 def test_the_records_behind_the_numbers_are_in_the_folder(here, animals):
@@ -439,6 +447,7 @@ def test_without_retrain_and_for_another_tool_it_says_what_is_missing(without_re
     }
     assert record["columns"] == {"ft": "This model", "original": "Model before"}
     assert [model["role"] for model in record["models"]] == ["before", "after"]
+    assert record["models"][0]["file"] == f"base/seed-{SEED}/{layout.MODEL}"
     assert record["models"][1]["weights"] == {"sha256": "12ab"}
     assert [row["numbers"].keys() for row in record["losses"]] == [{"ft"}] * 4
     missing = " ".join(record["missing"])

@@ -96,6 +96,18 @@ def test_the_sentence_says_who_lost_by_which_method(table):
     assert "FT" not in words(table)
 
 
+def test_a_group_that_retrain_itself_misses_is_named(tmp_path):
+    """Of 200 retained examples, 17 are wrong: 17 of the 20 women that are near."""
+    missing = replace(RETRAIN, near=(16, 17, 18, 17), test=(0,) * 4)
+    runs = {"retrain": missing, "ga": missing}
+    said = words(table_of(tmp_path / "missed", runs, GROUPED, **OPTIONS))
+    found = said.partition("beyond chance, on: ")[2]
+    assert found.startswith("sex=f near (retained, 15 % in place of 92 %).")
+    assert "beyond chance, on:" not in words(
+        table_of(tmp_path / "known", {"retrain": RETRAIN, "ga": missing}, GROUPED, **OPTIONS)
+    )
+
+
 def test_tables_mark_chance_and_show_retrains_own_value(table):
     shown = {one.name: one for one in tables(table)}
     assert [*shown] == ["groups", "groups-errors", "groups-calibration"]

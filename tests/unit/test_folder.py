@@ -388,6 +388,19 @@ def test_a_name_that_is_no_text_is_refused(tmp_path):
     assert "is no UTF-8; rename it" in folder.problem(options(tmp_path))
 
 
+def test_a_class_folder_that_links_to_a_folder_above_is_left_out(tmp_path):
+    """As a class, it would have all images of all classes again."""
+    write_folder(tmp_path)
+    elsewhere = write_folder(tmp_path / "disk", ("owl",), tops=("",), each=(4,))
+    (tmp_path / "train/loop").symlink_to(tmp_path)
+    (tmp_path / "train/self").symlink_to(tmp_path / "train")
+    for top in ("train", "test"):
+        (tmp_path / top / "owl").symlink_to(elsewhere / "owl")
+    index = folder.index_folder(options(tmp_path))
+    assert index.examples.class_names == ("cat", "dog", "owl")
+    assert {"train/loop/", "train/self/"} <= {*index.left_out}
+
+
 # What the plan asks.
 
 

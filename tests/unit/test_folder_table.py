@@ -14,6 +14,7 @@ from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_size, hash_user_files
 from collateral.data._readers.examples import draw_groups
+from collateral.data._readers.file_list import find_listed
 from collateral.data.folder import index_folder
 from collateral.jobs.data import DataJob
 from collateral.jobs.split import SplitJob
@@ -246,6 +247,43 @@ def test_a_table_that_does_not_fit_the_folder_names_the_files(root, case):
     line = folder.problem(options(root, test_share=0.2))
     assert line.startswith("data.table: ") and "people.csv'" in line and "\n" not in line
     assert re.search(said, line), line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        ("cat/0.png", "cat\\0.png", "write / in place of \\"),
+        ("cat/0.png", "images/cat/0.png", "leave out 'images/' before it"),
+        (
+            "dog/3.png",
+            "C:\\data\\images\\dog\\3.png",
+            "write / in place of \\ and leave out 'C:/data/images/' before it",
+        ),
+    ],
+)
+def test_a_path_as_another_program_writes_it_gets_a_hint(root, tmp_path, before, after, hint):
+    write_table(root, rows=[(after if f == before else f, one) for f, one in rows_of(root)])
+    line = folder.problem(options(root, test_share=0.2))
+    assert line.endswith(f"is not among the images; {hint}")
+    listed = tmp_path / "gone.txt"
+    listed.write_text(f"{after}\n")
+    with pytest.raises(ValueError, match="1 of 1 paths") as error:
+        find_listed("path", listed, [f for f, _ in rows_of(root)])
+    assert str(error.value).endswith(f"is not among the 40 images; {hint}")
+
+
+def test_a_table_may_be_utf_16_and_one_of_latin_1_is_named_with_the_remedy(root):
+    path = write_table(root, rows=[(file, "größe") for file, _ in rows_of(root)])
+    text = path.read_text(encoding="utf-8-sig")
+    for encoding in ("utf-16", "utf-8-sig"):
+        path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
+        index_folder.cache_clear()
+        labels = folder.load(options(root, test_share=0.2)).labels
+        assert {*labels.columns["subject"]} == {"größe"}
+    path.write_bytes(text.encode("latin-1"))
+    index_folder.cache_clear()
+    line = folder.problem(options(root, test_share=0.2))
+    assert "line 2 is not UTF-8 text; it may be Latin-1; save it as UTF-8" in line
 
 
 @pytest.mark.parametrize(

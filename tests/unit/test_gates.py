@@ -1,7 +1,9 @@
 """Gates: copies among images, the facts of a cell, their colours, and who reads them."""
 
 import json
+import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from fake_cell import FakeRun
 from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
 from collateral.findings.checks import CHECKS, find_edges, run_checks
-from collateral.findings.gates.numbers import numbers
+from collateral.findings.gates.numbers import numbers, unaffected_gap
 from collateral.jobs.gather import GatherJob
 from collateral.metrics.copies import (
     EXACT,
@@ -206,6 +208,42 @@ def test_only_a_base_that_was_given_is_held_against_retrain(tmp_path):
     assert facts(tmp_path / "given", given=())["base_ta_gap"] == 0
     assert facts(tmp_path / "wrong", given=(1,))["base_ta_gap"] == 1
     assert facts(tmp_path / "affected", given=(0,))["base_ta_gap"] == 0
+
+
+def test_the_error_of_the_gap_is_that_of_its_test_examples(tmp_path):
+    """Of 25 test images of the class that is not affected, Retrain has one more wrong."""
+    label = np.array([0] * 7 + [1] * 25)
+    right = label.copy()
+    wrong = label.copy()
+    wrong[9] = wrong[3] = 1 - label[9]  # of the affected class, none counts
+    runs = [
+        SimpleNamespace(test=SimpleNamespace(prediction=one), is_diverged=False)
+        for one in (wrong, right)
+    ]
+    labels = SimpleNamespace(test=label)
+    cell = SimpleNamespace(labels=labels, split=SimpleNamespace(affected=(0,)))
+    gap, error = unaffected_gap(cell, runs[1], runs[0])
+    assert gap == pytest.approx(-0.04)
+    assert error == pytest.approx(math.sqrt(0.04 - 0.04**2) / 5)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "errors", "colour", "said"),
+    [
+        # One of 25 images is 4 points, and one such difference has an error of 3.9 points.
+        ([-0.04] * 5, [0.039] * 5, "green", "is ± 7.6: that their recipes differ is not shown"),
+        ([-0.04] * 5, [0.004] * 5, "amber", "beyond chance: their recipes differ"),
+        # The seeds vary more than the examples do.
+        ([0.16, -0.02, 0.1, -0.03, -0.01], [0.004] * 5, "green", "is not shown"),
+        ([-0.04] * 5, [], "amber", "may differ"),
+    ],
+)
+def test_recipes_differ_only_where_chance_cannot_explain_it(tmp_path, gaps, errors, colour, said):
+    cell = changed("base_ta_gap", *gaps)
+    if errors:
+        cell.add("retrain", "base_ta_error", *errors)
+    gate = asked(tmp_path, cell)["Retrain as the base"]
+    assert (gate.colour, said in gate.text) == (colour, True), gate.text
 
 
 def test_a_base_that_was_trained_here_has_no_gate_for_its_recipe(tmp_path):

@@ -244,6 +244,11 @@ def test_where_the_value_is_tuned_the_own_run_has_none_to_tell():
     assert sweep.labels == {"ft@lr=0.1": "0.1", "ft": "as tuned"}
 
 
+def test_where_the_value_is_tuned_its_default_is_a_run_as_any_other():
+    sweep = sweep_of({"ft": {"lr": [0.1, 0.2]}}, vary={"lr": [0.01, 0.1]})
+    assert list(sweep.values) == ["ft@lr=0.01", "ft@lr=0.1", "ft"]
+
+
 def test_where_only_what_goes_along_is_tuned_the_own_run_tells_its_value():
     sweep = sweep_of(
         {"ft": {"lr": [0.1, 0.2]}}, vary={"optimizer": ["adamw"]}, along={"lr": [0.001]}

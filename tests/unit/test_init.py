@@ -1,5 +1,6 @@
 """`collateral init`: a config for what it is pointed at, which loads as it was meant."""
 
+import os
 import re
 
 import pytest
@@ -287,6 +288,35 @@ def test_a_test_set_beside_the_table_may_have_the_same_persons(tmp_path, trained
     assert "whether it has images of the same persons is unknown" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("option", ["--forget", "--table", "--test"])
+def test_a_pipe_is_not_read(tmp_path, trained, option):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SystemExit, match=f"{option}: pipe: is a pipe or a device"):
+        main([*trained, "--test-share", "0.2", option, "pipe"])
+
+
+def test_without_the_mean_of_a_trained_model_there_is_a_warning(trained, capsys):
+    main([*trained, "--test-share", "0.2"])
+    assert "warning: no --mean and --std" in capsys.readouterr().out
+    main([*trained, "--test-share", "0.2", "--mean", ".4", "--std", ".2", "--out", "b.yaml"])
+    assert "warning" not in capsys.readouterr().out
+
+
+def test_groups_are_proposed_of_columns_with_few_values(tmp_path, trained, capsys):
+    """Sex and site, but not the person, an age of every image, or what is always the same."""
+    root = tmp_path / "pictures"
+    files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))
+    rows = [f"{file},{n // 5},{'fm'[n % 2]},{'abc'[n % 3]},{n},mr" for n, file in enumerate(files)]
+    header = "file,person,sex,site,age,scanner"
+    (tmp_path / "people.csv").write_text("\n".join([header, *rows]) + "\n")
+    main([*trained, "--test-share", "0.2", "--forget-where", "person=1"])
+    assert "groups: sex, site may be compared" in capsys.readouterr().out
+    text = (tmp_path / "pictures.yaml").read_text()
+    assert '    # groups: ["sex", "site"]\n' in text
+    (only,) = load(parse(text.replace("# groups:", "groups:"))).benchmarks.values()
+    assert only.groups == ("sex", "site")
+
+
 # What the config says of itself.
 
 
@@ -427,7 +457,7 @@ def test_where_a_folder_has_its_test_set_nothing_is_drawn(tmp_path):
         (["--forget-where", "person"], "'person': should be COLUMN=VALUE,VALUE"),
         (["--forget-where", "person="], "'person=': should be COLUMN=VALUE,VALUE"),
         (["--forget-where", "persn=017"], "--forget-where: no column 'persn'.*mean person"),
-        (["--forget-where", "person=17"], "--forget-where: no value .* '17'.*mean 017"),
+        (["--forget-where", "person=17"], "--forget-where: no value '17' .*there: '017'"),
         (["--forget-where", "person=017,8,9,23"], "--test-share: no test example of class 'cat'"),
         (["--forget-where", "person=23", "--forget", "people.csv"], "not with --forget; leave one"),
         (["--table", "no.csv"], r"--table: 'no\.csv': .*; paths start at"),

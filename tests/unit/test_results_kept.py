@@ -12,7 +12,7 @@ from test_finding_compute import CELL, model, nothing
 
 from collateral.contract.rows import Row
 from collateral.findings.registry import cell_numbers
-from collateral.results import layout
+from collateral.results import layout, row_cache
 from collateral.results.cell import CellResults
 from collateral.results.outputs import ModelOutputs
 from collateral.results.row_cache import RowCache
@@ -50,6 +50,20 @@ def made_anew(cell: CellResults, code: dict[str, str] = CODE) -> list[tuple[str,
 def test_a_second_time_nothing_is_made(cell):
     assert len(made_anew(cell)) == 6
     assert made_anew(cell) == []
+
+
+def test_a_machine_without_torch_keeps_the_numbers_and_one_with_another_numpy_does_not(
+    cell, monkeypatch
+):
+    made_anew(cell)
+    with_torch = {"numpy": "2.0", "python": "3.12.1", "scipy": "1.2", "torch": "2.5", "timm": "1"}
+    monkeypatch.setattr(row_cache, "versions", lambda: with_torch)
+    assert len(made_anew(cell)) == 6
+    without = {name: one for name, one in with_torch.items() if name not in ("torch", "timm")}
+    monkeypatch.setattr(row_cache, "versions", lambda: without)
+    assert made_anew(cell) == []
+    monkeypatch.setattr(row_cache, "versions", lambda: {**without, "numpy": "2.1"})
+    assert len(made_anew(cell)) == 6
 
 
 def test_changing_one_run_makes_one_run_anew(cell):

@@ -57,6 +57,16 @@ def test_a_split_knows_the_forget_sets_of_earlier_rounds():
     assert third.input_files == ["labels.npz", *earlier]
 
 
+def test_the_metrics_of_the_last_round_wait_for_what_they_read_of_the_earlier_ones():
+    benchmark = stream()
+    last, middle = (
+        PlannedMetrics(benchmark, benchmark.cells[f"stream-0{r}"]).job.input_files for r in (3, 2)
+    )
+    for name in ("split.json", "neighbours.npz", "seed-1/ft/record.json"):
+        assert {f"stream-0{r}/{name}" for r in (1, 2)} <= {*last}
+    assert not [path for path in middle if "stream-01" in path]
+
+
 def test_rounds_need_no_kind_of_job_and_retrain_once_a_round_and_seed():
     plain = {job.rule for job in list_jobs(grid())}
     benchmark = stream()

@@ -412,6 +412,22 @@ def test_a_check_is_red_where_a_copy_is_retained_and_amber_where_a_run_diverged(
     assert found["disjoint sets", MIXED] == "green"
 
 
+def test_the_printed_brief_shows_the_cell_in_which_most_methods_do_harm(animals):
+    harmful = {"collapsed", "harm shown"}
+    counts = {
+        cell: sum(
+            bool(harmful & {*animals.long.indices(cell, run, "verdict")})
+            for run in animals.made.of_kind("method")
+        )
+        * (not animals.is_red(cell))
+        for cell in animals.made.cells
+    }
+    assert len({*counts.values()}) > 1
+    sections = animals.page.all("section", "cell")
+    [shown] = [one.get("data-cell") for one in sections if "brief" in one.get("class").split()]
+    assert counts[shown] == max(counts.values())
+
+
 def test_the_switches_are_of_the_runs_that_charts_show(animals):
     labels = animals.page.one("fieldset", id="methods").all("label")
     shown = {one.one("input").get("value"): one.text for one in labels}

@@ -20,7 +20,7 @@ from test_shown_tables import diverged, half_width
 from collateral.contract.verdicts import MEASURES
 from collateral.findings.metric_index import find_metric
 from collateral.findings.trajectory import SHARES
-from collateral.findings.verdict import COLLAPSED, HURT, HURT_ALL, HURT_FAR, UNDECIDED, VERDICTS
+from collateral.findings.verdict import DIFFERENT, HARM, OPEN, VERDICTS
 from collateral.findings.verdict.sentences import NAMES
 from collateral.plugins.find import FINDING
 from collateral.results import layout
@@ -155,10 +155,6 @@ def value_of(a, cell, run, name, subset):
     return a.long.number(cell, run, name, subset) if math.isnan(mean_of_seeds) else mean_of_seeds
 
 
-def nearest_p(a, s, text):
-    return [min(p_values(a, s), key=lambda p: abs(p - float(text)))]
-
-
 def proposed(a, s, count, labels, listed, *looks):
     runs = [a.run_of(label) for label in labels.split(", ")]
     needed = [a.long.number(s.cell, run, "seeds_needed") for run in runs]
@@ -171,20 +167,67 @@ def verdict_of(a, s):
     return next(v for v in VERDICTS if a.long.number(s.cell, s.run, "verdict", "", v) == 1)
 
 
-def p_values(a, s, *_):
-    """Return all p-values that the sentence of a verdict may have."""
-    test = "equivalence" if verdict_of(a, s) == "like Retrain" else "difference"
-    found = [a.long.number(s.cell, s.run, f"{test}_p", "", at) for at in (*MEASURES, "midpoint")]
-    return [p for p in found if not math.isnan(p)]
+PLACES = {
+    "near retained": "near",
+    "near test": "near_test",
+    "far retained": "far",
+    "far test": "far_test",
+}
+RATES = {"UA": "ua", "MIA": "mia"}
 
 
-def midpoint(a, s, *_):
-    means = [
-        a.long.mean(s.cell, *one)
-        for one in ((s.run, "ua"), ("retrain", "base_ua"), ("retrain", "ua"))
-    ]
-    above = means[0] - (means[1] + means[2]) / 2
-    return [points(value) for value in (means[0], above, *means[1:])]
+def of_measure(a, s, at):
+    """Return the difference of a measure from Retrain, its interval and its margin, in points."""
+    names = ("difference", "difference_low", "difference_high", "margin")
+    return [points(a.long.number(s.cell, s.run, name, "", at)) for name in names]
+
+
+def measure_of(examples, rest):
+    return "damage" if " more than far ones" in rest else PLACES[examples.lower()]
+
+
+def shown_p(a, s, at):
+    p = a.long.number(s.cell, s.run, "difference_p", "", at)
+    return max(p, 0.001)  # below it the sentence says "p < 0.001"
+
+
+def loss_shown(a, s, examples, verb, _value, *rest):
+    at = measure_of(examples, rest)
+    mean, low, high, margin = of_measure(a, s, at)
+    assert (mean > 0) == (verb == "lose") and abs(mean) > margin and not low <= 0 <= high
+    base = points(a.long.number(s.cell, "original", "difference", "", at))
+    of_base = [base] if any("base model" in one for one in rest) else []
+    assert bool(of_base) == (mean > 0 and base > margin)
+    least = min(abs(low), abs(high))
+    return [abs(mean), least, margin, shown_p(a, s, at), *of_base]
+
+
+def loss_open(a, s, examples, verb, _value, *rest):
+    at = measure_of(examples, rest)
+    mean, low, high, margin = of_measure(a, s, at)
+    assert (mean > 0) == (verb == "lose")
+    assert any("large" in one for one in rest) == (abs(mean) > margin)
+    assert abs(mean) <= margin or low <= 0 <= high
+    return [abs(mean), abs(high)]
+
+
+def rates_of(a, s, at, side):
+    mean = of_measure(a, s, at)[0]
+    assert (mean > 0) == (side == "above")
+    run, retrain = (points(a.long.mean(s.cell, one, at)) for one in (s.run, "retrain"))
+    return [run, abs(mean), retrain]
+
+
+def rate_shown(a, s, name, _rate, _away, side, *_):
+    _, low, high, margin = of_measure(a, s, RATES[name])
+    least = min(abs(low), abs(high))
+    return [*rates_of(a, s, RATES[name], side), least, margin, shown_p(a, s, RATES[name])]
+
+
+def rate_open(a, s, name, _rate, _away, side, *rest):
+    mean, low, high, margin = of_measure(a, s, RATES[name])
+    assert any("large" in one for one in rest) == (abs(mean) > margin)
+    return [*rates_of(a, s, RATES[name], side), low, high]
 
 
 def accuracies(a, s, *_):
@@ -193,7 +236,7 @@ def accuracies(a, s, *_):
 
 def nearest(a, s, *_):
     near, far = (
-        a.long.mean(s.cell, "retrain", f"{side}_count", "retain") for side in ("near", "far")
+        a.long.number(s.cell, "retrain", f"{side}_count", "retain") for side in ("near", "far")
     )
     return [near, 100 * near / (near + far)]
 
@@ -427,6 +470,7 @@ def worst_class(a, s, label, name, *_):
 
 LABELS = r"([A-Z]\w*(?:, [A-Z]\w*)*)"
 UNIT = "(?: %| points| s| nats)?"
+EXAMPLES = rf"([NnFf]\w+ \w+) examples (lose|gain) {N} points( more than far ones)?"
 CLAUSES = [
     Clause(rf"{NAME}: (\w+) {N}(?: \(own\))? \({N} points\)", best_value),
     Clause(rf"{NAME}: (\w+) \({N} points\)(?=[,.])", worst_class),
@@ -442,43 +486,29 @@ CLAUSES = [
     ),
     # Verdicts.
     Clause(
-        rf"The nearest retained examples lose {WITH_INTERVAL} points against Retrain, which is "
-        rf"{WITH_INTERVAL} points more",
-        lambda a, s, *_: of_test(a, s, "near", "damage"),
+        rf"{EXAMPLES}, at least {N} \(margin {N}, p [=<] {N}\)"
+        rf"(, of which the base model loses {N} too)?",
+        loss_shown,
         is_rare=True,
     ),
     Clause(
-        rf"{WITH_INTERVAL} points on (retained|test) examples",
-        lambda a, s, *g: of_test(a, s, {"retained": "far", "test": "far_test"}[g[-1]]),
+        rf"{EXAMPLES}(, which is large but not beyond chance)?, (?:lose )?at (?:most|least) {N}",
+        loss_open,
         is_rare=True,
     ),
     Clause(
-        rf"UA is {N} %, {N} points above the midpoint of the base model's {N} % and "
-        rf"Retrain's {N} %",
-        midpoint,
+        rf"(UA|MIA) is {N} %, {N} points (above|below) Retrain's {N} %, at least {N} \(margin "
+        rf"{N}, p [=<] {N}\)",
+        rate_shown,
         is_rare=True,
     ),
     Clause(
-        rf"MIA is {N} %, {WITH_INTERVAL} points from Retrain's",
-        lambda a, s, *_: [points(a.long.mean(s.cell, s.run, "mia")), *of_test(a, s, "mia")],
+        rf"(UA|MIA) is {N} %, {N} points (above|below) Retrain's {N} % \[{N}, {N}\]"
+        rf"(, which is large but not beyond chance)?",
+        rate_open,
         is_rare=True,
     ),
-    Clause(
-        rf"the base model's is {N} %, Retrain's {N} %",
-        lambda a, s, *_: [points(a.long.mean(s.cell, "retrain", m)) for m in ("base_ua", "ua")],
-        is_rare=True,
-    ),
-    Clause(rf"({MEASURE}) {WITH_INTERVAL} within ±{N} points", equivalent, is_rare=True),
-    Clause(
-        rf"({MEASURE})(?: is)? {WITH_INTERVAL}",
-        lambda a, s, n, *_: of_test(a, s, MEASURE_OF[n.lower()]),
-    ),
-    Clause(r"\(p = (0\.\d+)\)", nearest_p, is_rare=True),
-    Clause(
-        r"\(p < 0\.001\)",
-        lambda a, s: [0.001] if min(p_values(a, s)) < 0.001 else [],
-        is_rare=True,
-    ),
+    Clause(rf"({MEASURE}) {WITH_INTERVAL} within ±{N}", equivalent, is_rare=True),
     Clause(
         rf"Probably about {N} seeds would decide",
         lambda a, s, *_: [a.long.number(s.cell, s.run, "seeds_needed")],
@@ -630,7 +660,7 @@ CLAUSES = [
         ],
     ),
     Clause(
-        rf"above which a method did not forget, is {N} %",
+        rf"UA halfway between the base and Retrain is {N} %",
         lambda a, s, *_: [
             50 * (a.long.mean(s.cell, "retrain", "base_ua") + a.long.mean(s.cell, "retrain", "ua"))
         ],
@@ -671,7 +701,8 @@ CLAUSES = [
         rf"GA lr {N} of {N} to {N}",
         lambda a, s, *_: [0.02, *(end([t["lr"] for t in TRIALS["ga"]]) for end in (min, max))],
     ),
-    Clause(rf"cannot tell \({N} seeds\)", lambda a, s, *_: [len(a.long.seeds)]),
+    Clause(rf"open \({N} seeds\)", lambda a, s, *_: [len(a.long.seeds)], is_rare=True),
+    Clause(rf"{N} seeds are too few to say", lambda a, s, *_: [len(a.long.seeds)], is_rare=True),
     Clause(rf"(red|amber|green) in {N} of {N} cells", gates_counted),
     Clause(rf"with {N} seeds and {N} methods", lambda a, s, *_: [len(a.long.seeds), 4]),
 ]
@@ -718,9 +749,62 @@ def verdicts(animals, cell):
     return {run: verdict_of(animals, one) for run, one in said.items()}
 
 
-def shown(animals, verdict):
-    seeds = f" ({len(animals.long.seeds)} seeds)" if verdict == UNDECIDED else ""
-    return f"{verdict}{seeds}"
+# What a shown difference means; a loss is on near or far examples, retained or test.
+WORDS = {
+    **dict.fromkeys([("near", 1), ("near_test", 1)], "hurt the neighbours"),
+    **dict.fromkeys([("far", 1), ("far_test", 1)], "hurt everyone"),
+    **dict.fromkeys([("near", -1), ("near_test", -1)], "more accurate near"),
+    **dict.fromkeys([("far", -1), ("far_test", -1)], "more accurate far"),
+    **dict.fromkeys([("ua", 1), ("mia", -1)], "did not forget"),
+    **{("ua", -1): "UA too low", ("mia", 1): "MIA too high"},
+    **{("damage", 1): "neighbours lose more than others"},
+    **{("damage", -1): "neighbours lose less than others"},
+}
+
+
+def shown_of(animals, cell, run):
+    """Return the shown differences of a method by measure, and those that are losses."""
+    number = animals.long.number
+    signs = {at: number(cell, run, "shown", "", at) for at in MEASURES}
+    found = {at: number(cell, run, "difference", "", at) for at in MEASURES if signs[at] in (1, -1)}
+    return found, {at: one for at, one in found.items() if at not in ("ua", "mia") and one > 0}
+
+
+def is_as_base(animals, cell, run):
+    """Tell whether the base model has every shown loss too, up to the margin."""
+    number = animals.long.number
+    _, losses = shown_of(animals, cell, run)
+    base = {at: number(cell, "original", "difference", "", at) for at in losses}
+    margin = {at: number(cell, run, "margin", "", at) for at in losses}
+    return all(base[at] > margin[at] and losses[at] - base[at] <= margin[at] for at in losses)
+
+
+def words_of(animals, cell, run):
+    """Return what the shown differences of a method mean: losses first, then what is left."""
+    found, losses = shown_of(animals, cell, run)
+    note = " as the base model does" * is_as_base(animals, cell, run)
+    words = {at: WORDS[at, int(np.sign(one))] for at, one in found.items()}
+    groups = (
+        [at for at in found if at in losses],
+        [at for at in found if words[at] == "did not forget"],
+        [at for at in found if at not in losses and words[at] != "did not forget"],
+    )
+    order = [at for group in groups for at in sorted(group, key=lambda at: -abs(found[at]))]
+    listed = [words[at] for at in order]
+    if "hurt the neighbours" in listed:
+        listed = [word for word in listed if word != "neighbours lose more than others"]
+        if "hurt everyone" in listed:
+            hurt = ("hurt the neighbours", "hurt everyone")
+            rest = [word for word in listed if word not in hurt]
+            listed = ["hurt the neighbours and everyone else", *rest]
+    is_loss = ("hurt", "neighbours lose more")
+    return list(dict.fromkeys(word + note * word.startswith(is_loss) for word in listed))
+
+
+def shown(animals, cell, run, verdict):
+    seeds = f" ({len(animals.long.seeds)} seeds)" if verdict == OPEN else ""
+    words = words_of(animals, cell, run) if verdict in (HARM, DIFFERENT) else []
+    return f"{verdict}{': ' if words else ''}{', '.join(words)}{seeds}"
 
 
 def test_a_verdict_is_the_one_of_its_method(animals):
@@ -729,8 +813,8 @@ def test_a_verdict_is_the_one_of_its_method(animals):
     assert len(fields) == 4 * len(judged) == 8  # with a red check no verdict is given
     assert len({one.value for one in fields}) >= 4
     for one in fields:
-        verdict = verdicts(animals, one.cell)[animals.run_of(one.row)]
-        assert one.value == shown(animals, verdict)
+        run = animals.run_of(one.row)
+        assert one.value == shown(animals, one.cell, run, verdicts(animals, one.cell)[run])
 
 
 def test_the_index_names_the_methods_of_each_verdict(animals):
@@ -750,7 +834,8 @@ def test_the_index_names_the_methods_of_each_verdict(animals):
         wanted = verdicts(animals, name)
         for run, score in found.items():
             verdict = wanted.get(run, "")  # none with a red check
-            assert (score["verdict"], score["title"]) == (verdict, shown(animals, verdict))
+            title = shown(animals, name, run, verdict) if verdict else ""
+            assert (score["verdict"], score["title"]) == (verdict, title)
     labels = {row["run"]: row["label"] for row in decision["methods"]}
     assert labels == {run: animals.made.plan.labels[run] for run in labels}
 
@@ -768,27 +853,32 @@ def test_the_words_of_a_cell_name_the_methods_of_each_verdict(animals):
             continue
         groups = {}
         for run, verdict in verdicts(animals, cell).items():
-            groups.setdefault(verdict, []).append(animals.made.plan.labels[run])
-        parts = [f"{shown(animals, v)}: {', '.join(groups[v])}" for v in VERDICTS if v in groups]
+            words = words_of(animals, cell, run) if verdict in (HARM, DIFFERENT) else []
+            named = animals.made.plan.labels[run] + f" ({', '.join(words)})" * bool(words)
+            groups.setdefault(verdict, []).append(named)
+        parts = [f"{v}: {', '.join(groups[v])}" for v in VERDICTS if v in groups]
         assert [text.lower() for text in said] == [f"{'; '.join(parts)}.".lower()]
 
 
 def test_the_index_has_the_numbers_of_the_long_table(animals):
     decision = json.loads((animals.root / layout.GLANCE).read_text())["decision"]
-    places = {
-        "damage": ("difference", "", "damage"),
-        "low": ("difference_low", "", "damage"),
-        "high": ("difference_high", "", "damage"),
-        "gap": ("avg_gap",),
-        "share": ("rte_share",),
-    }
+    names = {"mean": "difference", "low": "difference_low", "high": "difference_high"}
     count = 0
     for row in decision["methods"]:
         for cell, score in zip(decision["cells"], row["scores"], strict=True):
-            for key, place in places.items():
-                value = animals.long.number(cell["name"], row["run"], *place)
+            at_hand = (cell["name"], row["run"])
+            for key, name in {"gap": "avg_gap", "share": "rte_share"}.items():
+                value = animals.long.number(*at_hand, name)
                 assert score[key] == (None if math.isnan(value) else pytest.approx(value))
-                count += score[key] is not None
+            assert bool(score["verdict"]) or not score["measures"]
+            for one in score["measures"]:
+                for key, name in (names | {"margin": "margin"}).items():
+                    value = animals.long.number(*at_hand, name, "", one["at"])
+                    assert one[key] == pytest.approx(value)
+                answers = [animals.long.number(*at_hand, n, "", one["at"]) for n in ANSWERS]
+                wanted = [one["answer"] == "shown", one["answer"] == "within"]
+                assert [abs(answer) for answer in answers] == wanted
+                count += 1
     assert count > 40
     for cell in decision["cells"]:
         name = cell["name"]
@@ -798,21 +888,37 @@ def test_the_index_has_the_numbers_of_the_long_table(animals):
         assert cell["seeds"] == len(animals.long.seeds)
 
 
-def test_the_headline_names_the_methods_that_hurt_and_in_how_many_cells(animals):
+ANSWERS = ("shown", "within")
+KINDS = {
+    "Hurt the neighbours": ("near", "near_test"),
+    "Hurt everyone": ("far", "far_test"),
+}
+
+
+def test_the_headline_names_the_methods_that_hurt_and_by_how_much(animals):
     headline = json.loads((animals.root / layout.GLANCE).read_text())["headline"]
     assert animals.page.one("h1").text == headline
-    given = [one for cell in animals.made.cells for one in verdicts(animals, cell).items()]
-    for verb, harms in (
-        ("hurt the neighbours", (HURT, HURT_ALL)),
-        ("hurt everyone", (HURT_FAR,)),
-        ("collapsed", (COLLAPSED,)),
-    ):
-        harmed = [run for run, verdict in given if verdict in harms]
-        assert (f"{verb}: " in headline.lower()) == bool(harmed)
-        for run in set(harmed):
-            label = animals.made.plan.labels[run]
-            # Methods with the same count are listed together.
-            assert re.search(rf"{label}(, \w+)* in {harmed.count(run)} of 3 tests", headline)
+    given = [(c, run, v) for c in animals.made.cells for run, v in verdicts(animals, c).items()]
+    for kind, measures in KINDS.items():
+        least = {}
+        for cell, run, verdict in given:
+            for at in shown_of(animals, cell, run)[1] if verdict == HARM else ():
+                if at in measures and not is_as_base(animals, cell, run):
+                    ends = [
+                        points(animals.long.number(cell, run, f"difference{end}", "", at))
+                        for end in ("_low", "")
+                    ]
+                    least[run] = max(least.get(run, ends), ends)
+        assert (f"{kind}: " in headline) == bool(least)
+        order = sorted(least, key=lambda run: -least[run][0])
+        for run in order[:1]:
+            low, most = least[run]
+            size = f"({most:.1f} points, at least {low:.1f})"
+            assert f"{kind}: {animals.made.plan.labels[run]} {size}" in headline
+        said = headline.partition(f"{kind}: ")[2].partition(". ")[0]
+        assert all(animals.made.plan.labels[run] in said for run in order[:3])
+    collapsed = {run for _, run, verdict in given if verdict == "collapsed"}
+    assert ("Collapsed: " in headline) == bool(collapsed)
 
 
 def test_a_class_slope_is_told_with_its_own_interval(animals):

@@ -4,10 +4,11 @@ Run it with the package of that commit, on rates of the same runs that its own s
 
     git worktree add old 203b72e && cd old && export PYTHONPATH=workflow:benchmarks
     python benchmarks/calibrate_verdicts.py --folder OLD population RESULTS/calibration
-    python HERE/old_rule.py OLD/rates.csv HERE/rates.csv HERE/decisions.csv
+    python HERE/old_rule.py OLD/rates.csv HERE
 
 Draws and truth are those of benchmarks/calibrate_verdicts.py today. The old page recommended the
-usable method with the smallest gap to Retrain, if that gap was below the base model's.
+usable method with the smallest gap to Retrain, if that gap was below the base model's. The old
+verdicts on the seeds of the CIFAR cut go to cifar-old.csv.
 """
 
 import sys
@@ -20,7 +21,7 @@ import pandas as pd
 from calibrate_verdicts import METHODS, Draws, Population
 
 from collateral.findings.verdict import HURT, HURT_ALL, HURT_FAR, LIKE, UNDECIDED
-from collateral.findings.verdict.rule import decide, run_tests
+from collateral.findings.verdict.rule import Samples, decide, run_tests
 
 NUM_DRAWS, NUM_SEEDS = 1_000, (2, 3, 5, 8, 10)
 USABLE = (LIKE, UNDECIDED)  # verdicts with which the old page recommended a method
@@ -142,8 +143,50 @@ def count_praise(judged: list[Judged], *, is_null: bool) -> dict[str, float]:
     }
 
 
-def main(old_rates: str, new_rates: str, out: str) -> None:
-    """Write the rows of the old rule in front of those of the new one."""
+def judge_cifar(metrics: Path) -> pd.DataFrame:
+    """Return the old verdicts on the seeds of the CIFAR cut; near is the affected class, as today.
+
+    The cut has 20 classes with 250 train and as many test examples each.
+    """
+    frame = pd.read_csv(metrics, dtype={"seed": str, "at": str}, keep_default_na=False)
+    plain = frame[(frame["at"] == "") & (frame["set"] == "") & (frame["seed"] != "")]
+    found = []
+    for (cell, share), part in plain.groupby(["cell", "fraction"]):
+        values = part.set_index(["run", "seed", "metric"])["value"].pipe(pd.to_numeric).unstack()
+        total = frame[(frame["cell"] == cell) & frame["metric"].isin(["near_count", "far_count"])]
+        sizes = pd.to_numeric(total["value"]).groupby([total["set"], total["metric"]]).first()
+        size = sizes.groupby(level=0).sum()
+        forgotten, near = 250 * float(share), 250 * (1 - float(share))
+        near_test = size["test"] / 20
+        counts = [forgotten, forgotten, near, size["retain"] - near, size["test"] - near_test, near]
+        errors = values[["ua", "mia"]].assign(
+            near=1 - values["ra_affected"],
+            far=1 - _of_others(values, "ra", size["retain"], near),
+            far_test=1 - _of_others(values, "ta", size["test"], near_test),
+        )
+        errors["damage"] = errors["near"] - errors["far"]
+        runs = {run: errors.loc[run].to_numpy().T for run in ("retrain", *METHODS)}
+        samples = Samples(
+            np.array([runs[run] for run in METHODS]),
+            runs["retrain"],
+            values.loc["original", "ua"].to_numpy(),
+            1 / np.array(counts),
+            np.full(len(counts), np.nan),
+        )
+        tested = run_tests(samples)
+        verdicts = decide(samples, tested, np.zeros(len(METHODS), dtype=bool))
+        found += [(cell, run, verdict) for run, verdict in zip(METHODS, verdicts, strict=True)]
+    return pd.DataFrame(found, columns=["cell", "method", "verdict"])
+
+
+def _of_others(values: pd.DataFrame, name: str, size: float, near: float) -> pd.Series:
+    """Return the accuracy on all examples but those of the affected class."""
+    return (values[name] * size - values[f"{name}_affected"] * near) / (size - near)
+
+
+def main(old_rates: str, folder: str) -> None:
+    """Write the rows of the old rule in front of those of the new one, and cifar-old.csv."""
+    out, new_rates = Path(folder, "decisions.csv"), Path(folder, "rates.csv")
     old, new = (dict([*pd.read_csv(path).groupby("cell")]) for path in (old_rates, new_rates))
     rows = []
     for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted")):
@@ -154,9 +197,11 @@ def main(old_rates: str, new_rates: str, out: str) -> None:
             errors = page[0].errors if len(page) == 1 else {}
             rows.append(row | count_praise(page, is_null=case == "shifted") | errors)
     frame = pd.DataFrame(rows)
-    if Path(out).exists():
+    if out.exists():
         frame = pd.concat([frame, pd.read_csv(out).query("rule != 'old'")])
     frame.to_csv(out, index=False, float_format="%.4f")
+    cifar = Path(folder).parent / "cifar-small" / "metrics.csv"
+    judge_cifar(cifar).to_csv(Path(folder, "cifar-old.csv"), index=False)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,10 @@ class InitRequest:
         )
 
 
+# Largest number of values of a column that is proposed as `groups`; persons have more.
+MOST_GROUPS = 8
+
+
 @dataclass(frozen=True)
 class Proposal:
     """A proposed config, and its estimated time."""
@@ -150,6 +154,18 @@ class Proposal:
     def num_test(self) -> int:
         """Number of test images."""
         return len(self.index.examples.rows(test=True))
+
+    @property
+    def groups(self) -> list[str]:
+        """Columns of the table that have few different values, such as sex and site."""
+        chosen = self.request.forget_where
+        others = {FILE, chosen.column if chosen else FILE}
+        counts = {
+            name: len({*values})
+            for name, values in self.index.examples.columns.items()
+            if name not in others
+        }
+        return [name for name, count in counts.items() if 2 <= count <= MOST_GROUPS]
 
     @property
     def text(self) -> str:

@@ -42,11 +42,14 @@ def name_or_index(value: Any) -> Any:
 
 
 def can_be_looked_for(value: Path) -> Path:
-    """Refuse a path if the operating system cannot check whether it exists."""
+    """Refuse a path that cannot be looked for, and a pipe or device, whose reading may not end."""
     try:
-        value.expanduser().exists()
+        path = value.expanduser()
+        is_plain = path.is_file() or path.is_dir() or not path.exists()
     except (RuntimeError, OSError) as error:  # no such user in `~user`, or a name that is too long
         raise ValueError(f"not a path: {error}") from None
+    if not is_plain:
+        raise ValueError("is a pipe or a device; give a file or a folder")
     return value
 
 

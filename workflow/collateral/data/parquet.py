@@ -178,7 +178,7 @@ def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
         names = metadata["info"]["features"][column]["names"]
         # Older metadata maps each label (as text) to its class name.
         names = [names[str(i)] for i in range(len(names))] if isinstance(names, dict) else names
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None
     is_text = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
     return tuple(names) if is_text else None

@@ -14,6 +14,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
 from collateral.metrics import power
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
+from collateral.metrics.likelihood_attacks import NORMAL_95
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import ORIGINAL, RETRAIN
@@ -167,11 +168,30 @@ def check_recipe(cell: CellTable) -> Outcome | None:
     if np.isnan(found).all():
         return "amber", UNDECIDED
     gap, metric = float(np.nanmean(found)), find_metric("base_ta_gap")
+    chance = _chance_of_gap(cell, found)
     text = (
-        f"on test examples {examples}, Retrain's accuracy is {metric.text(gap)} points "
-        f"from the given base's; above {format_percent(MOST_TA_GAP)} their recipes differ"
+        f"on test examples {examples}, Retrain's accuracy is {metric.text(gap)} points from the "
+        f"given base's; the bar is {format_percent(MOST_TA_GAP)}"
     )
-    return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), text
+    if abs(gap) <= MOST_TA_GAP:
+        return "green", text
+    if math.isnan(chance):
+        return "amber", f"{text}: their recipes may differ"
+    if abs(gap) - chance > MOST_TA_GAP:
+        return "amber", f"{text}, and it is beyond chance: their recipes differ"
+    few = f"chance of so few test examples and seeds is ± {metric.text(chance)}"
+    return "green", f"{text}, but {few}: that their recipes differ is not shown"
+
+
+def _chance_of_gap(cell: CellTable, gaps: NDArray[np.float64]) -> float:
+    """Return half the 95 % interval of the mean gap, by chance of the test examples and of seeds.
+
+    All seeds have the same test examples, so that part does not fall with the number of seeds.
+    """
+    error = mean_of_defined(cell.values(cell.reference, "base_ta_error"))
+    count = int(np.count_nonzero(~np.isnan(gaps)))
+    by_seed = float(np.nanvar(gaps, ddof=1)) / count if count > 1 else 0.0
+    return NORMAL_95 * math.sqrt(error**2 + by_seed)
 
 
 def check_test_set(cell: CellTable) -> Outcome | None:

@@ -230,6 +230,8 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 def _unpack(archive: Path, folder: Path) -> Files:
     """Extract an archive to an empty folder; raise if it is damaged or not made by `bundle`."""
+    if archive.exists() and not archive.is_file():  # reading a pipe may not end
+        raise ValueError(f"{archive}: no plain file; {AGAIN}")
     try:
         with tarfile.open(archive, "r:") as file:
             members = file.getmembers()
@@ -244,6 +246,8 @@ def _unpack(archive: Path, folder: Path) -> Files:
                     shutil.copyfileobj(cast("IO[bytes]", content), unpacked)
         manifest = read_signed(folder / MANIFEST)
         verify(folder / METADATA, folder, folder / MANIFEST)
+        if not isinstance(read_json(folder / METADATA), dict):
+            raise InvalidResultError(folder / METADATA, f"{METADATA} is not a mapping")
     except (OSError, tarfile.TarError, EOFError, InvalidResultError) as error:
         reason = getattr(error, "reason", error)
         raise ValueError(f"{archive}: broken, or no bundle: {reason}; {AGAIN}") from None

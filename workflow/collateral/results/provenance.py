@@ -186,7 +186,7 @@ def read_page(path: Path) -> dict[str, Any]:
         raise InvalidResultError(path, NO_SEAL)
     try:
         about: dict[str, Any] = json.loads(end.removesuffix(COMMENT[1]))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidResultError(path, OTHER_SEAL) from None
     if about.pop(SEAL, None) != _seal({**about, "page": text}):
         raise InvalidResultError(path, OTHER_SEAL)

@@ -16,6 +16,8 @@ from collateral.results.record import versions
 
 RUN_INPUTS = (layout.OUTPUTS, layout.RECORD)  # files of a run from which metrics are computed
 CELL_INPUTS = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)  # files of a cell that metrics read
+# What metrics are computed with: figures are also made where torch is not installed.
+NUMERIC = ("python", "numpy", "scikit-learn", "scipy")
 
 # Type of `RowCache.rows` if its first argument, the name of the finding, is already given.
 Cached = Callable[[str, Iterable[Result], Callable[[], Iterable[Row]]], list[Row]]
@@ -57,7 +59,8 @@ class RowCache:
     def _cell_inputs(self) -> list[Any]:
         paths = [self.cell.folder / name.format(cell=self.cell.name) for name in CELL_INPUTS]
         # The examples that are near the forget set depend on the looks.
-        return [*map(file_hash, paths), self.cell.attacks, self.cell.looks, versions()]
+        used = {name: one for name, one in versions().items() if name in NUMERIC}
+        return [*map(file_hash, paths), self.cell.attacks, self.cell.looks, used]
 
 
 def _plain(row: Row) -> list[Any]:

@@ -7,12 +7,13 @@ its zero.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -70,7 +71,7 @@ def list_files(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
 def list_class_folders(top: Path) -> list[str]:
     """Return the sorted names of the folders in `top`, one per class, without hidden folders."""
     with os.scandir(top) as entries:
-        folders = [entry.name for entry in entries if entry.is_dir()]
+        folders = [entry.name for entry in entries if entry.is_dir() and not leads_up(entry)]
     return sorted(name for name in folders if not _is_ignored(name))
 
 
@@ -84,13 +85,21 @@ def _files(
     with os.scandir(top) as entries:
         for entry in entries:
             path = below / entry.name
-            if _is_ignored(entry.name):
+            if _is_ignored(entry.name) or leads_up(entry):
                 hidden.append(f"{path}/" if entry.is_dir() else str(path))
             elif entry.is_dir(follow_symlinks=is_top):
                 yield from _files(Path(entry.path), path, hidden, is_top=False)
             elif entry.is_file():
                 _check_name(entry.path)
                 yield str(path), entry
+
+
+def leads_up(entry: os.DirEntry[str]) -> bool:
+    """Tell whether an entry of a folder is a link to this folder, or to a folder above it."""
+    if not entry.is_symlink():
+        return False
+    folder = Path(os.path.realpath(Path(entry.path).parent))
+    return folder.is_relative_to(os.path.realpath(entry.path))
 
 
 def _is_ignored(name: str) -> bool:
@@ -114,8 +123,8 @@ def find_listed(
     """
     path = path.expanduser()
     try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_text(path).split("\n")
+    except (OSError, ValueError) as error:
         raise ValueError(f"{key}: {str(path)!r}: {error}{looked_for(path)}") from None
     wanted = {
         number: line.removesuffix("\r")
@@ -128,12 +137,36 @@ def find_listed(
     if None in found:
         number, line = [*wanted.items()][found.index(None)]
         reason = f"is not among the {len(files)} images"
-        reason += did_you_mean(line, _similar_files(line, files))
+        reason += _hint(line, files) or did_you_mean(line, _similar_files(line, files))
         if line.strip().removeprefix("./") in tested:
             reason = "is a test image, on which no model is trained"
         count = f"{found.count(None)} of {len(found)} paths cannot be used"
         raise ValueError(f"{key}: {str(path)!r}: {count}: line {number}: {quoted(line)} {reason}")
     return sorted({place for place in found if place is not None})
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a list or table: UTF-8, or UTF-16 if it begins with a byte-order mark."""
+    content = path.read_bytes()
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return path.read_text(encoding="utf-16" if is_utf16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        advice = "it may be Latin-1; save it as UTF-8 (in Excel: CSV UTF-8)"
+        raise ValueError(f"line {line} is not UTF-8 text; {advice}") from None
+
+
+def _hint(path: str, files: Sequence[str]) -> str:
+    """Return how to change a path so that it is one of `files`; empty if that is unknown."""
+    known = {*map(_normalise, files)}
+    parts = _normalise(path.replace("\\", "/")).split("/")
+    for start in range(len(parts)):
+        if "/".join(parts[start:]) in known:
+            above = [f"leave out {'/'.join([*parts[:start], ''])!r} before it"] if start else []
+            slashes = ["write / in place of \\"] if "\\" in path else []
+            return f"; {' and '.join([*slashes, *above])}" if slashes or above else ""
+    return ""
 
 
 def _find_places(wanted: Sequence[str], files: Sequence[str]) -> list[int | None]:
@@ -172,7 +205,7 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
     path = path.expanduser()
     try:
         (_, columns), *rows = _read_rows(path) or [(1, [])]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise ValueError(f"data.table: {str(path)!r}: {error}{looked_for(path)}") from None
     at = f"data.table: {str(path)!r}"
     if FILE not in columns:
@@ -182,27 +215,36 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
     for line, row in rows:
         if len(row) != len(columns):
             raise ValueError(f"{at}: line {line}: {len(row)} values for {len(columns)} columns")
-    named = [row[columns.index(FILE)] for _, row in rows]
-    places = _find_places(named, files)
-    counts = Counter(places)
-    row_of = {place: row for place, (_, row) in zip(places, rows, strict=True)}
-    lacking = [file for place, file in enumerate(files) if place not in row_of]
-    wrong = [
-        f"{name} (line {line})"
-        for name, place, (line, _) in zip(named, places, rows, strict=True)
-        if place is None or counts[place] > 1
-    ]
-    if lacking or wrong:
-        raise ValueError(
-            f"{at}: expected one row per image, with its path below the folder; "
-            f"{listed('images without a row', lacking)}; "
-            f"{listed('rows of no image, or of one that has another row', wrong)}"
-        )
+    named = {line: row[columns.index(FILE)] for line, row in rows}
+    row_of = dict(zip(_match(at, named, files), (row for _, row in rows), strict=True))
     return {
         name: [row_of[place][column] for place in range(len(files))]
         for column, name in enumerate(columns)
         if name != FILE
     }
+
+
+def _match(at: str, named: Mapping[int, str], files: Sequence[str]) -> list[int | None]:
+    """Return the index in `files` of each path of a table, by line; raise unless each has one."""
+    places = _find_places([*named.values()], files)
+    counts = Counter(places)
+    lacking = [file for place, file in enumerate(files) if place not in counts]
+    wrong = {
+        line: name
+        for (line, name), place in zip(named.items(), places, strict=True)
+        if place is None or counts[place] > 1
+    }
+    for line, name in wrong.items():
+        if hint := _hint(name, files):
+            raise ValueError(f"{at}: line {line}: {quoted(name)} is not among the images{hint}")
+    if lacking or wrong:
+        rows = [f"{name} (line {line})" for line, name in wrong.items()]
+        raise ValueError(
+            f"{at}: expected one row per image, with its path below the folder; "
+            f"{listed('images without a row', lacking)}; "
+            f"{listed('rows of no image, or of one that has another row', rows)}"
+        )
+    return places
 
 
 def find_tables(folder: Path, column: str) -> list[Path]:
@@ -211,7 +253,9 @@ def find_tables(folder: Path, column: str) -> list[Path]:
     If none has `column`, return the files with a column `file`.
     """
     near = [file for place in (folder, folder.parent) for file in sorted(place.iterdir())]
-    tables = {file: _header(file) for file in near if file.suffix.lower() == SUFFIX}
+    tables = {
+        file: _header(file) for file in near if file.suffix.lower() == SUFFIX and file.is_file()
+    }
     named = [file for file, names in tables.items() if FILE in names]
     return [file for file in named if column in tables[file]] or named
 
@@ -226,7 +270,7 @@ def _header(path: Path) -> list[str]:
 
 def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the non-empty rows of a CSV file, each with the number of its last line."""
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_text(path)
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [(reader.line_num, [value.strip() for value in row]) for row in reader]

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 
 from collateral.contract.messages import looked_for, quoted
 from collateral.contract.params import Strict, UserPath
+from collateral.data._readers.file_list import read_text
 from collateral.results.provenance import content_hash
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _read_indices(path: Path, total: int) -> NDArray[np.int64]:
             array = _read_json(path)
         else:
             array = _read_text(path)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, RecursionError) as error:
         raise ValueError(f"path: '{path}': {error}{looked_for(path)}") from None
     if array.ndim != 1 or not array.size or not np.issubdtype(array.dtype, np.integer):
         found = f"{array.dtype} of shape {array.shape}"
@@ -93,7 +94,7 @@ def _read_text(path: Path) -> NDArray[Any]:
     import numpy as np
 
     indices = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         text = line.partition("#")[0].strip()
         # int() would accept 1_000 and digits that are not ASCII.
         if text and not (text.isascii() and text.removeprefix("-").isdecimal()):

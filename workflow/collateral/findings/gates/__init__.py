@@ -28,6 +28,11 @@ METRICS = {
         "where the base is the user's own",
         "points",
     ),
+    "base_ta_error": Metric(
+        "Error of it",
+        "standard error of `base_ta_gap`, from the differences of its single test examples",
+        "points",
+    ),
     "forgotten_in_test": Metric(
         "Forgotten values in test set",
         "test images with a value of the column that is to be forgotten, such as images of the "

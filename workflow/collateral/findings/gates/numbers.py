@@ -39,7 +39,9 @@ def _describe_retrain(cell: CellResults) -> Iterator[Row]:
             yield Row(run, "smallest_batch", float(smallest_batch(cell, retrained)), seed)
         yield Row(run, "base_distance", confidence_distance(base, retrained), seed)
         if base and base.record.get("weights"):
-            yield Row(run, "base_ta_gap", unaffected_gap(cell, base, retrained), seed)
+            gap, error = unaffected_gap(cell, base, retrained)
+            yield Row(run, "base_ta_gap", gap, seed)
+            yield Row(run, "base_ta_error", error, seed)
 
 
 def count_split_faults(cell: CellResults) -> int:
@@ -83,14 +85,21 @@ def confidence_distance(base: Result | None, retrained: Result) -> float:
     return float(np.mean(np.concatenate([np.abs(a.confidence - b.confidence) for a, b in sets])))
 
 
-def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
-    """Return Retrain's accuracy minus the base model's on test examples of unaffected classes."""
+def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> tuple[float, float]:
+    """Return Retrain's accuracy minus the base model's, and the standard error of the difference.
+
+    It is the accuracy on test examples of unaffected classes.
+    """
     is_unaffected = ~np.isin(cell.labels.test, cell.split.affected)
-    if base.is_diverged or retrained.is_diverged:
-        return math.nan
+    if base.is_diverged or retrained.is_diverged or not is_unaffected.any():
+        return math.nan, math.nan
     label = cell.labels.test[is_unaffected]
-    own, other = (accuracy(r.test.prediction[is_unaffected], label) for r in (retrained, base))
-    return own - other
+    own, other = (
+        (result.test.prediction[is_unaffected] == label).astype(float)
+        for result in (retrained, base)
+    )
+    gaps = own - other  # by example
+    return float(gaps.mean()), float(gaps.std() / math.sqrt(len(gaps)))
 
 
 def compare_with_guessing(cell: CellResults) -> Iterator[Row]:

@@ -1,13 +1,16 @@
 """Tables and a sentence about the groups that lose accuracy compared with Retrain."""
 
+import math
 from collections.abc import Iterator
 
+from collateral.contract.metrics import format_percent
 from collateral.contract.tables import Grid, Table
 from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings.columns import Column, TableRow, TestedColumn, build_grid, build_records
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR, PART_HEADINGS
+from collateral.metrics.statistics import mean_of_defined
 from collateral.results.table import CellTable
 
 # For each table name: the title and the measures of the table.
@@ -30,6 +33,9 @@ BINNED_NOTE = "ECE and squared ECE (binned, only from 500 examples on) are in th
 SMALL = "Not tested, because fewer than {least} examples: {groups}."
 LOST = "Groups that lose accuracy against Retrain: {runs}."
 NOBODY = "No group is shown to lose accuracy against Retrain ({n} seeds, Holm)."
+MISSED = "Retrain itself is less accurate than on all examples, beyond chance, on: {groups}."
+NUM_ERRORS = 3  # number of standard errors beyond which a group's accuracy is not by chance
+ACCURACIES = {"retain": "ra", "test": "ta"}
 ONE_SEED = "Groups: one seed has no test, so no claim."
 MOST_NAMED = 12  # maximum number of groups named in a sentence
 
@@ -135,12 +141,30 @@ def words(cell: CellTable) -> str:
     """Return a sentence that lists, by method, the groups that lose accuracy beyond chance."""
     if not any(_find_parts(cell, "group_error")):
         return _describe_small(cell, ("group_error",))
+    missed = _find_missed(cell)
+    own = MISSED.format(groups=_list(missed)) if missed else ""
     if len(cell.seeds) < 2:
-        return ONE_SEED
+        return join_sentences(ONE_SEED, own)
     lost = {cell.labels[run]: _find_lost(cell, run) for run in cell.runs("method")}
     runs = [f"{label}: {_list(groups)}" for label, groups in lost.items() if groups]
     found = LOST.format(runs="; ".join(runs)) if runs else NOBODY.format(n=len(cell.seeds))
-    return join_sentences(found, _describe_small(cell, ("group_error",)))
+    return join_sentences(found, own, _describe_small(cell, ("group_error",)))
+
+
+def _find_missed(cell: CellTable) -> list[str]:
+    """Return a text for each group on which Retrain is less accurate than on the whole subset."""
+    found = []
+    for subset, text in SUBSETS.items():
+        overall = mean_of_defined(cell.values(cell.reference, ACCURACIES[subset]))
+        for at in _find_groups(cell, "group_error", subset):
+            error = mean_of_defined(cell.values(cell.reference, "group_error", subset, at))
+            count = _count_examples(cell, "group_error", subset)[at]
+            # All seeds have the same examples, so the error does not fall with more seeds.
+            chance = NUM_ERRORS * math.sqrt(max(error * (1 - error), 1 / count) / count)
+            if 1 - error + chance < overall:
+                own, whole = (format_percent(value) for value in (1 - error, overall))
+                found.append(f"{at} ({text}, {own} in place of {whole})")
+    return found
 
 
 def _find_lost(cell: CellTable, run: str) -> list[str]:

@@ -22,6 +22,7 @@ from collateral.results.cell import CellResults
 from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import Exposure
 from collateral.results.split import Split
+from collateral.stages.metrics import write_numbers
 
 CLASSES = ("hen", "goat", "pig", "cow")
 SIZES = {"train": (500, 420, 380, 300), "test": (1100, 160, 120, 100)}
@@ -33,7 +34,6 @@ OWNERS = (["ann"], ["bo", "cy"], ["di"])
 PLACES = {"north": 0.6, "south": 0.3, "east": 0.08, "": 0.015, "isle": 0.005}
 POSITIVE = "goat"
 LOOKS = (2, 4)
-from collateral.stages.metrics import write_numbers
 
 
 @dataclass(frozen=True)

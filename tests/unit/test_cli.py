@@ -282,15 +282,16 @@ def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch, tmp_path):
         ),
     ],
 )
-def test_a_full_disk_is_a_sentence_also_from_a_library(monkeypatch, error, said):
+def test_a_full_disk_is_a_sentence_also_from_a_library(monkeypatch, tmp_path, error, said):
     """pandas and safetensors raise it without the name of the file."""
 
     def write(_):
         raise error
 
     monkeypatch.setattr(check, "read_problems", write)
+    write_found(tmp_path)
     with pytest.raises(SystemExit) as ended:
-        main(["check", "--problems", "x.json"])
+        main(run_check(tmp_path))
     assert str(ended.value).startswith(f"collateral check: {said}")
 
 

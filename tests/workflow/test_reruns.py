@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY, Job, Project, copy_project
 
-from collateral.cli import stages
-from collateral.results import layout
+from collateral.plugins.find import STAGE
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # Four models: the benchmark's, and as teachers that of a run, of a sweep and of a default trial.
@@ -31,27 +30,28 @@ benchmarks:
       beta: {method: own, vary: {beta: [3]}}
     support_size: {method: own, k: [50, 100]}
 """
-NAMES = [*layout.RUN_FILES.values(), layout.EMBEDDINGS, layout.TRIALS, layout.SELECTED]
-NAMES += [layout.SUPPORT_SIZES, "theory.csv", "findings.csv", "checks.csv", "figures/captions.json"]
-NAMES += [
+THEORY = ["theory.csv", "findings.csv", "checks.csv", "figures/captions.json"]
+THEORY += [
     f"figures/{n}.{s}" for n in ("synthetic", "retain-residual", "support") for s in ("pdf", "png")
 ]
-# In place of `collateral`: makes the files that it is told of, with their records, and in a folder
-# all there may be.
+# In place of `collateral`: makes the files that the description names, with their records.
 PRETEND = f"""#!{sys.executable}
 import sys
 from pathlib import Path
-words = sys.argv[1:]
-files = [Path(word) for word in words if Path(word).suffix in (".csv", ".html", ".json", ".npz")]
-if "--out" in words and Path(words[words.index("--out") + 1]) not in files:
-    files += [Path(words[words.index("--out") + 1]) / name for name in {NAMES}]
-if "--theory" in words:  # the index writes the page of the theory
-    files.append(Path(words[words.index("--theory") + 1]) / "report.html")
-records = {layout.RECORDS}
-files += [file.with_name(records[file.name]) for file in files if file.name in records]
-for file in files:
+from collateral.jobs import read_job
+job = read_job(sys.argv[2])
+root = Path("results", job.benchmark)
+names = [*job.files.values(), *job.records] + [f"{{job.out}}/cost.json"] * job.has_cost
+if job.kind == "theory":
+    names += ["theory/" + name for name in {THEORY}]
+if job.kind == "index":
+    names += ["report.html", "theory/report.html"]
+for file in (root / name for name in names):
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.exists() or file.touch()
+    if file.suffix:
+        file.exists() or file.touch()
+    else:
+        file.mkdir(exist_ok=True)
 """
 OPTIONS = ("--configfile", "small.yaml")
 # The rules that a change of a module reruns, without those that only come after them.
@@ -137,7 +137,7 @@ def names(jobs: list[Job]) -> set[tuple[str, str | None]]:
 def test_every_stage_is_tried():
     # These jobs are in test_optional_jobs and test_given alone.
     elsewhere = {"teacher", "given", "probe", "shadow", "expose"}
-    running = {*stages()} - elsewhere
+    running = {*STAGE.names()} - {"run", *elsewhere}
     assert {Path(name).stem for name in CHANGED if "stages" in Path(name).parts} == running
 
 

@@ -8,9 +8,11 @@ import pytest
 from collateral.contract.conventions import FIGURE_WIDTH
 from collateral.jobs.theory import TheoryJob
 from collateral.plan import paths
+from collateral.plugins.find import STAGE
 from collateral.stages._workspace import Workspace
 from collateral.stages.run import run_job
-from paper.stages import theory
+
+theory = STAGE.load("theory")
 
 
 def run(results):

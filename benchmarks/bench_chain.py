@@ -23,7 +23,8 @@ from collateral import cli
 from collateral.jobs import stages_of_kinds
 from collateral.plugins.find import STAGE
 from collateral.results import provenance
-from collateral.warm.client import ADDRESS, OFF, job_kind
+from collateral.results.job_text import job_kind
+from collateral.warm.client import ADDRESS, OFF
 
 COMMAND = """#!{python}
 import sys

@@ -20,7 +20,7 @@ from sealing import seal
 from small_grid import grid
 
 from collateral.cli import main
-from collateral.jobs.pictures import PicturesJob
+from collateral.jobs.pictures import PlannedPictures
 from collateral.report.images import build_gallery
 from collateral.results import layout
 from collateral.results.dataset import Dataset, Pictures
@@ -179,22 +179,22 @@ def test_the_job_waits_for_methods_and_retrain_and_not_for_sweeps_or_controls():
     sweeps = {"speed": {"method": "ft", "vary": {"lr": [0.1, 0.2]}}}
     benchmark = grid(sweeps=sweeps)
     cell = benchmark.cells[CELL]
-    job = PicturesJob(benchmark, cell)
-    runs = {re.search(r"seed-\d+/(.*)/outputs.npz", path)[1] for path in job.outputs}
+    job = PlannedPictures(benchmark, cell).inputs
+    runs = {re.search(r"seed-\d+/(.*)/outputs.npz", path)[1] for path in job["outputs"]}
     assert runs == {name for name in cell.names_by_kind("method") if "@" not in name}
-    assert len(job.outputs) == len(runs) * len(benchmark.seeds)
-    assert {path.split("/")[-2] for path in job.reference} == {"retrain"}
+    assert len(job["outputs"]) == len(runs) * len(benchmark.seeds)
+    assert {path.split("/")[-2] for path in job["reference"]} == {"retrain"}
 
 
 def test_where_no_picture_is_wanted_the_job_waits_for_no_run():
     benchmark = grid(pictures="none")
     cell = benchmark.cells[CELL]
-    job = PicturesJob(benchmark, cell)
-    assert (job.outputs, job.reference) == ([], [])
+    job = PlannedPictures(benchmark, cell).inputs
+    assert (job["outputs"], job["reference"]) == ([], [])
 
 
 def test_without_retrain_the_base_models_are_the_reference():
     benchmark = grid(retrain="none")
     cell = benchmark.cells[CELL]
-    found = PicturesJob(benchmark, cell).reference
+    found = PlannedPictures(benchmark, cell).inputs["reference"]
     assert found == [f"results/{benchmark.name}/base/seed-{s}/outputs.npz" for s in benchmark.seeds]

@@ -68,7 +68,7 @@ def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
 
 def test_a_page_of_this_config_that_is_missing_is_an_error(results):
     write_glance(results, "a")
-    with pytest.raises(SystemExit, match=r"collateral index: .*/b/glance\.json: is missing"):
+    with pytest.raises(ValueError, match=r"/b/glance\.json: is missing"):
         index_of(results, "a", "b")
 
 

@@ -30,7 +30,7 @@ from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import make_plan
 from collateral.plugins.find import MODEL
 from collateral.results import layout
-from collateral.warm.client import job_kind
+from collateral.results.job_text import job_kind
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}

@@ -1,12 +1,12 @@
 """Plug-ins of every kind: found because their files are there, and refused where names clash."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 
 import pytest
+from drive import run_stage
 from plug_ins import ONE_OF_EACH, ONE_PHASE, forgotten_after, write_files
 from test_finding_compute import CELL
 
@@ -15,6 +15,8 @@ from collateral.config.load import load
 from collateral.contract.rows import Row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers
+from collateral.jobs.data import DataJob
+from collateral.jobs.split import SplitJob
 from collateral.plugins.find import (
     COMMAND,
     CONTROL,
@@ -169,15 +171,13 @@ def test_the_config_knows_all_of_them(plugins):
 
 
 def test_a_data_set_and_a_forget_set_go_through_their_stages(plugins, tmp_path):
-    data, labels, split = (tmp_path / name for name in ("dataset.npz", "labels.npz", "split.json"))
-    options = json.dumps({"shade": 100, "per_class": 10})
-    run("data", "--name", "stripes", "--options", options, "--out", data, "--labels", labels,
-        "--plugins", plugins)  # fmt: skip
-    assert Dataset.load(data).train_images.max() == 100
-    assert Labels.load(labels).class_names == ("horizontal", "vertical")
-    run("split", "--labels", labels, "--kind", "every", "--params", '{"step": 5}', "--out", split,
-        "--plugins", plugins)  # fmt: skip
-    found = read_json(split)
+    add_plugins([plugins])
+    options = {"shade": 100, "per_class": 10}
+    run_stage(DataJob, tmp_path, name="stripes", options=options)
+    assert Dataset.load(tmp_path / "dataset.npz").train_images.max() == 100
+    assert Labels.load(tmp_path / "labels.npz").class_names == ("horizontal", "vertical")
+    run_stage(SplitJob, tmp_path, cell="c", forget="every", params={"step": 5})
+    found = read_json(tmp_path / "c/split.json")
     assert found["forget"] == [0, 5, 10, 15]
     assert found["chosen"] == {"kind": "every", "step": 5}
 

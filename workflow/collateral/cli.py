@@ -24,8 +24,8 @@ import collateral
 from collateral.contract.messages import did_you_mean
 from collateral.plugins.find import COMMAND, STAGE, add_plugins
 from collateral.plugins.modules import is_shipped
+from collateral.results.job_text import RUN, job_kind
 from collateral.results.record import peak_rss_mb
-from collateral.warm.client import RUN, job_kind
 
 # Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]

@@ -58,7 +58,7 @@ def beside(kind, content=None):
     """Return the options that do not identify a job: folders of plug-ins, paths, checks."""
     # `code` triggers a rerun if a used plug-in changes.
     plugins = ["--plugins", *map(str, CONFIG.plugins)] if CONFIG.plugins else []
-    text = as_argument(json.dumps(content, sort_keys=True), kind) if content else ""
+    text = as_argument(json.dumps(content), kind) if content else ""
     return shlex.join([*(["--beside", text] if text else []), *plugins])
 
 

@@ -1,5 +1,6 @@
 """Job that selects the forget set of a cell."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -56,10 +57,11 @@ class PlannedSplit(PlannedInCell):
         benchmark, forget = self.benchmark, self.cell.forget
         shadows = {"num_shadows": benchmark.pool.count} if forget.needs == "shadows" else {}
         first = benchmark.base_seed(benchmark.seeds[0])
+        params = json.loads(json.dumps(forget.params))  # classes given by number become text
         base = {"base_seed": first} if forget.needs == "base" else {}
         about = {
             "forget": forget.kind,
-            "params": dict(forget.params),
+            "params": params,
             "needs": forget.needs or None,
         }
         return {**about, **base, **shadows, "earlier": tuple(forget.earlier)}

@@ -13,23 +13,13 @@ import sys
 from importlib import import_module
 from types import FrameType
 
+from collateral.results.job_text import job_kind
+
 ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
-RUN = "run"  # command that runs a job
-HEAD = '{"kind": "'  # beginning of a job's description
 OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 CODE_BYTES = 4  # length in bytes of a number: the length of a message, or an exit code
-
-
-def job_kind(arguments: list[str]) -> str:
-    """Return the kind of the job that `collateral run` is to run; empty for other commands."""
-    name, text, *_ = [*arguments, "", ""]
-    if name != RUN:
-        return ""
-    if text.startswith("@"):  # the file of a long description, such as `tune-1c0a.json`
-        return text.rpartition("/")[2].rpartition("-")[0]
-    return text.removeprefix(HEAD).partition('"')[0] if text.startswith(HEAD) else ""
 
 
 def main() -> None:

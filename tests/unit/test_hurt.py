@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from drive import run_stage
 from made_benchmark import (
     CLASSES,
     PART,
@@ -19,8 +20,7 @@ from page_tree import read_page
 from sealing import seal
 from small_grid import grid
 
-from collateral.cli import main
-from collateral.jobs.pictures import PlannedPictures
+from collateral.jobs.pictures import PicturesJob, PlannedPictures
 from collateral.report.images import build_gallery
 from collateral.results import layout
 from collateral.results.dataset import Dataset, Pictures
@@ -79,25 +79,9 @@ def root(tmp_path_factory):
     Dataset(*images, made.labels, (0.5,) * 3, (0.5,) * 3).save(root / layout.DATA)
     seal(root)
     made.split(PART).save(root / PART / "split.json", made.labels, root / layout.LABELS)
-    files = {
-        run: [root / made.folder_of(PART, run, s) / layout.OUTPUTS for s in made.seeds]
-        for run in RUNS
-    }
-    methods = [str(file) for run in [*RUNS][1:] for file in files[run]]
-    main(
-        [
-            *(
-                "pictures",
-                "--data",
-                str(root / layout.DATA),
-                "--split",
-                str(root / PART / "split.json"),
-            ),
-            *("--neighbours", str(root / PART / "neighbours.npz"), "--keep", "all"),
-            *("--reference", *map(str, files["retrain"]), "--outputs", *methods),
-            *("--out", str(root / PART / "pictures.npz")),
-        ]
-    )
+    of = {"cell": PART, "seeds": made.seeds, "base_seeds": made.seeds, "reference": "retrain"}
+    methods = [*RUNS][1:]
+    run_stage(PicturesJob, root, **of, methods=methods, keep="all", withheld=[])
     compute(made, root, probes=())
     return present(root)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from collateral.findings import rounds
 from collateral.results import layout
-from collateral.results.provenance import FILES, INPUTS, SEAL
+from collateral.results.provenance import FILES, INPUTS, JOB, SEAL
 
 # Options of a cell's metrics that are lists of runs; `rounds` depends on the requests that follow.
 RUN_LISTS = ("methods", "controls", "tuned", "tracked", "support_sized", "exposed")
@@ -68,15 +68,19 @@ def _plan(content: dict[str, Any], cell: str, runs: Collection[str]) -> dict[str
 
 def _metrics(content: dict[str, Any], cell: str, runs: Collection[str]) -> dict[str, Any]:
     del content[FILES]
-    options = {key: value for key, value in content["options"].items() if key != "rounds"}
-    options |= {key: _only(options[key], runs) for key in RUN_LISTS}
+    numbers = _numbers(content[JOB]["numbers"], runs)
     # Of the inputs, those in the folder of a run: inputs of all kinds have a copy or no numbers.
     inputs = {
         place: digest
         for place, digest in content[INPUTS].items()
         if Path(place).parts[0] == cell and Path(place).parent.name in runs
     }
-    return {**content, "options": options, INPUTS: inputs}
+    return {**content, JOB: {**content[JOB], "numbers": numbers}, INPUTS: inputs}
+
+
+def _numbers(content: dict[str, Any], runs: Collection[str]) -> dict[str, Any]:
+    numbers = {key: value for key, value in content.items() if key != "rounds"}
+    return {**numbers, **{key: _only(numbers[key], runs) for key in RUN_LISTS}}
 
 
 def _only(entries: Any, runs: Collection[str]) -> Any:

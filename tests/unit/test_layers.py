@@ -26,7 +26,7 @@ LAYERS = {
     "metrics": {"contract"},
     "plugins": {"contract"},
     "config": {"contract", "data", "plugins", "results"},
-    "plan": {"config", "contract", "data", "models", "plugins", "results", "warm"},
+    "plan": {"config", "contract", "data", "models", "plugins", "results"},
     "results": {"contract", "metrics"},
     "data": {"contract", "plugins", "results"},
     "models": {"contract", "plugins"},

@@ -18,8 +18,8 @@ from typing import Any, TextIO
 from collateral.plan import paths
 from collateral.results.files import InvalidResultError, read_json
 from collateral.results.gates import count_amber_gates, describe_red_gates
+from collateral.results.job_text import ADDRESS, OFF
 from collateral.results.record import GPU_SLOTS, MOST_SLOTS
-from collateral.warm.client import ADDRESS, OFF
 
 FOLDER = Path(".snakemake")
 LOCKS = "locks/*.lock"  # lock files of Snakemake 9.27

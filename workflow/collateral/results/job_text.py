@@ -1,5 +1,7 @@
-"""The kind of a job, read from a command line without parsing its description."""
+"""What the light client of the warm server knows: its address, and the kind of a job by its text."""
 
+ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
+OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off
 RUN = "run"  # command that runs a job
 HEAD = '{"kind": "'  # beginning of a job's description
 

@@ -13,10 +13,8 @@ import sys
 from importlib import import_module
 from types import FrameType
 
-from collateral.results.job_text import job_kind
+from collateral.results.job_text import ADDRESS, OFF, job_kind
 
-ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
-OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 CODE_BYTES = 4  # length in bytes of a number: the length of a message, or an exit code

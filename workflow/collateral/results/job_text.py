@@ -1,4 +1,4 @@
-"""What the light client of the warm server knows: its address, and the kind of a job by its text."""
+"""The address of the warm server, and the kind of a job by its text; it imports nothing."""
 
 ADDRESS = "COLLATERAL_WARM"  # environment variable with the folder of the server's sockets
 OFF = "off"  # value of COLLATERAL_WARM that turns the warm server off

@@ -538,6 +538,7 @@ CLAUSES = [
     ),
     Clause(
         r"(Also less accurate there|More accurate than Retrain there|Within the margin|Open): "
+        r"(?=[^.(:;]+ \([+−\d])"  # names with their losses, and not the measures of one method
         r"([^.]+(?:\.\d[^.]*)*)\.",
         listed,
     ),

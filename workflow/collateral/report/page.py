@@ -31,7 +31,6 @@ from collateral.report.decision import (
     build_decision,
     decision_sources,
     describe,
-    describe_least,
     format_points,
     format_share,
     position,

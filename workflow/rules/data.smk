@@ -6,16 +6,23 @@ the base model, or on the margins of shadow models.
 """
 
 
+def user_files(wildcards):
+    """Return the user's files of a data set; stop first if results are not as planned."""
+    stop_if_stale()
+    return job("data", wildcards).user_files
+
+
 rule data:
     """Write the data set as uint8 arrays in a fixed order; fail if a forget set is not valid."""
     input:
-        value("data", "user_files"),
+        user_files,
     output:
         data=paths.DATA,
         labels=paths.LABELS,
         record=paths.DATA_RECORD,
     log:
         paths.log("data", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     params:
@@ -42,6 +49,7 @@ rule split:
         split=paths.SPLIT,
     log:
         paths.log("split", "benchmark", "cell"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:

@@ -27,7 +27,13 @@ min_version("9.0")
 gc.set_threshold(200_000, 20, 100)
 
 if workflow.is_main_process:  # before Snakemake takes its own lock
-    hold_lock()
+    try:
+        hold_lock()
+    except OSError as error:
+        raise WorkflowError(
+            f"{error.filename}: {error.strerror}: logs, results and Snakemake's own files are "
+            "written to the working folder; start in one that you can write to"
+        ) from None
 
 
 report: "workflow/report/workflow.rst"

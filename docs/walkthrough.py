@@ -95,12 +95,11 @@ for name, values in rates.items():
     print(f"{name:10}" + "".join(f"{value:7.1f}" for value in values))
 
 # 6. The neighbours: similarity of each test image to the forget set is the cosine of its features
-#    in the base model with the sum of the features of the forgotten images. The range of the
-#    similarities is cut into ten bins; the top bins with at least 20 images are near.
+#    in the base model with the sum of the features of the forgotten images. Near are the most
+#    similar test images, as many as there are of the forgotten class.
 features = infer(base, test)[0].numpy()
 near_to = similarity.similarity(features, infer(base, task.forget)[0].numpy())
-bins = similarity.assign_bins(near_to, similarity.bin_edges(near_to))
-is_near = bins >= similarity.first_near_bin(similarity.bin_count(bins))
+is_near = similarity.near_mask(near_to, data.labels.test, affected=[8])
 
 
 def is_right(model):
@@ -118,6 +117,7 @@ for name in models:
 # 7. The picture: points lost against Retrain in each bin of similarity.
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 edges = similarity.bin_edges(near_to)
+bins = similarity.assign_bins(near_to, edges)
 for name in ("FT", "GA", "LTD"):
     by_bin = 100 * similarity.bin_mean(lost[name], bins)
     is_filled = np.isfinite(by_bin)

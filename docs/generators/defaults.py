@@ -14,6 +14,7 @@ OURS: dict[str, dict[str, Any]] = {
     "amun": {"lr_decay_epochs": None, "median_after": None, "give_up": True},
     "iu": {"augment": False},
     "ltd": {"targets": "clean"},
+    "munba": {"bargain": "exact"},
     "neggrad_plus": {"weight_decay": 0.0},
     "neighbor": {"within": "retain", "candidates": None},
 }

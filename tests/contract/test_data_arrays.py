@@ -98,6 +98,10 @@ BAD_CONTENTS = {
         {"train_images": pixels(6, 4, 5, 3).astype(np.float32)},
         f"train_images: .*, from 0 to 25.*; {IMAGES}",
     ),
+    "floats that were divided by 255 twice": (
+        {"test_images": pixels(3, 4, 5, 3) / np.float64(255**2)},
+        f"test_images: .*, from .* to 0.00.*; {IMAGES}",
+    ),
     "a value that is no number": (
         {"test_images": one_wrong((3, 4, 5, 3), (2, 3, 1, 0), np.nan)},
         f"test_images: .*, from nan to nan; {IMAGES}",

@@ -246,6 +246,24 @@ def test_the_stage_writes_nothing_where_more_is_asked_for_than_is_retained(tmp_p
     assert (tmp_path / "labels.npz").exists()
 
 
+def part_of(cell, label, fraction, *earlier):
+    params = {"class": label, "fraction": fraction}
+    return json.dumps({"cell": cell, "kind": "class_part", "params": params, "earlier": earlier})
+
+
+def test_the_stage_writes_nothing_where_a_round_has_nothing_new(tmp_path):
+    """Half of a class after all of it: known from the labels, before any training."""
+    whole = part_of("s-01", "digit_3", 1.0)
+    other = part_of("s-02", "digit_5", 0.3, "s-01")
+    with pytest.raises(ValueError, match=r"cell s-03: .*all of it was requested in earlier"):
+        half = part_of("s-03", "digit_3", 0.5, "s-01", "s-02")
+        run_stage(tmp_path, "digits", "{}", "--forget", whole, other, half)
+    assert not list(tmp_path.iterdir())
+    hard = {"cell": "s-03", "kind": "hardest", "params": {"share": 0.01}, "earlier": ["s-01"]}
+    run_stage(tmp_path, "digits", "{}", "--forget", whole, other, json.dumps(hard))
+    assert (tmp_path / "labels.npz").exists()
+
+
 @pytest.fixture(scope="module")
 def digits():
     module = DATA.load("digits")

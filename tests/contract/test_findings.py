@@ -24,7 +24,7 @@ from fake_results import (
 
 from collateral.contract.metrics import Metric
 from collateral.contract.rows import Row
-from collateral.findings.near import near_by_seed, near_in_the_mean
+from collateral.findings.near import split_by_distance
 from collateral.findings.registry import cell_numbers, view_function
 from collateral.plots import page
 from collateral.plots import print as printed
@@ -224,10 +224,9 @@ def test_there_are_findings_with_every_part():
     assert all(len(FINDING.parts(part)) > 1 for part in PARTS)
 
 
-@pytest.mark.parametrize("ask", [near_by_seed, near_in_the_mean])
-def test_who_is_near_is_refused_among_the_forgotten(ask, tmp_path):
+def test_who_is_near_is_refused_among_the_forgotten(tmp_path):
     with pytest.raises(ValueError, match="defined for retain and test, not 'forget'"):
-        ask(CELLS["part"].write(tmp_path), "forget")
+        split_by_distance(CELLS["part"].write(tmp_path), "forget")
 
 
 @pytest.mark.parametrize("name", ["retain", "test"])
@@ -235,12 +234,10 @@ def test_near_are_as_many_of_the_most_similar_as_the_long_table_counts(name, tmp
     """A finding needs no number of `locality` to know who is near."""
     cell = CELLS["part"].write(tmp_path)
     rows, _ = cell_numbers(cell)
-    counts = {row.seed: row.value for row in rows if (row.metric, row.set) == ("near_count", name)}
-    for seed, is_near, similarity in zip(
-        cell.seeds, cell.near[name], cell.similarity[name], strict=True
-    ):
-        assert is_near.sum() == counts[seed] > 0
-        assert similarity[is_near].min() > similarity[~is_near].max()
+    [count] = [row.value for row in rows if (row.metric, row.set) == ("near_count", name)]
+    is_near, similarity = cell.near[name], cell.similarity[name].mean(axis=0)
+    assert is_near.sum() == count > 0
+    assert similarity[is_near].min() > similarity[~is_near].max()
 
 
 def test_the_finding_of_the_docs_works(tmp_path):

@@ -113,7 +113,7 @@ def one_pixel_net(info: ImageInfo) -> Classifier:
     return Classifier(info, nn.Sequential(*layers, nn.Flatten()), nn.Linear(64, info.num_classes))
 
 
-def learnt_of_450(seed: int) -> tuple[float, set[int]]:
+def learnt_of_450(seed: int, epochs: int = 10) -> tuple[float, set[int]]:
     """Train in batches of 32, which leave a rest of 2; return the accuracy, and batches' sizes."""
     options = synthetic.Options(families=5, classes_per_family=2, num_train=45)
     data, run, sizes = synthetic.load(options), Run(CPU, seed), set()
@@ -124,19 +124,31 @@ def learnt_of_450(seed: int) -> tuple[float, set[int]]:
     model.head.register_forward_pre_hook(
         lambda head, inputs: sizes.add(len(inputs[0])) if head.training else None
     )
-    engine.fit(model, examples, examples, TrainingParams(epochs=10, batch_size=32), run)
+    engine.fit(model, examples, examples, TrainingParams(epochs=epochs, batch_size=32), run)
     return accuracy(model, examples), sizes
 
 
-def test_a_rest_of_two_does_not_ruin_a_network_whose_last_maps_are_one_pixel(monkeypatch):
+def test_a_rest_of_two_is_not_a_batch_and_a_network_whose_last_maps_are_one_pixel_learns():
     kept = [learnt_of_450(seed) for seed in range(3)]
     assert [sizes for _, sizes in kept] == [{32, 34}] * 3
     assert min(learnt for learnt, _ in kept) > 0.99
-    # The fault itself, so that what is tested here would be seen: a batch of two ruins it.
+
+
+def test_of_maps_of_one_pixel_a_batch_of_two_says_only_which_is_larger():
+    """How badly training with such batches goes depends on the last bits, and so on the CPU."""
+    norm = nn.BatchNorm2d(64)
+    for maps in torch.randn(5, 2, 64, 1, 1, generator=torch.Generator().manual_seed(3)):
+        larger = torch.where(maps == maps.amax(0), 1.0, -1.0)
+        difference = (maps[0] - maps[1]).abs().squeeze()
+        is_clear = difference > 0.1  # batch norm adds 1e-5 to the variance
+        torch.testing.assert_close(
+            norm(maps)[:, is_clear], larger[:, is_clear], rtol=0, atol=2.5e-3
+        )
+
+
+def test_a_rest_of_two_would_be_a_batch_without_the_rule(monkeypatch):
     monkeypatch.setattr("collateral.contract.conventions.LEAST_BATCH", 1)
-    ruined = [learnt_of_450(seed) for seed in range(3)]
-    assert [sizes for _, sizes in ruined] == [{32, 2}] * 3
-    assert max(learnt for learnt, _ in ruined) < 0.95
+    assert learnt_of_450(0, epochs=1)[1] == {32, 2}
 
 
 # The schedule

@@ -13,10 +13,10 @@ from collateral.methods.munba.method import FALLBACK, bargaining_weights, step_b
 from collateral.methods.munba.params import Params
 
 
-def weights_of(r: list[float], u: list[float]) -> list[float]:
+def weights_of(r: list[float], u: list[float], form: str = "exact") -> list[float]:
     """Return both sides' weights of gradients that lie in two tensors."""
     sides = ([torch.tensor(side[:1]).float(), torch.tensor(side[1:]).float()] for side in (r, u))
-    return [share.item() for share in bargaining_weights(*sides)]
+    return [share.item() for share in bargaining_weights(*sides, form)]
 
 
 def public_form(r: list[float], u: list[float], added: float = 0.0) -> list[float]:
@@ -59,6 +59,30 @@ def test_what_public_code_adds_counts_where_the_retain_gradient_is_small(size, o
     assert (public == [1, FALLBACK]) == (off > 0)
 
 
+@pytest.mark.parametrize("size", [1, 2**-5, 2**-6])
+def test_the_public_form_is_that_of_public_code(size):
+    r, u = [size, 0.0], [-0.25, 0.75]  # float32 has these numbers exactly
+    expected = public_form(r, u, added=1e-8)
+    assert min(expected) > 0
+    assert weights_of(r, u, "public") == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("r", "u"),
+    [([0.004, 0.0], [-0.2, 0.98]), ([0, 0], [1, 1]), ([1, 1], [0, 0])],
+)
+def test_where_a_public_weight_is_not_above_zero_the_fixed_ones_hold(r, u):
+    assert weights_of(r, u, "public") == pytest.approx([1, FALLBACK])
+
+
+def test_the_public_form_is_the_configs_choice(small):
+    def head(**values) -> torch.Tensor:
+        return small.method("munba").unlearn(Params(epochs=1, **values))[0].head.weight
+
+    assert torch.equal(head(), head(bargain="exact"))
+    assert not torch.equal(head(), head(bargain="public"))
+
+
 @pytest.mark.parametrize(("r", "u"), [([1, 0], [0, 7]), ([3, -1], [0.1, 2]), ([2, 2], [1, 1])])
 def test_the_sum_is_the_bisector_of_norm_sqrt_two(r, u):
     a_r, a_u = weights_of(r, u)
@@ -80,7 +104,7 @@ def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
     for size in (1e-3, 1e3):
         weight = nn.Parameter(start.clone())
         optimizer = SGD([weight], lr=0.5, fused=True)
-        step_by_bargain([weight], optimizer, (size * weight[0], 7 * weight[1]), 1.0)
+        step_by_bargain([weight], optimizer, (size * weight[0], 7 * weight[1]), Params(clip=1))
         step = 0.5 / math.sqrt(2)
         torch.testing.assert_close(weight.detach(), start - torch.tensor([step, step]))
 
@@ -89,7 +113,10 @@ def test_a_short_gradient_is_not_stretched_by_the_clip():
     weight = nn.Parameter(torch.tensor([1.0]))
     # Opposed: 1 and 0.1 are their weights.
     step_by_bargain(
-        [weight], SGD([weight], 1.0, fused=True), (0.5 * weight[0], -0.5 * weight[0]), 1.0
+        [weight],
+        SGD([weight], 1.0, fused=True),
+        (0.5 * weight[0], -0.5 * weight[0]),
+        Params(clip=1),
     )
     assert weight.item() == pytest.approx(1 - 0.45)
 

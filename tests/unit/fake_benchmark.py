@@ -84,7 +84,8 @@ class FakeBenchmark:
                 records.append(f"{folder}/{layout.RECORD}")
         inputs, neighbours = [layout.DATA, split, *embeddings], f"{self.cell}/neighbours.npz"
         self._job(root, neighbours, inputs=inputs, seeds=list(self.seeds))
-        inputs = [layout.DATA, split, neighbours]
+        outputs = [record.replace(layout.RECORD, layout.OUTPUTS) for record in records]
+        inputs = [layout.DATA, split, neighbours, *outputs]
         self._job(root, f"{self.cell}/pictures.npz", inputs=inputs, keep=self.pictures)
         names = (f"{self.cell}/{name}" for name in (layout.METRICS, layout.PROBLEMS))
         self._job(root, *names, inputs=[neighbours, *records], seeds=list(self.seeds))

@@ -131,7 +131,8 @@ def fake_neighbours(
 
 FORGET, NEAR, FAR, TEST = 50, 40, 160, 100
 NUM_TRAIN = FORGET + NEAR + FAR
-LABELS = Labels(np.zeros(NUM_TRAIN, np.int64), np.zeros(TEST, np.int64), ("a", "b"))
+# The forgotten and the near examples are of the affected class, the far ones are not.
+LABELS = Labels(np.repeat([0, 1], [FORGET + NEAR, FAR]), np.repeat([0, 1], TEST // 2), ("a", "b"))
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ class Wrong:
         parts = ((FORGET, self.forget), (NEAR, self.near), (FAR, self.far))
         train = np.concatenate([_is_wrong(of, count[seed]) for of, count in parts])
         status = self.status[seed] if self.status else "ok"
-        return FakeRun(_outputs(train), _outputs(_is_wrong(TEST, self.test[seed])), status)
+        test = _is_wrong(TEST, self.test[seed])
+        return FakeRun(_outputs(train, LABELS.train), _outputs(test, LABELS.test), status)
 
 
 def counted(runs: Mapping[str, Wrong]) -> FakeCell:
@@ -184,10 +186,11 @@ def _is_wrong(of: int, count: int) -> np.ndarray:
     return np.arange(of) < count
 
 
-def _outputs(is_wrong: np.ndarray) -> Outputs:
+def _outputs(is_wrong: np.ndarray, label: np.ndarray) -> Outputs:
     confidence = np.where(is_wrong, 0.3, 0.8).astype(np.float32)
-    logits = np.log(np.column_stack([confidence, 1 - confidence])).astype(np.float16)
-    return Outputs(logits, confidence, is_wrong.astype(np.int64))
+    of_first = np.where(label == 0, confidence, 1 - confidence)
+    logits = np.log(np.column_stack([of_first, 1 - of_first])).astype(np.float16)
+    return Outputs(logits, confidence, np.where(is_wrong, 1 - label, label))
 
 
 # Cells with a tracked run: of 80 examples the first 10 are forgotten, the next 20 are near.

@@ -24,6 +24,15 @@ RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
 KINDS = {"retrain": "reference", "original": "control", "ideal": "control"}
 RATES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 NUM_EXAMPLES = 8
+# Numbers of a sound data set for the sanity checks.
+SOUND = {
+    "test_copies": 0,
+    "test_copies_forgotten": 0,
+    "pixel_range": 255,
+    "constant_images": 0,
+    "guessing": 0.1,
+    "guessing_by_chance": 0.12,
+}
 
 
 @dataclass
@@ -135,12 +144,16 @@ def full_cell(
     class_name, _, percent = name.partition("-")
     cell = FakeCell(name, class_name, str(int(percent) / 100))
     rng = np.random.default_rng(0)
+    for metric, value in SOUND.items():
+        cell.add_overall("retrain", metric, value)
     for metric in RATES if num_seeds > 1 else ():
         cell.add_overall("retrain", "floor", 0.01, at=metric)
     for place, run in enumerate(("retrain", *runs)):
         cell_run = _Run(cell, run, num_seeds, lost=run in diverged)
         for metric in RATES:
             cell_run.add(metric, 0.9 - 0.05 * place + 0.01 * rng.random(num_seeds))
+        if run in ("retrain", "original"):
+            cell_run.add("known_ta", np.full(num_seeds, 0.8))
         cell.add(run, "rte", *(1.0 + rng.random(num_seeds)))
         cell.add(run, "peak_rss_mb", *(300.0 for _ in range(num_seeds)))
         _add_gaps(cell_run, place)
@@ -300,7 +313,7 @@ def _add_near_and_far(run: _Run, name: str) -> None:
     """Add the loss on the top bin of 30, and on the other 240; GA's is 40 points near, none far."""
     if run.name == "retrain":
         for metric, count in (("near_count", 30.0), ("far_count", 240.0)):
-            run.add(metric, np.full(run.num_seeds, count), name)
+            run.cell.add_overall("retrain", metric, count, name)
         if run.num_seeds > 1:
             run.cell.add_overall("retrain", "near_loss_sd", 0.02, name)
             run.cell.add_overall("retrain", "far_loss_sd", 0.01, name)

@@ -186,6 +186,14 @@ class Made:
             image_size=np.array(image_of("train", 0).shape[:2]),
         )
 
+    def more_pictures(self, cell: str) -> list[tuple[str, int]]:
+        """Of those whom `neighbours` does not list, every second one has a picture."""
+        shown = self.neighbours(cell)
+        listed = {*zip(shown.shown_set.tolist(), shown.shown_index.tolist(), strict=True)}
+        of_set = {"test": range(len(self.labels.test)), "train": self.split(cell).retain.tolist()}
+        others = [(name, k) for name, of in of_set.items() for k in of]
+        return [one for one in others if one not in listed][::2]
+
     def outputs(self, cell: str, run: str, seed: int, part: float = 1.0) -> ModelOutputs:
         """What a run's model answers; `part` of the way from the base model to it."""
         label, similarity = self.labels, self.similarity(cell)
@@ -249,9 +257,14 @@ class Made:
         neighbours = self.neighbours(cell)
         neighbours.save(root / layout.NEIGHBOURS.format(cell=cell))
         shown = zip(neighbours.shown_set, neighbours.shown_index, strict=True)
-        images = np.stack([image_of(*one) for one in shown])
+        more = self.more_pictures(cell)
+        images = np.stack([image_of(*one) for one in (*shown, *more)])
         place = root / layout.PICTURES.format(cell=cell)
-        Pictures("all", np.arange(len(images)), images).save(place)
+        hurt = {
+            "hurt_set": np.array([s for s, _ in more]),
+            "hurt_index": np.array([k for _, k in more]),
+        }
+        Pictures("all", np.arange(len(images)), images, **hurt).save(place)
         for run in self.runs_of(cell):
             for seed in self.seeds:
                 self._write_run(root, cell, run, seed)

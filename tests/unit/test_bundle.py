@@ -250,6 +250,10 @@ def test_methods_made_apart_are_joined_with_one_cost_of_what_both_had_to_make(on
     assert found["b/base/seed-0/cost.json"] == contents(one)["b/base/seed-0/cost.json"]
     assert {"b/cell/seed-0/ga/cost.json", "b/cell/seed-0/rl/cost.json"} <= found.keys()
     assert "b/cell/neighbours.npz" in found
+    # Pictures of the examples that the other one's methods hurt most are not needed.
+    for name in ("b/cell/pictures.npz", "b/cell/pictures.json"):
+        assert found[name] == contents(one)[name]
+    assert found["b/cell/pictures.json"] != contents(two)["b/cell/pictures.json"]
     assert done.left_out == [PAGE, INDEX]
 
 
@@ -475,6 +479,8 @@ DAMAGES = [
         r"a\.tar: broken, or no bundle",
     ),
     (lambda archive: archive.unlink(), r"a\.tar: .*No such file"),
+    (lambda archive: [archive.unlink(), os.mkfifo(archive)], r"a\.tar: no plain file; copy"),
+    (forge(metadata=[1, 2]), r"a\.tar: broken, or no bundle: metadata\.json is not a mapping"),
     (forge(version=2), "version 2, and this Collateral reads 1"),
     *((forge(benchmarks=["b", name]), "files are there") for name in NO_NAMES),
     (forge(benchmarks=["c"]), "files are there"),

@@ -265,6 +265,24 @@ def test_a_folder_is_sound_until_one_of_its_files_is_not(tmp_path):
         check_folder(folder)
 
 
+def test_a_file_that_a_killed_job_left_is_no_part_of_a_record(tmp_path):
+    folder = tmp_path / "theory"
+    for name in ("checks.csv", "cell/a.png"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("1")
+    sign_folder(folder)
+    clean = (folder / layout.RECORD).read_bytes()
+    left = [folder / ".theory.4711.csv", folder / "cell/.a.12.png", folder / ".cache/b.csv"]
+    left[2].parent.mkdir()
+    for path in left:
+        path.write_text("half")
+    sign_folder(folder)
+    assert (folder / layout.RECORD).read_bytes() == clean
+    for path in left:
+        path.unlink()
+    check_folder(folder)
+
+
 # Hashes.
 
 

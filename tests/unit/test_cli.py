@@ -1,5 +1,6 @@
 """The command `collateral STAGE`: help, bad input in one line, and nothing written."""
 
+import errno
 import json
 import os
 import re
@@ -274,6 +275,28 @@ def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch):
     with pytest.raises(ValueError, match="invalid literal") as error:
         main(["check", "--problems", "x.json"])
     assert error.traceback
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device; free some"),
+        (
+            OSError(errno.EROFS, "Read-only file system", "out/a.csv"),
+            "out/a.csv: Read-only file system; free some space, or start in a folder that can be",
+        ),
+    ],
+)
+def test_a_full_disk_is_a_sentence_also_from_a_library(monkeypatch, error, said):
+    """pandas and safetensors raise it without the name of the file."""
+
+    def write(_):
+        raise error
+
+    monkeypatch.setattr(check, "read_problems", write)
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "--problems", "x.json"])
+    assert str(ended.value).startswith(f"collateral check: {said}")
 
 
 def test_a_broken_file_is_named_in_one_line(tmp_path):

@@ -53,7 +53,7 @@ def finished(tmp_path):
     inputs = [*INPUTS[:2], "base/seed-3/embeddings.npz"]
     write(tmp_path, f"{CELL}/neighbours.json", about, inputs)
     about = {"keep": "all", "code": PicturesJob(benchmark, cell).code}
-    write(tmp_path, f"{CELL}/pictures.json", about, [INPUTS[0], f"{CELL}/neighbours.npz"])
+    write(tmp_path, f"{CELL}/pictures.json", about, [*INPUTS[:2], f"{CELL}/neighbours.npz"])
     write(tmp_path, "base/seed-3/record.json", {"run": "base", **trained}, INPUTS[:1])
     place = f"{CELL}/seed-3/retrain/record.json"
     write(tmp_path, place, {"run": "retrain", **trained}, INPUTS[:2])

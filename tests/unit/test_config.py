@@ -1,5 +1,7 @@
 """Valid configs, and errors that need code to write down; all others: `bad_configs/`."""
 
+import os
+
 import pytest
 import yaml
 from pydantic import ValidationError
@@ -122,6 +124,17 @@ def test_keys_that_go_together_are_right(changes):
 def test_a_path_that_cannot_be_looked_for_is_named(path, said):
     assert complaint(data={"name": "arrays", "path": path}, classes=[1]).endswith(said)
     assert complaints({**config(), "plugins": [path]})[0].endswith(said)
+
+
+def test_a_pipe_or_a_device_is_no_file(tmp_path):
+    """Whoever opens it waits for ever, or reads for ever."""
+    os.mkfifo(tmp_path / "pipe.npz")
+    for path in (tmp_path / "pipe.npz", "/dev/zero"):
+        line = complaint(data={"name": "arrays", "path": str(path)}, classes=[1])
+        assert line.endswith("is a pipe or a device; give a file or a folder")
+    forget = {"kind": "files", "path": "/dev/zero"}
+    line = complaint(cells={"gone": {"forget": forget}})
+    assert line.startswith("cells.gone.forget.path: '/dev/zero': is a pipe")
 
 
 def test_classes_that_only_the_data_knows_are_left_to_the_split():

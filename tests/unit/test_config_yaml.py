@@ -22,6 +22,16 @@ def complaint(text) -> str:
     return line
 
 
+def test_a_billion_laughs_are_refused_at_once():
+    """Ten anchors of ten are a list of 10^10 texts, which nobody can walk through."""
+    lines = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    assert complaint("\n".join(lines)) == (
+        "longer than 10,000,000 characters where every anchor is written out"
+    )
+    assert parse("\n".join(lines[:4]))["a3"][9][9][9][9] == "ha"
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_what_is_right_is_read_as_by_yaml_itself(path):
     assert read_file(path) == yaml.safe_load(path.read_text())

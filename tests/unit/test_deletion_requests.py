@@ -1,6 +1,7 @@
 """Forget sets as they come: a list of files, all examples of a person; and bad ones, early."""
 
 import json
+import re
 import unicodedata
 from dataclasses import replace
 from pathlib import Path
@@ -106,6 +107,15 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, text, said
     assert "\n" not in line
 
 
+def test_the_file_of_another_person_is_never_suggested(tmp_path):
+    """099 is no spelling mistake of 029: it is another patient."""
+    names = [f"train/cat/{number}.png" for number in ("029", "030")]
+    columns = {FILE: np.array(names)}
+    labels = Labels(np.array([0, 1]), np.array([0]), ("cat", "dog"), columns)
+    with pytest.raises(ValueError, match=r"is not among the 2 images$"):
+        files.select(labels, listed(tmp_path, "train/cat/099.png"))
+
+
 def test_a_test_image_cannot_be_forgotten(tmp_path):
     with pytest.raises(ValueError, match=r"'test/cat/0\.png' is a test image"):
         files.select(LABELS, listed(tmp_path, "test/cat/0.png"))
@@ -161,13 +171,13 @@ def test_exactly_the_examples_with_one_of_the_values_are_forgotten(subjects, dat
         (
             {"column": "subject", "is": [17, 99]},
             "is",
-            "no value in column subject '99'; known: 17, 23, 5",
+            "no value '99' in column subject; known: 17, 23, 5",
         ),
         (
             {"column": "subject", "is": [True]},
             "is",
-            "no value in column subject 'True'; known: 17, 23, 5; true and false are not text: "
-            "put such a name in quotes",
+            "no value 'True' in column subject; true and false are not text: "
+            "put such a name in quotes; known: 17, 23, 5",
         ),
     ],
 )
@@ -176,6 +186,31 @@ def test_a_column_and_a_value_that_are_not_there_are_named(given, key, said):
     assert find_forget_error(where, SIZE, params) == (key, said)
     with pytest.raises(ValueError, match=key):
         where.select(LABELS, params)
+
+
+PATIENTS = ["007", "029", "030", "029", "030"]
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("099", ""),  # near 029, which is another patient
+        ("004", "; the test set has it (2 examples), and no model is trained on those"),
+        (7, "; with other zeros it is there: '007'"),
+        ("00030", "; with other zeros it is there: '030'"),
+        ("anna", ""),
+    ],
+)
+def test_another_person_is_never_suggested(value, hint):
+    columns, tested = {"patient": PATIENTS}, {"patient": ["004", "029", "004"]}
+    size = DatasetSize(("a", "b"), (3, 2), (1, 2), (8, 8, 1), lambda: columns, lambda: tested)
+    params = where.Params.model_validate({"column": "patient", "is": ["029", value]})
+    said = f"no value '{value}' in column patient{hint}; known: 007, 029, 030"
+    assert find_forget_error(where, size, params) == ("is", said)
+    of_train, of_test = ({"patient": np.array(c["patient"])} for c in (columns, tested))
+    labels = Labels(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1]), ("a", "b"), of_train, of_test)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        where.select(labels, params)
 
 
 def test_forgetting_everything_is_refused():
@@ -223,6 +258,14 @@ def test_columns_are_cut_with_the_examples(tmp_path):
     assert find_size("arrays", given).columns() == {"subject": [17, 23, 17, 5]}
 
 
+def test_columns_of_test_examples_are_cut_with_them(tmp_path):
+    both = {"train_site": np.array([*"aabbcc"]), "test_site": np.array([*"xy"])}
+    given = write_arrays(tmp_path / "own.npz", **both)
+    assert find_size("arrays", given).test_columns() == {"site": ["x", "y"]}
+    given = given.model_copy(update={"classes": (1, 0), "test_per_class": 1})
+    assert find_size("arrays", given).test_columns() == {"site": ["x", "y"]}
+
+
 # Before any job.
 
 
@@ -242,7 +285,7 @@ def test_a_withdrawn_file_that_is_not_there_stops_before_any_job(tmp_path):
     listed(tmp_path, "train/cat/9.png\n")
     (line,) = complaints(tmp_path, {"kind": "files", "path": "withdrawn.txt"})
     assert line.startswith("benchmarks.b.cells.gone.forget.path: 'withdrawn.txt': 1 of 1 paths ")
-    assert "did you mean train/cat/" in line
+    assert line.endswith(" images")  # 0.png and 1.png may be of other persons
 
 
 def test_withdrawing_every_file_stops_before_any_job(tmp_path):
@@ -301,6 +344,16 @@ def store_data(benchmark, code):
     given += ["--options", json.dumps(benchmark.config.data_options)]
     files = ["--out", str(results / "dataset.npz"), "--labels", str(results / "labels.npz")]
     run("data", [*given, *files, "--code", code])
+
+
+def test_a_column_of_one_value_has_no_groups_to_compare(tmp_path):
+    sites = {"train_site": np.array([*"aaaaaa"]), "train_scanner": np.array([*"xxxxxx"])}
+    write_arrays(tmp_path / "own.npz", **sites, test_site=np.array([*"ab"]), test_scanner=["x"] * 2)
+    data, forget = {"name": "arrays", "path": "own.npz"}, {"kind": "random_part", "fraction": 0.5}
+    with pytest.raises(ConfigError) as error:
+        check_plan({"b": planned(data, forget, groups=["site", "scanner"])})
+    said = "without effect: all examples have 'x' there; leave it out"
+    assert str(error.value) == f"benchmarks.b.groups[1]: {said}"
 
 
 def test_columns_of_groups_are_checked_against_stored_labels(tmp_path, monkeypatch):
@@ -409,7 +462,7 @@ def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path
             check_plan({"b": benchmark})
         assert str(error.value).splitlines() == [
             "benchmarks.b.data.place: no file own.txt",
-            "benchmarks.b.cells.gone.forget.is: no value in column subject '71'; known: 17, 5",
+            "benchmarks.b.cells.gone.forget.is: no value '71' in column subject; known: 17, 5",
         ]
         (tmp_path / "own.txt").touch()
         forget = {"kind": "where", "column": "subject", "is": [17]}
@@ -436,3 +489,20 @@ def test_a_data_set_outside_the_repository_may_tell_its_columns_only_with_the_im
         check_plan({"b": benchmark})
         with pytest.raises(ConfigError, match="no column 'person'; known: subject"):
             check_plan({"b": grid(plugins, **{**changes, "groups": ["person"]})})
+
+
+@pytest.mark.parametrize(
+    "forget", [{"kind": "where", "column": "subject", "is": [17]}, {"kind": "files", "path": "l"}]
+)
+def test_a_forget_set_that_needs_columns_names_the_function_that_is_missing(tmp_path, forget):
+    with forgotten_after():
+        code = OWN.replace("def columns(", "def _columns(").replace("= columns(", "= _columns(")
+        plugins = write_files(tmp_path / "mine", {"data/squares.py": code})
+        for name in ("own.txt", "l"):
+            (tmp_path / name).write_text("train/a/0.png")
+        changes = {"data": {"name": "squares"}, "classes": [], "fractions": []}
+        with pytest.raises(ConfigError) as error:
+            check_plan({"b": grid(plugins, cells={"gone": {"forget": forget}}, **changes)})
+        (line,) = str(error.value).splitlines()
+        assert line.startswith("benchmarks.b.cells.gone.forget: the data set 'squares' does not ")
+        assert "add a function columns(options) to its file" in line

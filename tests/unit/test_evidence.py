@@ -22,6 +22,7 @@ from collateral.report.evidence import _folder_before
 from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.gates import read_gates
+from collateral.results.plan import About, BenchmarkPlan
 from collateral.results.provenance import INPUTS, content_hash
 from collateral.stages.split import make_split
 
@@ -479,13 +480,17 @@ class Rounds(Made):
         return found
 
 
-def compute_rounds(project: Path, reference: str) -> Path:
+def compute_rounds(project: Path, reference: str, rounds: tuple[str, ...] = ()) -> Path:
     runs = {run: RUNS[run] for run in (layout.RETRAIN, layout.ORIGINAL, "ga")}
     if reference == layout.ORIGINAL:
         del runs[layout.RETRAIN]
         runs[layout.ORIGINAL] = Behaviour(kind="reference")
     made = Rounds(cells=(PART, MIXED), runs=runs, reference=reference)
-    compute(made, made.write(project / "results"), more=["--reference", reference], probes=())
+    root = made.write(project / "results")
+    compute(made, root, more=["--reference", reference], probes=())
+    if rounds:
+        last = replace(made, cells=rounds[-1:])
+        compute(last, root, more=["--reference", reference, "--rounds", *rounds], probes=())
     return project
 
 
@@ -544,6 +549,84 @@ def test_without_retrain_a_later_model_is_compared_with_the_base(tmp_path, monke
     assert "compared with the base, which was trained on all images" in page
     assert "lost against the base" in page and "the model before" not in page
     assert "counted against the base" in read(folder)["missing"][0]
+
+
+# A config that gets more cells, runs or rounds after the record.
+
+LATER_CONFIG = "The config has changed since the record was made, but not what concerns this run"
+
+
+def change_plan(root: Path, **changes) -> None:
+    plan = BenchmarkPlan.load(root / layout.PLAN)
+    replace(plan, **changes).save(root / layout.PLAN)
+
+
+def verify_record(folder: Path, capsys) -> list[str]:
+    capsys.readouterr()
+    try:
+        main(["verify", str(folder / "evidence.json")])
+    except SystemExit:
+        return ["failed", *capsys.readouterr().out.splitlines()]
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.fixture
+def own(animals, tmp_path, monkeypatch):
+    """A copy of the results, which a test may change."""
+    shutil.copytree(animals.root, tmp_path / "results/animals")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "results/animals"
+
+
+def test_a_record_is_confirmed_after_cells_runs_and_sweeps_were_added(own, capsys):
+    folder, plan = write(PART, "ltd"), BenchmarkPlan.load(own / layout.PLAN)
+    assert not verify_record(folder, capsys)[1].startswith(LATER_CONFIG)
+    here, size = plan.cells[PART], plan.cells[PART].sweeps[0]
+    here = replace(
+        here,
+        sweeps=(*here.sweeps, replace(size, name="again", values={"ltd": 50, "ltd@k=9": 9})),
+        candidates={**here.candidates, "scrub": 4},
+        paced=("scrub",),
+    )
+    change_plan(
+        own,
+        cells={**plan.cells, PART: here, "spring-02": plan.cells[WHOLE]},
+        labels={**plan.labels, "scrub": "SCRUB", "ltd@k=9": "LTD, k 9"},
+        about={"scrub": About("SCRUB")},
+        figure_width=3.25,
+    )
+    lines = verify_record(folder, capsys)
+    assert lines[0] == "record/evidence.json: all numbers are those of results/animals"
+    assert lines[1] == f"{LATER_CONFIG}; other than in the record: records/plan.json"
+
+
+def test_a_record_is_confirmed_after_a_sweep_was_added_to_its_cell(own, animals, capsys):
+    folder = write(PART, "ltd")
+    runs = {
+        run: how for run, how in animals.made.runs.items() if not run.endswith("teacher_seed=1")
+    }
+    fewer = replace(animals.made, runs=runs, cells=(PART,))
+    compute(fewer, own)
+    lines = verify_record(folder, capsys)
+    assert lines[1].endswith(f": records/{PART}/metrics.csv, records/{PART}/metrics.json")
+
+
+def test_the_record_of_the_last_request_is_confirmed_after_another_request(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(compute_rounds(tmp_path, layout.RETRAIN, rounds=(PART, MIXED)))
+    folder = write(MIXED, "ga")
+    assert "request_accuracy" in (folder / "records" / MIXED / layout.METRICS).read_text()
+    compute_rounds(tmp_path, layout.RETRAIN)  # the cell is no longer the last round
+    lines = verify_record(folder, capsys)
+    assert lines[1].startswith(LATER_CONFIG)
+
+
+@pytest.mark.parametrize("change_it", [{"select": "teacher"}, {"sharing": "shared"}])
+def test_a_plan_that_concerns_the_record_is_named(own, capsys, change_it):
+    folder = write(PART, "ltd")
+    change_plan(own, **change_it)
+    assert any("records/plan.json: not what" in line for line in verify_record(folder, capsys))
 
 
 # Groups.

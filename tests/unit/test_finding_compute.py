@@ -245,32 +245,68 @@ def test_bins_are_counted_by_seed_and_share_their_edges(tmp_path):
         found = [numbers["retrain", seed, "bin_count", "test", b] for b in range(10)]
         assert found == expected.tolist()
         assert sum(numbers["retrain", seed, "bin_count", "retain", b] for b in range(10)) == N - 5
-        for name, size in (("retain", N - 5), ("test", M)):
-            counts = [numbers["retrain", seed, f"{part}_count", name] for part in ("near", "far")]
-            assert sum(counts) == size
     reference = of(numbers, "retrain", None)
     assert (reference["bin_low", "test", 0], reference["bin_high", "test", 9]) == (low, high)
     assert reference["bin_high", "retain", 3] == reference["bin_low", "retain", 4]
 
 
-def test_near_and_far_are_the_bins_taken_together(tmp_path):
+def part_of(name: str, values: np.ndarray, forget: np.ndarray = SPLIT.forget) -> np.ndarray:
+    """Return the values of retained or of test examples, which are the last axis."""
+    return np.delete(values, forget, axis=-1) if name == "retain" else values
+
+
+def similar(name: str, num_seeds: int = 3) -> np.ndarray:
+    """Return the mean similarity over the first seeds."""
+    of_train, of_test = CELL.neighbours.train_similarity, CELL.neighbours.test_similarity
+    return part_of(name, of_train if name == "retain" else of_test)[:num_seeds].mean(axis=0)
+
+
+@pytest.mark.parametrize(("name", "num_near"), [("retain", 35 // 4), ("test", 40 // 4)])
+def test_near_are_the_most_similar_in_the_mean_over_seeds_and_far_are_all_others(
+    tmp_path, name, num_near
+):
     numbers = CELL.numbers(tmp_path)
-    for seed in range(3):
-        for name in ("retain", "test"):
-            counts = [numbers["retrain", seed, "bin_count", name, b] for b in range(10)]
-            deltas = [numbers["ft", seed, "delta_acc", name, b] for b in range(10)]
-            lost = np.nan_to_num(np.array(counts) * deltas).cumsum()
-            near, far = (
-                numbers["retrain", seed, f"{part}_count", name] for part in ("near", "far")
-            )
-            assert far * numbers["ft", seed, "far_loss", name] == pytest.approx(
-                lost[np.searchsorted(np.cumsum(counts), far)]
-            )
-            total = (
-                near * numbers["ft", seed, "near_loss", name]
-                + far * numbers["ft", seed, "far_loss", name]
-            )
-            assert total == pytest.approx(lost[-1])
+    order = np.argsort(-similar(name))
+    label, which = part_of(name, LABELS.train), "test" if name == "test" else "train"
+    for part, chosen in (("near", order[:num_near]), ("far", order[num_near:])):
+        assert numbers["retrain", None, f"{part}_count", name] == len(chosen)
+        for seed in range(3):
+            right = [
+                part_of(name, getattr(made[run, seed], which).prediction)[chosen] == label[chosen]
+                for run, made in (("retrain", RETRAINED), ("ft", RUNS))
+            ]
+            accuracy = numbers["retrain", seed, f"{part}_accuracy", name]
+            assert accuracy == pytest.approx(right[0].mean())
+            loss = numbers["ft", seed, f"{part}_loss", name]
+            assert loss == pytest.approx(right[0].mean() - right[1].mean())
+
+
+def test_near_are_those_of_the_seeds_of_the_first_look(tmp_path):
+    at_once, looked = CELL.write(tmp_path / "a"), CELL.write(tmp_path / "b", looks=(2, 3))
+    two, three = (np.sort(np.argsort(-similar("test", count))[:10]) for count in (2, 3))
+    assert two.tolist() != three.tolist()
+    assert np.flatnonzero(at_once.near["test"]).tolist() == three.tolist()
+    assert np.flatnonzero(looked.near["test"]).tolist() == two.tolist()
+
+
+def test_of_a_class_that_is_forgotten_as_a_whole_nobody_is_near_or_far(tmp_path):
+    labels = replace(LABELS, train=np.arange(N) % 4, test=np.arange(M) % 4, class_names=(*"abcd",))
+    gone = Split(np.arange(0, N, 4), N, (0,), {"class": "a", "fraction": 1.0})
+    cell = replace(CELL, labels=labels, split=gone).write(tmp_path)
+    kept = np.arange(M) % 4 > 0
+    assert (cell.near["test"] | cell.far["test"]).tolist() == kept.tolist()
+    assert not (cell.near["test"] & cell.far["test"]).any()
+    assert cell.near["test"].sum() == 30 // 4
+    assert (cell.near["retain"] ^ cell.far["retain"]).all()
+
+
+def test_a_test_set_of_the_forgotten_class_alone_has_nobody_near(tmp_path):
+    labels = replace(LABELS, test=np.zeros(M, np.int64))
+    whole = Split(np.arange(0, N, 2), N, (0,), {"class": "a", "fraction": 1.0})
+    numbers = replace(CELL, labels=labels, split=whole).numbers(tmp_path)
+    assert numbers["retrain", None, "near_count", "test"] == 0
+    assert math.isnan(numbers["ft", 0, "near_loss", "test"])
+    assert not math.isnan(numbers["ft", 0, "near_loss", "retain"])
 
 
 def test_the_sizes_of_the_affected_classes_are_numbers_of_retrain(tmp_path):

@@ -62,11 +62,18 @@ def test_the_same_difference_in_every_seed_counts_as_if_one_seed_were_one_exampl
     assert low < 0
 
 
-def test_false_negatives_are_counted_over_both_parts_and_there_are_no_negatives(found):
-    at = ("retain", "sex=f")
-    assert found["ga", None, "group_missed_gap", *at] == pytest.approx(10 / 90)
-    assert found["retrain", None, "group_positives", *at] == 90
-    assert found["retrain", None, "group_negatives", *at] == 0
+def test_false_negatives_and_false_alarms_are_counted_over_both_parts(found):
+    at = ("retain", "sex=f")  # of class a are the near ones, of class b the far ones
+    assert found["ga", None, "group_missed_gap", *at] == pytest.approx(10 / 20)
+    assert found["retrain", None, "group_positives", *at] == 20
+    assert found["retrain", None, "group_negatives", *at] == 70
+    assert found["ga", None, "group_alarm_gap", *at] == 0
+
+
+def test_where_there_are_no_negatives_there_is_no_false_alarm(tmp_path):
+    labels = replace(GROUPED, train=np.zeros_like(GROUPED.train), test=np.zeros_like(GROUPED.test))
+    found = replace(counted(RUNS), labels=labels).numbers(tmp_path, **OPTIONS)
+    assert found["retrain", None, "group_negatives", "retain", "sex=f"] == 0
     assert not [key for key in found if key[2].startswith("group_alarm")]
 
 

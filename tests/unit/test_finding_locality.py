@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from collateral.metrics.accuracy import disagreement
 from collateral.metrics.similarity import (
-    NEAR_COUNT,
     assign_bins,
     bin_count,
     bin_edges,
     bin_mean,
-    first_near_bin,
+    near_mask,
 )
 from collateral.metrics.statistics import difference_sd
 
@@ -119,16 +118,48 @@ def test_similarities_that_are_all_equal_are_all_in_the_last_bin():
     assert assign_bins(values, bin_edges(values)).tolist() == [9, 9, 9, 9]
 
 
-def test_near_are_the_fewest_bins_from_the_top_that_hold_enough():
-    counts = np.array([500.0, 0, 0, 0, 0, 0, 0, 5, 9, 10])
-    assert first_near_bin(counts) == 7  # 10 and 19 are too few, 24 will do: 1 % would be 5.24
-    # 30 are less than 1 % of 4,045.
-    assert first_near_bin(np.array([4000.0, *[0] * 7, 15, 30])) == 8
+# Who is near: 40 examples of class 0, 25 of class 1, 15 of class 2, in mixed order.
+CLASS = np.random.default_rng(5).permutation(np.repeat([0, 1, 2], [40, 25, 15]))
+SIMILARITY = np.random.default_rng(6).permutation(np.linspace(-0.3, 0.9, 80))
 
 
-def test_exactly_enough_examples_are_enough():
-    assert first_near_bin(np.array([100.0, *[0] * 8, NEAR_COUNT])) == 9
+def nearest(count: int) -> list[int]:
+    return sorted(np.argsort(-SIMILARITY)[:count].tolist())
 
 
-def test_the_least_similar_bin_is_never_near():
-    assert first_near_bin(np.array([3.0, *[0] * 8, 2])) == 1
+@pytest.mark.parametrize(
+    ("affected", "count"),
+    [
+        ([2], 15),
+        ([1], 20),  # a quarter of all at most
+        ([0, 2], 20),
+        ([1, 2], 20),
+        ([0, 1, 2], 20),  # a forget set of every class
+        ([7], 20),  # none of the class is here: as many as a class has, 26, but a quarter at most
+    ],
+)
+def test_near_are_the_most_similar_as_many_as_the_affected_classes_have(affected, count):
+    found = near_mask(SIMILARITY, CLASS, affected)
+    assert np.flatnonzero(found).tolist() == nearest(count)
+
+
+def test_of_a_class_that_is_gone_near_are_as_many_as_a_class_has():
+    label = np.arange(80) % 5
+    assert near_mask(SIMILARITY, label, [9]).sum() == 16
+    assert near_mask(SIMILARITY, label, [9, 3]).sum() == 16
+
+
+def test_at_least_ten_examples_are_near_but_a_quarter_at_most():
+    label = np.where(np.arange(80) < 3, 1, 0)
+    assert np.flatnonzero(near_mask(SIMILARITY, label, [1])).tolist() == nearest(10)
+    assert near_mask(SIMILARITY[:20], label[:20], [1]).sum() == 5
+    assert near_mask(SIMILARITY[:3], label[:3], [1]).sum() == 0
+
+
+def test_among_no_examples_nobody_is_near():
+    assert near_mask(np.array([]), np.array([], dtype=np.int64), [1]).shape == (0,)
+
+
+def test_examples_as_similar_as_the_last_of_the_near_ones_are_near_too():
+    similarity = np.where(np.arange(80) < 30, 0.5, SIMILARITY - 1)
+    assert np.flatnonzero(near_mask(similarity, CLASS, [2])).tolist() == list(range(30))

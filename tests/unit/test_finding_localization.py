@@ -39,7 +39,7 @@ def strength(ground: Neighborhood, difference: np.ndarray) -> dict[str, float]:
 
 def test_the_plain_numbers_are_scipys():
     difference = np.abs(0.3 * SIMILARITY + RNG.normal(0, 0.2, 500)).round(1)  # with ties
-    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), difference)
+    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR, ~NEAR), difference)
     assert found["locality_slope"] == pytest.approx(linregress(SIMILARITY, difference).slope)
     assert found["locality_rank"] == pytest.approx(spearmanr(SIMILARITY, difference).statistic)
     ratio = difference[NEAR].mean() / difference[~NEAR].mean()
@@ -47,13 +47,13 @@ def test_the_plain_numbers_are_scipys():
 
 
 def test_a_difference_that_is_the_similarity_rises_with_it():
-    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), 2 * SIMILARITY + 1)
+    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR, ~NEAR), 2 * SIMILARITY + 1)
     assert found["locality_slope"] == pytest.approx(2)
     assert found["locality_rank"] == pytest.approx(1)
 
 
 def test_no_difference_has_no_slope_and_nothing_else():
-    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), np.zeros(500))
+    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR, ~NEAR), np.zeros(500))
     assert found["locality_slope"] == 0
     assert math.isnan(found["locality_rank"]) and math.isnan(found["near_far_ratio"])
 
@@ -62,8 +62,8 @@ def test_what_is_only_hard_is_not_near():
     # The hardest tenths differ most, and near examples are hard ones.
     tenths = np.clip((10 * SIMILARITY + RNG.normal(0, 3, 500)).astype(np.int64), 0, 9)
     difference = 0.1 * tenths + RNG.normal(0, 0.01, 500)
-    plain = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), difference)
-    found = strength(Neighborhood.within(Ranked.of(SIMILARITY), NEAR, tenths), difference)
+    plain = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR, ~NEAR), difference)
+    found = strength(Neighborhood.within(Ranked.of(SIMILARITY), NEAR, ~NEAR, tenths), difference)
     assert plain["locality_rank"] > 0.5
     assert abs(found["locality_rank"]) < 0.15
     assert plain["locality_slope"] > 0.5 and abs(found["locality_slope"]) < 0.01
@@ -76,17 +76,28 @@ def test_within_tenths_the_far_ones_weigh_as_the_near_ones_do():
     tenths = np.array([0, 0, 0, 1, 1, 1])
     is_near = np.array([True, False, False, True, True, False])
     difference = np.array([0.4, 0.1, 0.3, 0.8, 0.8, 0.5])
-    found = strength(Neighborhood.within(Ranked.of(np.arange(6.0)), is_near, tenths), difference)
+    found = strength(
+        Neighborhood.within(Ranked.of(np.arange(6.0)), is_near, ~is_near, tenths), difference
+    )
     assert math.exp(found["near_far_ratio"]) == pytest.approx((2 / 3) / (0.2 / 3 + 0.5 * 2 / 3))
 
 
 def test_near_ones_that_nobody_far_is_as_hard_as_are_left_out():
     tenths = np.array([0, 0, 1])
+    is_near = np.array([True, False, True])
     found = strength(
-        Neighborhood.within(Ranked.of(np.arange(3.0)), np.array([True, False, True]), tenths),
+        Neighborhood.within(Ranked.of(np.arange(3.0)), is_near, ~is_near, tenths),
         np.array([0.6, 0.3, 100.0]),
     )
     assert math.exp(found["near_far_ratio"]) == pytest.approx(2)
+
+
+def test_examples_that_are_neither_near_nor_far_are_in_no_mean_but_in_the_slope():
+    is_near, is_far = np.array([[1, 0, 0, 0, 1], [0, 1, 1, 0, 0]], dtype=bool)
+    similarity, difference = np.array([0.9, 0.1, 0.2, 0.3, 0.8]), np.array([0.6, 0.1, 0.3, 5, 1])
+    found = strength(Neighborhood.whole(Ranked.of(similarity), is_near, is_far), difference)
+    assert math.exp(found["near_far_ratio"]) == pytest.approx(0.8 / 0.2)
+    assert found["locality_slope"] == pytest.approx(linregress(similarity, difference).slope)
 
 
 def test_the_partial_slope_is_that_with_a_level_for_each_tenth():
@@ -94,7 +105,7 @@ def test_the_partial_slope_is_that_with_a_level_for_each_tenth():
     difference = 0.4 * SIMILARITY + 0.05 * tenths + RNG.normal(0, 0.1, 500)
     dummies = (tenths[:, None] == np.arange(10)).astype(float)
     expected = np.linalg.lstsq(np.column_stack([SIMILARITY, dummies]), difference, rcond=None)[0][0]
-    found = strength(Neighborhood.within(Ranked.of(SIMILARITY), NEAR, tenths), difference)
+    found = strength(Neighborhood.within(Ranked.of(SIMILARITY), NEAR, ~NEAR, tenths), difference)
     assert found["locality_slope"] == pytest.approx(expected)
 
 
@@ -175,9 +186,8 @@ def test_intervals_over_examples_cover_95_percent(is_controlled):
     control = rng.integers(0, 10, 100_000) if is_controlled else np.zeros(100_000, np.int64)
 
     def ground(similarity: np.ndarray) -> Neighborhood:
-        return Neighborhood.within(
-            Ranked.of(similarity), similarity > 0.8, control[: len(similarity)]
-        )
+        groups, near = control[: len(similarity)], similarity > 0.8
+        return Neighborhood.within(Ranked.of(similarity), near, ~near, groups)
 
     similarity, difference = draws(rng, 100_000)
     true = strength(ground(similarity), difference)

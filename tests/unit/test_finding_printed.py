@@ -28,6 +28,8 @@ PLAN = BenchmarkPlan(
     reference="original",
     printed="paper",
 )
+# The paper's training of the base on SVHN.
+NINE = {"epochs": 100, "optimizer": "adamw", "lr": 0.001, "weight_decay": 0.05}
 # The paper's Retrain: UA 47.4, RA 99.9, TA 72.1, MIA 71.3. Its GA: UA 68.6 ± 0.6, RA 98.6 ± 0.
 OURS = {"ua": 0.674, "ra": 0.979, "ta": 0.711, "mia": 0.613, "ra_affected": 0.797}
 
@@ -133,8 +135,17 @@ def test_nothing_is_retrained_and_the_plan_names_the_paper(tmp_path):
         {"model": "resnet20"},
         {"classes": ["bed"]},
         {"fractions": [0.4]},
+        {"order": "random"},
     ],
 )
 def test_a_setting_that_the_paper_does_not_print_is_refused(changes):
     lines = complaints(config(**COUCH | {"retrain": {"printed": "paper"}} | changes))
     assert all("no numbers of Retrain for" in line and "couch 0.9" in line for line in lines)
+
+
+def test_a_base_of_ones_own_may_stand_beside_any_recipe_and_the_papers_recipe_is_accepted():
+    printed = COUCH | {"retrain": {"printed": "paper"}}
+    load(config(**printed, base={"weights": "a.pt", "epochs": 3}))
+    load(config(**printed, base={"checkpoint": "best_test", "precision": "bfloat16"}))
+    nine = {"data": {"name": "svhn"}, "model": "vit_tiny", "classes": ["digit_9"]}
+    load(config(**printed | nine, base=NINE))

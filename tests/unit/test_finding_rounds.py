@@ -21,21 +21,24 @@ from collateral.results.split import Split
 from collateral.results.table import COLUMNS, COST_COLUMNS, read_tables, write_cell
 
 N, COUNT, NUM_TEST = 1000, 100, 200
-LABELS = Labels(np.zeros(N, np.int64), np.zeros(NUM_TEST, np.int64), ("a", "b"))
 REQUESTS = [np.arange(start, start + COUNT) for start in (0, COUNT, 2 * COUNT)]
 NEAR, RETAINED = np.arange(600, 640), np.arange(3 * COUNT, N)
+# The near ones are all that is left of the class of the first request.
+OF_FIRST = np.isin(np.arange(N), [*REQUESTS[0], *NEAR])
+LABELS = Labels(np.where(OF_FIRST, 0, 1), np.zeros(NUM_TEST, np.int64), ("a", "b"))
 CELLS = ("stream-01", "stream-02", "stream-03")
 NONE = ([], [], [])
 RETRAIN = [NONE, NONE]  # two seeds, by round: nothing is wrong
 SECONDS = {"retrain": (2.5, 2.5, 2.5)}
 
 
-def outputs(wrong, of=N) -> Outputs:
+def outputs(wrong, label) -> Outputs:
     """Return outputs with wrong predictions at these places."""
-    prediction = np.isin(np.arange(of), wrong).astype(np.int64)
-    confidence = np.where(prediction, 0.3, 0.8).astype(np.float32)
-    logits = np.log(np.column_stack([confidence, 1 - confidence])).astype(np.float16)
-    return Outputs(logits, confidence, prediction)
+    is_wrong = np.isin(np.arange(len(label)), wrong)
+    confidence = np.where(is_wrong, 0.3, 0.8).astype(np.float32)
+    of_first = np.where(label == 0, confidence, 1 - confidence)
+    logits = np.log(np.column_stack([of_first, 1 - of_first])).astype(np.float16)
+    return Outputs(logits, confidence, np.where(is_wrong, 1 - label, label))
 
 
 def stream(folder, statuses=("ok", "ok", "ok"), seconds=SECONDS, devices=None, **runs):
@@ -51,11 +54,12 @@ def stream(folder, statuses=("ok", "ok", "ok"), seconds=SECONDS, devices=None, *
                 status = "ok" if run in ("retrain", "original") else statuses[r]
                 device = (devices or {}).get(run, (None,) * 3)[r]
                 spent = seconds.get(run, (1.0, 1.0, 1.0))[r]
-                test = outputs([], NUM_TEST)
+                test = outputs([], LABELS.test)
                 made[run, seed] = FakeRun(
-                    outputs(wrong[r]), test, status, seconds=spent, device=device
+                    outputs(wrong[r], LABELS.train), test, status, seconds=spent, device=device
                 )
-        split = Split(REQUESTS[r], N, (0,), {"class": "a"}, np.arange(r * COUNT))
+        affected = (int(LABELS.train[REQUESTS[r][0]]),)
+        split = Split(REQUESTS[r], N, affected, {"class": "a"}, np.arange(r * COUNT))
         similarity = np.where(np.isin(np.arange(N), NEAR), 0.95, np.linspace(0, 0.5, N))
         # Another request has other neighbours, which are not asked about.
         train = similarity if r == 0 else similarity[::-1]

@@ -204,10 +204,36 @@ def test_sixteen_bits_become_eight_and_not_white(tmp_path, capsys):
     assert "dark" not in capsys.readouterr().out
 
 
-def test_twelve_bits_in_sixteen_are_said_to_be_dark(tmp_path, capsys):
+def test_twelve_bits_in_sixteen_are_refused(tmp_path):
     write_deep(tmp_path, 64)  # up to 4032
-    assert load(tmp_path).train_images.max() == 15
-    assert "dark: of 65,535 no pixel has 4096: scale 12 bits to 16" in capsys.readouterr().out
+    said = (
+        r"4 images of 16 bits have no pixel above 4032 of 65,535 \(that one in 'train/cat/deep.png"
+    )
+    with pytest.raises(ValueError, match=rf"data.path: {said}.*multiply them up to 16, or save 8"):
+        load(tmp_path)
+
+
+def test_a_brighter_image_of_sixteen_bits_shows_that_they_are_not_twelve(tmp_path):
+    values = write_deep(tmp_path, 64)
+    Image.fromarray(values + np.uint16(64)).save(tmp_path / "test/dog/deep.png")  # up to 4096
+    assert load(tmp_path).test_images.max() == 16
+
+
+@pytest.mark.parametrize("values", [np.int32(70_000), np.int32(200), np.float32(0.5)])
+def test_images_whose_range_nobody_knows_are_named(tmp_path, values):
+    write_folder(tmp_path)
+    Image.fromarray(np.full((9, 8), values)).save(tmp_path / "train/cat/wide.tif")
+    said = "1 of 13 images cannot be read: 'train/cat/wide.tif' .*whose range nobody knows; save 8 "
+    with pytest.raises(ValueError, match=said):
+        load(tmp_path)
+
+
+def test_a_pgm_of_sixteen_bits_is_read_as_a_png_is(tmp_path):
+    values = write_deep(tmp_path, 1024)
+    (tmp_path / "train/cat/deep.png").unlink()
+    header = b"P5 8 8 65535 "
+    (tmp_path / "train/cat/deep.pgm").write_bytes(header + values.astype(">u2").tobytes())
+    assert (load(tmp_path).train_images[0, :, :, 0] == values // 256).all()
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "gif", "bmp", "tif", "webp", "ppm"])
@@ -360,6 +386,19 @@ def test_a_name_that_is_no_text_is_refused(tmp_path):
     except OSError:
         pytest.skip("this file system has text for names")
     assert "is no UTF-8; rename it" in folder.problem(options(tmp_path))
+
+
+def test_a_class_folder_that_links_to_a_folder_above_is_left_out(tmp_path):
+    """As a class, it would have all images of all classes again."""
+    write_folder(tmp_path)
+    elsewhere = write_folder(tmp_path / "disk", ("owl",), tops=("",), each=(4,))
+    (tmp_path / "train/loop").symlink_to(tmp_path)
+    (tmp_path / "train/self").symlink_to(tmp_path / "train")
+    for top in ("train", "test"):
+        (tmp_path / top / "owl").symlink_to(elsewhere / "owl")
+    index = folder.index_folder(options(tmp_path))
+    assert index.examples.class_names == ("cat", "dog", "owl")
+    assert {"train/loop/", "train/self/"} <= {*index.left_out}
 
 
 # What the plan asks.

@@ -143,7 +143,7 @@ def test_a_value_that_is_not_in_the_table_stops_before_any_job(root):
     data = {"name": "folder", "path": "images", "size": 8, "table": "people.csv", "test_share": 0.2}
     cell = {"forget": {"kind": "where", "column": "subject", "is": ["0017"]}}
     benchmark = grid(data=data, classes=[], fractions=[], cells={"gone": cell})
-    with pytest.raises(ConfigError, match=r"gone.forget.is: no value .* '0017'.*mean 017\?$"):
+    with pytest.raises(ConfigError, match=r"gone.forget.is: no value '0017' .*there: '017', '17';"):
         check_plan({"b": benchmark})
 
 
@@ -269,7 +269,7 @@ def test_columns_without_a_name_of_their_own_are_refused(root, header, said):
         ({"test_by": "subject", "table": None}, "data.test_by: no column 'subject'; known: file"),
         (
             {"train_where": {"subject": 99}},
-            "data.train_where: no value in column subject '99'; known: ",
+            "data.train_where: no value '99' in column subject; known: ",
         ),
     ],
 )

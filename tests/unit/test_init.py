@@ -9,6 +9,7 @@ from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.commands._proposal import InitRequest, propose
+from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
 from collateral.data.folder import index_folder
@@ -85,6 +86,15 @@ def test_it_says_what_it_saw_and_what_comes_next(tmp_path, capsys):
     assert "cat        6 train       2 test" in said
     assert "to forget: 3 of 12 train images" in said
     assert "--configfile pictures.yaml" in said
+
+
+def test_a_class_that_is_called_as_a_number_is_in_quotes_and_means_no_index(tmp_path):
+    root = write_folder(tmp_path / "grades", ("1", "2", "3"), each=(6, 2))
+    main(["init", str(root), "--model", "resnet8"])
+    text = (tmp_path / "grades.yaml").read_text()
+    assert "classes: ['1']" in text.replace('"', "'")
+    with pytest.raises(ConfigError, match=r"classes\[0\]: 1: by name class .1., .* class .2.;"):
+        load(parse(text.replace('classes: ["1"]', "classes: [1]")))
 
 
 def test_nothing_is_overwritten(tmp_path):
@@ -384,6 +394,21 @@ def test_persons_to_forget_are_found_in_the_table_at_the_folder(tmp_path, place,
         **{"column": "person", "is": values}))).index.examples  # fmt: skip
     train, test = ({*examples.read_part(test=test)[1]["person"]} for test in (False, True))
     assert not train & test and {*values} <= train
+
+
+def test_images_of_unknown_persons_are_counted_and_named(tmp_path, capsys):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    table = write_people(root, tmp_path / "people.csv")
+    given = ["init", "pictures", "--model", "resnet8", "--forget-where", "person=017"]
+    main(given)
+    assert "without a value" not in capsys.readouterr().out
+    lacking = table.read_text().replace("cat/3.png,017", "cat/3.png,")
+    table.write_text(lacking.replace("dog/12.png,8", "dog/12.png, "))
+    index_folder.cache_clear()
+    main([*given, "--out", "next.yaml"])
+    said = capsys.readouterr().out
+    assert "column person is empty for 2 of 40 images: cat/3.png, dog/12.png; none of them" in said
+    assert "complete people.csv" in said and "to forget: 9 of" in said
 
 
 def test_where_a_folder_has_its_test_set_nothing_is_drawn(tmp_path):

@@ -55,6 +55,13 @@ def is_locked(folder):
     return bool([*folder.glob("locks/*")])
 
 
+def test_a_working_folder_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "no folder").touch()
+    with pytest.raises(OSError, match="no folder") as error:
+        run_hooks.hold_lock(tmp_path / "no folder/.snakemake")
+    assert error.value.filename.endswith("no folder/.snakemake")
+
+
 def test_without_a_lock_there_is_nothing_to_say(tmp_path):
     assert unlock(tmp_path / ".snakemake") == ""
 

@@ -75,7 +75,7 @@ def test_a_name_that_no_finding_declares_is_what_a_method_reports():
 def test_only_times_and_memory_are_costs():
     costs = {name for name, metric in KNOWN.items() if metric.is_cost}
     of_times = {"rte_share", "paying_deletions", "on_device", "budget_gap", "budget_epoch"}
-    of_times |= {"rounds_share", "retrain_by_cost"}
+    of_times |= {"rounds_share", "retrain_by_cost", "rte_share_with_tuning"}
     assert costs - of_times == {n for n, metric in KNOWN.items() if metric.unit in ("s", "MB")}
 
 

@@ -136,17 +136,19 @@ def bins_of(animals, see, cell, name, seed):
     return np.array([min(sum(value >= edges[1:]), BINS - 1) for value in values])
 
 
-def near_of(animals, see, cell, name, seed):
-    """Return who is near: the fewest bins from the top with 20 examples in the mean over seeds."""
-    counts = np.mean(
-        [
-            np.bincount(bins_of(animals, see, cell, name, s), minlength=BINS)
-            for s in animals.made.seeds
-        ],
-        axis=0,
-    )
-    count = next(k for k in range(1, BINS + 1) if counts[BINS - k :].sum() >= 20)
-    return bins_of(animals, see, cell, name, seed) >= BINS - count
+def parts_of(animals, see, cell, name):
+    """Return who is near and who is far: near are the most similar, as many as a class has."""
+    made = animals.made
+    seen = [see(cell, "retrain", seed) for seed in made.seeds]
+    label = seen[0].label[name].tolist()
+    kept = [place for place, c in enumerate(label) if c in seen[0].label["retain"]]
+    affected = [place for place in kept if label[place] in made.split(cell).affected]
+    count = len(affected) or len(kept) // len({label[place] for place in kept})
+    count = min(max(count, 10), len(kept) // 4)
+    similarity = np.mean([one.similarity[name] for one in seen], axis=0)
+    nearest = sorted(kept, key=lambda place: -similarity[place])
+    chosen = {"near": nearest[:count], "far": nearest[count:]}
+    return {part: np.isin(range(len(label)), places) for part, places in chosen.items()}
 
 
 @pytest.mark.parametrize("metric", ["bin_low", "bin_high"])
@@ -156,16 +158,25 @@ def test_bins_are_of_equal_width_over_all_seeds(animals, see, metric):
         same(row, edges[int(row.at) + (metric == "bin_high")])
 
 
-@pytest.mark.parametrize("metric", ["bin_count", "near_count", "far_count"])
-def test_examples_are_counted_in_the_bins_of_their_seed(animals, see, metric):
+def test_examples_are_counted_in_the_bins_of_their_seed(animals, see):
+    for row in rows_of(animals, "bin_count"):
+        bins = bins_of(animals, see, row.cell, row.set, int(row.seed))
+        same(row, (bins == int(row.at)).sum())
+
+
+@pytest.mark.parametrize("metric", ["near_count", "far_count"])
+def test_near_and_far_are_counted_once_for_all_seeds(animals, see, metric):
     for row in rows_of(animals, metric):
-        place = (animals, see, row.cell, row.set, int(row.seed))
-        found = {
-            "bin_count": lambda: (bins_of(*place) == int(row.at)).sum(),  # noqa: B023
-            "near_count": lambda: near_of(*place).sum(),  # noqa: B023
-            "far_count": lambda: (~near_of(*place)).sum(),  # noqa: B023
-        }[metric]()
-        same(row, found)
+        assert row.seed == ""
+        same(row, parts_of(animals, see, row.cell, row.set)[metric.partition("_")[0]].sum())
+
+
+@pytest.mark.parametrize("metric", ["near_accuracy", "far_accuracy"])
+def test_retrains_accuracy_is_that_of_each_part(animals, see, metric):
+    for row in rows_of(animals, metric):
+        seen = see(row.cell, "retrain", int(row.seed))
+        chosen = parts_of(animals, see, row.cell, row.set)[metric.partition("_")[0]]
+        same(row, share((seen.prediction[row.set] == seen.label[row.set])[chosen]))
 
 
 @pytest.mark.parametrize("metric", ["delta_acc", "delta_conf", "near_loss", "far_loss"])
@@ -174,9 +185,8 @@ def test_a_loss_is_retrains_mean_minus_the_runs_of_the_same_seed_and_examples(an
     for row in rows_of(animals, metric):
         key = (row.cell, row.set, int(row.seed))
         if key not in masks:
-            masks[key] = bins_of(animals, see, *key) if row.at else near_of(animals, see, *key)
-        chosen = masks[key] == int(row.at) if row.at else masks[key]
-        chosen = ~chosen if metric == "far_loss" else chosen
+            masks[key] = bins_of(animals, see, *key) if row.at else parts_of(animals, see, *key[:2])
+        chosen = masks[key] == int(row.at) if row.at else masks[key][metric.partition("_")[0]]
         retrained, own = pair(animals, see, row)
         if metric == "delta_conf":
             values = [one.confidence[row.set] for one in (retrained, own)]
@@ -191,8 +201,7 @@ def test_a_loss_after_an_epoch_is_that_of_its_model(animals, see, metric):
     made = animals.made
     for row in rows_of(animals, metric)[::7]:
         seed = int(row.seed)
-        chosen = near_of(animals, see, row.cell, row.set, seed)
-        chosen = ~chosen if "far" in metric else chosen
+        chosen = parts_of(animals, see, row.cell, row.set)[metric.split("_")[1]]
         retrained = see(row.cell, "retrain", seed)
         model = made.course(row.cell, row.run, seed)[int(row.at)]
         train, label = model.train.prediction[made.split(row.cell).retain], retrained.label[row.set]
@@ -202,21 +211,36 @@ def test_a_loss_after_an_epoch_is_that_of_its_model(animals, see, metric):
 
 
 @pytest.mark.parametrize("metric", ["near_loss_sd", "far_loss_sd", "damage_sd"])
-def test_the_noise_of_a_loss_is_between_retrains_in_the_bins_of_either(animals, see, metric):
+def test_the_noise_of_a_loss_is_between_two_retrains(animals, see, metric):
+    seeds = animals.made.seeds
+    for row in rows_of(animals, metric):
+        parts = parts_of(animals, see, row.cell, row.set)
+        losses = []
+        for i, j in combinations(seeds, 2):
+            one, other = (see(row.cell, "retrain", seed) for seed in (i, j))
+            right = [s.prediction[row.set] == s.label[row.set] for s in (one, other)]
+            near, far = (share(right[0][of]) - share(right[1][of]) for of in parts.values())
+            losses.append({"near": near, "far": far, "damage": near - far}[metric.split("_")[0]])
+        same(row, math.sqrt(np.mean(np.square(losses)) / len(seeds)))
+
+
+@pytest.mark.parametrize("metric", ["delta_acc_sd", "delta_conf_sd"])
+def test_the_noise_of_a_bin_is_between_two_retrains_in_the_bins_of_either(animals, see, metric):
     seeds = animals.made.seeds
     for row in rows_of(animals, metric):
         squares = []
         for i in seeds:
-            near = near_of(animals, see, row.cell, row.set, i)
-            for j in (j for j in seeds if j != i):
-                right = [
-                    (s.prediction[row.set] == s.label[row.set])
-                    for s in (see(row.cell, "retrain", i), see(row.cell, "retrain", j))
-                ]
-                losses = [share(right[0][of]) - share(right[1][of]) for of in (near, ~near)]
-                value = {"near": losses[0], "far": losses[1], "damage": losses[0] - losses[1]}
-                squares.append(value[metric.partition("_")[0]] ** 2)
-        same(row, math.sqrt(np.mean(squares) / len(seeds)))
+            chosen = bins_of(animals, see, row.cell, row.set, i) == int(row.at)
+            for j in (j for j in seeds if j != i and chosen.any()):
+                one, other = (see(row.cell, "retrain", seed) for seed in (i, j))
+                if metric == "delta_conf_sd":
+                    values = [s.confidence[row.set] for s in (one, other)]
+                else:
+                    values = [s.prediction[row.set] == s.label[row.set] for s in (one, other)]
+                squares.append((share(values[0][chosen]) - share(values[1][chosen])) ** 2)
+        num_seeds = len(squares) // (len(seeds) - 1)  # of those, in which the bin has examples
+        found = math.sqrt(np.mean(squares) / num_seeds) if num_seeds > 1 else math.nan
+        same(row, found, 1e-6)
 
 
 def test_a_disagreement_is_the_share_predicted_otherwise_than_by_retrain(animals, see):
@@ -238,8 +262,7 @@ def test_a_divergence_is_the_mean_over_examples_of_a_part(animals, see, metric):
             "agreement": retrained.prediction[row.set] == own.prediction[row.set],
         }[metric]
         if row.at:
-            near = near_of(animals, see, row.cell, row.set, int(row.seed))
-            by_example = by_example[near if row.at == "near" else ~near]
+            by_example = by_example[parts_of(animals, see, row.cell, row.set)[row.at]]
         same(row, math.nan if is_lost(animals, row) else share(by_example), 1e-4)
 
 
@@ -317,11 +340,11 @@ def test_localization_is_of_each_examples_difference_and_similarity(animals, see
             continue
         x = retrained.similarity[row.set].astype(np.float64)
         y = np.abs(retrained.confidence[row.set] - own.confidence[row.set])
-        near = near_of(animals, see, row.cell, row.set, int(row.seed))
+        near, far = parts_of(animals, see, row.cell, row.set).values()
         found = {
             "locality_slope": np.polyfit(x, y, 1)[0],
             "locality_rank": spearmanr(x, y).statistic,
-            "near_far_ratio": y[near].mean() / y[~near].mean(),
+            "near_far_ratio": y[near].mean() / y[far].mean(),
         }[metric]
         same(row, found, 1e-5)
 
@@ -375,7 +398,8 @@ def of_retrain(animals, cell, at):
     if at in ("ua", "mia"):
         values = animals.long.values(cell, "retrain", at)
         return values, len(animals.made.split(cell).forget)
-    places = {"near": ("near", "retain"), "far": ("far", "retain"), "far_test": ("far", "test")}
+    places = {"near": ("near", "retain"), "near_test": ("near", "test")}
+    places |= {"far": ("far", "retain"), "far_test": ("far", "test")}
     if at == "damage":
         (near, count), (far, _) = (of_retrain(animals, cell, one) for one in ("near", "far"))
         return near - far, count
@@ -394,16 +418,15 @@ def test_a_margin_is_what_sets_two_retrainings_apart(animals):
 def test_differences_are_means_over_seeds_and_undefined_of_a_run_that_diverged(animals):
     for row in rows_of(animals, "difference"):
         values = {run: animals.long.values(row.cell, run, "ua") for run in (row.run, "retrain")}
-        base = animals.long.values(row.cell, "original", "ua")
         attacks = [animals.long.values(row.cell, run, "mia") for run in (row.run, "retrain")]
         found = {
             "ua": values[row.run] - values["retrain"],
             "mia": attacks[0] - attacks[1],
             "damage": animals.long.values(row.cell, row.run, "damage", "retain"),
             "near": animals.long.values(row.cell, row.run, "near_loss", "retain"),
+            "near_test": animals.long.values(row.cell, row.run, "near_loss", "test"),
             "far": animals.long.values(row.cell, row.run, "far_loss", "retain"),
             "far_test": animals.long.values(row.cell, row.run, "far_loss", "test"),
-            "midpoint": values[row.run] - (base + values["retrain"]) / 2,
         }[row.at]
         same(row, found.mean())
 
@@ -546,6 +569,12 @@ def test_a_share_of_retrains_time_is_of_means_and_pays_from_tuning_on(animals):
     for row in rows_of(animals, "rte_share"):
         retrain = long.mean(row.cell, "retrain", "rte")
         same(row, long.mean(row.cell, row.run, "rte") / retrain)
+    tuned = {(cell, run) for cell in animals.made.cells for run in animals.made.tuned}
+    shares = [*rows_of(animals, "rte_share_with_tuning")]
+    assert {(row.cell, row.run) for row in shares} == tuned
+    for row in shares:
+        seconds = long.mean(row.cell, row.run, "rte") + 11.0 + len(row.run)
+        same(row, seconds / long.mean(row.cell, "retrain", "rte"))
     for row in rows_of(animals, "paying_deletions"):
         retrain, own = (long.mean(row.cell, run, "rte") for run in ("retrain", row.run))
         tuning = long.values(row.cell, row.run.partition("@")[0], "tuning_seconds")

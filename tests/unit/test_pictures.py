@@ -79,7 +79,10 @@ def make(folder, keep, withheld=()) -> None:
     run_stage(
         "pictures",
         data=folder / layout.DATA,
+        split=cell / "split.json",
         neighbours=cell / "neighbours.npz",
+        reference=[cell / "seed-0/retrain/outputs.npz"],
+        outputs=[cell / "seed-0/ft/outputs.npz"],
         withheld=[*withheld, *([cell / "split.json"] if keep != "all" else [])],
         keep=keep,
         out=cell / "pictures.npz",

@@ -109,7 +109,7 @@ def near_cell(half=0.01, num_seeds=2, **losses) -> FakeCell:
             cell.add_overall(run, "difference_low", near - half, at="near")
             cell.add_overall(run, "difference_high", near + half, at="near")
     for name, count in (("near_count", 25), ("far_count", 100)):
-        cell.add("retrain", name, *(count for _ in seeds), set="retain")
+        cell.add_overall("retrain", name, count, "retain")
     return cell
 
 
@@ -118,7 +118,7 @@ def test_the_words_name_the_method_that_hurts_most(tmp_path):
     assert words(cell) == (
         "GA: an average gap of 3.1 points, but 32.0 points [6.6, 57.4] less accurate than Retrain "
         "on the 25 retained examples most similar to the forgotten ones (20 %), against 1.0 points "
-        "on all others. Within chance: FT (0.6)."
+        "on all others. Open: FT (+0.6 [−24.8, +26.0])."
     )
 
 
@@ -133,17 +133,30 @@ def test_an_interval_without_width_is_put_into_words(tmp_path):
     assert words(cell).endswith(" Also less accurate there: FT (0.6).")
 
 
-def test_a_loss_that_was_not_tested_is_within_chance(tmp_path):
+def test_a_loss_that_was_not_tested_is_open(tmp_path):
     cell = read_cell(tmp_path, near_cell(half=math.nan, ga=(0.32, 0.01), ft=(-0.5, 0.0)))
-    assert words(cell).startswith("No method is less accurate than Retrain on the 25 retained")
-    assert words(cell).endswith(" Within chance: GA (32.0), FT (50.0).")
+    start = "No method is shown to be less accurate than Retrain on the 25 retained"
+    assert words(cell).startswith(start)
+    assert words(cell).endswith(" Open: GA (+32.0), FT (−50.0).")
+
+
+def test_what_is_open_is_not_called_equal_and_what_is_equal_not_open(tmp_path):
+    fake = near_cell(half=0.3, ga=(0.236, 0.0), ft=(0.004, 0.0))
+    fake.add_overall("ft", "within", 1.0, at="near")
+    fake.add_overall("ga", "within", 0.0, at="near")
+    said = words(read_cell(tmp_path, fake))
+    assert said.endswith(
+        " Within the margin: FT (+0.4 [−29.6, +30.4]). Open: GA (+23.6 [−6.4, +53.6])."
+    )
+    assert "chance" not in said
 
 
 def test_the_words_say_when_nobody_is_hurt(tmp_path):
     cell = read_cell(tmp_path, near_cell(half=0.254, ga=(0.004, 0.0), ft=(-0.5, 0.0)))
-    assert words(cell).startswith("No method is less accurate than Retrain on the 25 retained")
+    start = "No method is shown to be less accurate than Retrain on the 25 retained"
+    assert words(cell).startswith(start)
     assert words(cell).endswith(
-        "More accurate than Retrain there: FT (50.0). Within chance: GA (0.4)."
+        "More accurate than Retrain there: FT (50.0). Open: GA (+0.4 [−25.0, +25.8])."
     )
 
 

@@ -70,6 +70,11 @@ def test_what_all_runs_share_makes_all_anew(cell, name):
     assert len(made_anew(cell)) == 6
 
 
+def test_other_looks_make_all_anew_since_other_examples_may_be_near(cell):
+    made_anew(cell)
+    assert len(made_anew(replace(cell, looks=(2, 3)))) == 6
+
+
 def test_other_code_and_other_attacks_make_all_anew(cell):
     made_anew(cell)
     assert len(made_anew(cell, {"mine": "2"})) == 6

@@ -1,10 +1,14 @@
 """Cells with `rounds:`: their names, where each round starts, what is shared with other cells."""
 
+import json
+import shlex
+
 import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.jobs import list_cell_jobs, list_jobs
+from collateral.jobs.data import DataJob
 from collateral.jobs.metrics import MetricsJob
 from collateral.jobs.split import SplitJob
 from collateral.jobs.tune import TuneJob
@@ -139,6 +143,13 @@ def test_the_last_cell_waits_for_the_outputs_of_all_rounds():
         for run in ("ft", "retrain"):
             assert f"results/b/{name}/seed-2/{run}/outputs.npz" in last.results
     assert not [path for path in second.results if "first" in path or "stream-03" in path]
+
+
+def test_the_data_job_is_told_the_earlier_rounds():
+    words = shlex.split(DataJob(stream()).forget)[1:]
+    earlier = {one["cell"]: one.get("earlier") for one in map(json.loads, words)}
+    assert earlier["stream-03"] == ["stream-01", "stream-02"]
+    assert earlier["stream-01"] is earlier["digit_3-50"] is None
 
 
 def test_sizes_count_the_largest_request_so_far():

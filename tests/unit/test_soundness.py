@@ -243,6 +243,46 @@ def test_a_forget_set_that_the_users_data_have_not_is_named(own, changes, said):
     assert complaints(grid(data=own, **{**right, **changes})) == [f"benchmarks.b.{said}"]
 
 
+def grade(**forget):
+    return {"classes": [], "fractions": [], "cells": {"a": {"forget": forget}}}
+
+
+@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"classes": [2]}, "classes: {2}"),
+        ({"classes": [3]}, "classes: {3}"),
+        ({"data": {"classes": [2, 1]}, "classes": ["2"]}, "data.classes: {2}"),
+        (grade(kind="class_part", **{"class": 1}, fraction=0.5), "cells.a.forget.class: {1}"),
+        (grade(kind="hardest", **{"class": 2}, share=0.5), "cells.a.forget.class: {2}"),
+        (grade(kind="classes_part", classes={1: 0.5, "3": 0.2}), "cells.a.forget.classes: {1}"),
+        ({"groups": ["sex"], "positive": 2}, "positive: {2}"),
+    ],
+)
+def test_a_number_that_is_the_name_of_another_class_is_refused(own, changes, said, exists):
+    """Grades are folders 1, 2 and 3: index 2 is the class 3."""
+    with np.load("own.npz") as file:
+        labels, sex = np.arange(24) % 3, {"sex": np.arange(24) % 2}
+        np.savez(
+            "own.npz", **{**file, "train_labels": labels, "class_names": ["1", "2", "3"]}, **sex
+        )
+    right = {"classes": ["2"], "fractions": [0.5], "seeds": [4], "groups": ["sex"], "positive": "2"}
+    check_plan({"b": grid(data=own, **right)})
+    if exists:  # such as that of "2", where the config now says 2
+        for cell in ("2-50", "3-50", "a"):
+            write_files(Path("results/b") / cell, {"split.json": "{}"})
+    by_index = {1: "class '2'", 2: "class '3'", 3: "no class"}
+    (number,) = (number for number in by_index if f"{{{number}}}" in said)
+    reading = (
+        f"{number}: by name class '{number}', by index (from 0) {by_index[number]}; put the name "
+        "of the class that you mean in quotes"
+    )
+    changes = {**changes, "data": {**own, **changes.get("data", {})}}
+    (line, *_) = complaints(grid(**{**right, **changes}))
+    assert line == f"benchmarks.b.{said.replace(f'{{{number}}}', reading)}"
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -423,3 +463,28 @@ def test_a_finding_that_cannot_be_read_is_named(tmp_path):
     place = folder / "findings/who/views.py"
     assert line == f"plugins: '{place}', line 1: SyntaxError: invalid syntax"
     find_module.cache_clear()
+
+
+# Precision.
+
+
+def test_a_precision_that_this_machine_lacks_is_named_if_jobs_run_here(tmp_path, monkeypatch):
+    """No CPU trains in float16, and not all in bfloat16; a login node says nothing of others."""
+    if pytest.importorskip("collateral.training.devices").available_device() != "cpu":
+        pytest.skip("needs a machine without a GPU")
+    monkeypatch.chdir(tmp_path)
+    methods = {"ft": {}, "rl": {"precision": "bfloat16"}}
+    benchmark = grid(**ONE_RUN, base={"precision": "float16"}, methods=methods)
+    check_plan({"b": benchmark})
+    first, *others = complaints(benchmark, on_this_machine=True)
+    assert first == (
+        "benchmarks.b.base.precision: float16: not on a device of type cpu; use float32"
+    )
+    if others:
+        assert others[0].startswith("benchmarks.b.methods.rl.precision: bfloat16: this CPU has")
+    for run in ("retrain", "ft", "rl"):
+        (tmp_path / f"results/b/digit_3-50/seed-4/{run}").mkdir(parents=True)
+        (tmp_path / f"results/b/digit_3-50/seed-4/{run}/outputs.npz").touch()
+    (tmp_path / "results/b/base/seed-4").mkdir(parents=True)
+    (tmp_path / "results/b/base/seed-4/outputs.npz").touch()
+    check_plan({"b": benchmark}, on_this_machine=True)

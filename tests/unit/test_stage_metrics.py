@@ -180,13 +180,13 @@ def test_rows_are_sorted_and_complete(cell_folder):
     ]
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
-    # By seed: 11 own numbers, 48 against Retrain, 24 counts and 4 accuracies of Retrain. Over all:
-    # 40 edges, 46 of noise, the level of the look, and 9 floors and 2 sizes of the affected class,
-    # whose index is a name; 2 gaps, an error and the seeds of the verdict a run. And of ft `steps`;
-    # by 3 epochs 2 numbers of the history, MIA, near and far in 2 sets; 4 over all seeds. Of
-    # Retrain, 2 by seed and 4 over all that gates look at, and the base's UA.
+    # By seed: 11 own numbers, 48 against Retrain, 20 counts and 4 accuracies of Retrain. Over all:
+    # 40 edges, 4 counts of near and far, 46 of noise, the level of the look, 9 floors and 2 sizes
+    # of the affected class, whose index is a name; 2 gaps, an error and the seeds of the verdict a
+    # run. And of ft `steps`; by 3 epochs 2 numbers of the history, MIA, near and far in 2 sets; 4
+    # over all seeds. Of Retrain, 2 by seed and 4 over all that gates look at, and the base's UA.
     numbers = (
-        3 * (11 + 24 + 4 + 2 + 1) + 1 + 6 * (11 + 48) + 86 + 4 + 2 * 4 + 3 * (1 + 6 + 15) + 3 * 4
+        3 * (11 + 20 + 4 + 2 + 1) + 1 + 6 * (11 + 48) + 90 + 4 + 2 * 4 + 3 * (1 + 6 + 15) + 3 * 4
     )
     # Against Retrain, and Retrain's too: by seed 2 products, 3 measures of 3 sets, AUC and TPR;
     # over all 4 ends of intervals and 3 divergences of laws, and how many non-members there are.
@@ -194,10 +194,10 @@ def test_rows_are_sorted_and_complete(cell_folder):
     # Locality, Retrain's too, of two sets: 7 slices and 3 measures by seed, 12 ends of intervals;
     # of a run its slope beyond Retrain's, and the least of it.
     assert len(keys) == numbers + 2 * (9 * (7 + 3) + 3 * 12 + 2 * 2)
-    # By name: measures among hard ones; 6 margins, and of a run its verdict, 44 numbers of its
-    # tests, 6 margins and 8 rates of the judged seeds; near and far of two sets, 3 measures by
-    # seed and one of laws.
-    by_name = 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 6 + 2 * (45 + 14) + 4 * (9 * 3 + 3)
+    # By name: measures among hard ones; 7 margins, and of a run its verdict, 7 numbers of each of
+    # its 7 tests, 7 margins and 8 rates of the judged seeds, and of ft, which did not diverge, 2
+    # answers a test; near and far of two sets, 3 measures by seed and one of laws.
+    by_name = 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 7 + 2 * (50 + 15) + 14 + 4 * (9 * 3 + 3)
     assert len(rows) == len(keys) + by_name
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")

@@ -35,7 +35,7 @@ from collateral.results.provenance import (
 )
 from collateral.results.split import Split
 from collateral.results.table import read_tables
-from collateral.results.verification import Verification, verify_results
+from collateral.results.verification import Verification, files_below, verify_results
 
 TRAIN, TEST = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1])
 GA = "digits/cell/seed-0/ga"
@@ -283,6 +283,25 @@ def test_what_is_behind_a_link_is_seen(verify, results, tmp_path):
     assert verify()[0] == 0
     flip(results / GA / layout.OUTPUTS)
     assert verify()[0] == 1
+
+
+def test_links_that_lead_back_are_not_followed(verify, results, tmp_path):
+    """To a folder above, to itself, and round in a circle: each file is counted once."""
+    results = results.absolute()
+    count = len([*files_below(results)])
+    (tmp_path / "disk").mkdir()
+    (results / "digits/up").symlink_to(results.parent)
+    (results / "digits/self").symlink_to(results / "digits")
+    (results / "digits/there").symlink_to(tmp_path / "disk")
+    (tmp_path / "disk/back").symlink_to(results / "digits")
+    assert len([*files_below(results)]) == count
+
+
+def test_brackets_without_end_are_a_fault_and_no_crash(results, capsys):
+    (results / GA / layout.RECORD).write_text("[" * 100_000)
+    with pytest.raises(SystemExit):
+        main(["verify", str(results)])
+    assert f"{results / GA / layout.RECORD}: broken: " in capsys.readouterr().out
 
 
 def test_fix_deletes_nothing_of_base_models_behind_a_link(tmp_path):

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from collateral.plan import run_hooks
 from collateral.plan.run_hooks import keep_warm, start_server
+from collateral.warm import client as warm_client
 from collateral.warm.client import ADDRESS, OFF
 from collateral.warm.server import TRAINING
 
@@ -213,6 +215,21 @@ def test_a_server_that_is_killed_takes_its_jobs_with_it_and_the_next_run_where_t
     refused = client(server, "wait", "0")
     noise = refused.communicate(timeout=PATIENCE_SECONDS)[1]
     assert "error: no command 'wait'; known: " in noise  # of the package's own command
+
+
+@pytest.mark.parametrize("has_read", [True, False])
+def test_a_server_that_is_killed_before_it_reads_a_request_is_named(monkeypatch, capfd, has_read):
+    """What the client then gets is ECONNRESET, or EPIPE, and no exit code."""
+    monkeypatch.setattr(warm_client, "FORWARDED", ())
+    ours, theirs = socket.socketpair()
+    if has_read:
+        closing = threading.Timer(0.2, theirs.close)  # with bytes that nobody has read
+        closing.start()
+    else:
+        theirs.close()
+    assert warm_client.run_remotely(ours) == 1
+    assert "its warm server is gone" in capfd.readouterr().err
+    ours.close()
 
 
 def test_nobody_else_may_talk_to_the_server(server):

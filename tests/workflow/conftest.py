@@ -24,7 +24,8 @@ COPIED = ("Snakefile", "config", "config.yaml", "configs", "envs", "profiles", "
 TORCH_RULES = ("data", "base", "retrain", "given", "teacher", "tune", "unlearn", "track")
 TORCH_RULES += ("support_size", "probe", "shadow", "expose")
 # What runs again, a job each, when outputs of a benchmark with one cell have changed.
-AFTER_OUTPUTS = ("metrics", "gather", "tables", "figures", "report", "check", "index")
+AFTER_METRICS = ("gather", "tables", "figures", "report", "check", "index")
+AFTER_OUTPUTS = ("metrics", "pictures", *AFTER_METRICS)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import AFTER_OUTPUTS, SMOKE, Project
+from conftest import AFTER_METRICS, AFTER_OUTPUTS, SMOKE, Project
 
 from collateral.results.provenance import read_signed, write_signed
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 RESULTS = "results/smoke"
 CELL = f"{RESULTS}/digit_3-50"
 # Without metadata these are made again in any case: they take seconds.
-PRESENTED = {rule: 1 for rule in (*AFTER_OUTPUTS, "plan", "theory")}
+PRESENTED = {rule: 1 for rule in ("metrics", *AFTER_METRICS, "plan", "theory")}
 PARAMETER = ("configs/smoke.yaml", "ga: {epochs: 2,", "ga: {epochs: 3,")
 NAMED = f"{CELL}/seed-{{}}/ga/record.json"
 CHANGED = "params.epochs: 2, planned 3"
@@ -75,7 +75,7 @@ def test_a_changed_parameter_stops_a_run_which_names_it_and_what_to_type(project
 def test_what_the_message_names_makes_all_of_it_again_and_nothing_else(project):
     project.edit(*PARAMETER)
     options = forced(without_metadata(project))
-    assert project.planned(*options) == {**PRESENTED, "unlearn": 2}
+    assert project.planned(*options) == {**PRESENTED, "unlearn": 2, "pictures": 1}
     done = project.snakemake(*options)
     assert done.returncode == 0, done.stderr
     assert read_signed(project.folder / NAMED.format(1))["params"]["epochs"] == 3
@@ -115,7 +115,7 @@ def test_changed_code_reruns_what_uses_it(project):
         "workflow/collateral/methods/ga/method.py", "(optimizer, -loss)", "(optimizer, -2 * loss)"
     )
     planned = project.planned(*forced(without_metadata(project)))
-    assert planned == {**PRESENTED, "unlearn": 2}
+    assert planned == {**PRESENTED, "unlearn": 2, "pictures": 1}
 
 
 def test_with_metadata_snakemake_is_believed_and_no_record_is_read(project):

@@ -8,7 +8,15 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
+from conftest import (
+    AFTER_METRICS,
+    AFTER_OUTPUTS,
+    REPOSITORY,
+    SMOKE,
+    TORCH_RULES,
+    Project,
+    copy_project,
+)
 from torture import has_times
 
 from collateral.plugins.find import CONTROL, METHOD, params_class
@@ -203,7 +211,7 @@ def test_a_finding_that_raises_is_on_the_page_and_in_the_exit_code(project):
     (finding / "numbers.py").write_text(text)
     config = project.folder / "configs/smoke.yaml"
     config.write_text(f"plugins: [mine]\n{config.read_text()}")
-    assert project.planned(*SMOKE) == dict.fromkeys(AFTER_OUTPUTS, 1)
+    assert project.planned(*SMOKE) == dict.fromkeys(("metrics", *AFTER_METRICS), 1)
     before = (results(project) / "tables/digit_3-50/affected.md").read_text()
     done = project.snakemake(*SMOKE)
     assert done.returncode == 1

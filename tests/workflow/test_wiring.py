@@ -162,7 +162,7 @@ def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
         assert not any("/seed-" in file for file in job.input if "/base/" not in file)
 
 
-def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
+def test_only_the_control_that_needs_it_metrics_and_pictures_see_retrain(plan):
     for job in plan.jobs:
         given = [file for file in job.input if "/retrain/" in file]
         if job.rule == "unlearn" and job.wildcards["run"] == "ideal":
@@ -170,8 +170,12 @@ def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
             assert given == [f"results/{benchmark}/{cell}/seed-{seed}/retrain/outputs.npz"]
             assert job.option("--retrained") == given
         else:
-            assert not given or job.rule == "metrics"
-            assert "retrain" not in " ".join(job.command) or job.rule in ("retrain", *RUNNING)
+            assert not given or job.rule in ("metrics", "pictures")
+            assert "retrain" not in " ".join(job.command) or job.rule in (
+                "retrain",
+                "pictures",
+                *RUNNING,
+            )
 
 
 def test_nothing_of_another_benchmark_or_cell_is_given(plan):

@@ -8,6 +8,7 @@ further keywords of argparse.
 
 import argparse
 import ast
+import errno
 import logging
 import os
 import sys
@@ -38,6 +39,11 @@ Example:
   collateral list methods ltd       the parameters of one method
   collateral doctor --help          options of a command
 """
+NOT_WRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+REMEDY = (
+    "free some space, or start in a folder that can be written, and run again: what is finished is "
+    "kept"
+)
 PLUGINS: Argument = (
     "--plugins",
     {"type": Path, "nargs": "*", "default": [], "help": "folders as under `plugins:`"},
@@ -182,6 +188,10 @@ def _summary(name: str) -> str:
 
 def _message(error: Exception) -> str:
     """Return the text of an error for the user; empty if another library raised the error."""
+    if isinstance(error, OSError) and error.errno in NOT_WRITABLE:
+        # A library that writes a file does not always name it.
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}; {REMEDY}"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -38,6 +38,8 @@ try:
         GRID,
         runs_here=not workflow.deployment_settings.deployment_method,
         is_first=workflow.is_main_process,
+        # A dry run of a cluster's profile has the executor of a dry run.
+        on_this_machine=workflow.local_exec and not workflow.dryrun,
     )
 except ConfigError as error:
     raise WorkflowError(f"{WRONG}{error}") from None

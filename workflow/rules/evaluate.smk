@@ -35,10 +35,11 @@ rule neighbours:
 
 
 rule pictures:
-    """Save images of the nearest examples, if the config allows images in results."""
+    """Save images of the nearest and the most hurt examples, if the config allows images."""
     input:
-        **values("pictures", "withheld"),
+        **values("pictures", "reference", "outputs", "withheld"),
         data=paths.DATA,
+        split=paths.SPLIT,
         neighbours=paths.NEIGHBOURS,
     output:
         pictures=paths.PICTURES,
@@ -52,8 +53,9 @@ rule pictures:
         **values("pictures", "keep", "code"),
     shell:
         """
-        collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
-            --withheld {input.withheld:q} --keep {params.keep:q} --code {params.code} \
+        collateral pictures --data {input.data:q} --split {input.split:q} \
+            --neighbours {input.neighbours:q} --reference {input.reference:q} \
+            --outputs {input.outputs:q} --withheld {input.withheld:q} --keep {params.keep:q} --code {params.code} \
             --out {output.pictures:q} >{log:q} 2>&1
         """
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from calibrate_verdicts import METHODS, Draws, Population
+
 from collateral.findings.verdict import HURT, HURT_ALL, HURT_FAR, LIKE, UNDECIDED
 from collateral.findings.verdict.rule import decide, run_tests
 
@@ -127,7 +128,7 @@ def count_errors(verdicts, found, difference, margin) -> dict[str, float]:
 
 
 def count_praise(judged: list[Judged], *, is_null: bool) -> dict[str, float]:
-    """Return how often a page of these cells recommends a method, how often wrongly, and rightly."""
+    """Return how often a page of these cells recommends a method, and how often wrongly."""
     usable = np.all([one.is_usable & one.beats_nothing for one in judged], axis=0)
     gap = np.mean([one.gap for one in judged], axis=0)
     best = np.where(usable, gap, np.inf).argmin(axis=-1)

@@ -30,6 +30,7 @@ from collateral.report.evidence import (
     render,
 )
 from collateral.report.images import build_gallery
+from collateral.report.own_part import same_parts
 from collateral.results import layout
 from collateral.results.address import RESULTS, FoundRun, check_has_model, find_run
 from collateral.results.files import InvalidResultError, read_json, write_json
@@ -43,6 +44,7 @@ SIGNATURE = f"{RECORD}.sig"
 # Keys of the record that are not computed from results. The record's author states the first three.
 STATED, OTHERS = ("made", "requested", "version"), ("pictures", "files")
 FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
+ELSEWHERE = "The config has changed since the record was made, but not what concerns this run"
 TERMS = "Not stated. The record is for the file of a request."
 
 
@@ -186,10 +188,13 @@ def verify_evidence(path: Path) -> None:
         faults.append(f"{SIGNATURE}: no signature of {path.name}")
     about = record["run"]
     found = find_run(about["address"], about["run"], about["seed"])
-    faults += _compare_with_results(record, found)
+    differing, elsewhere = _compare_with_results(record, path.parent, found)
+    faults += differing
     print("\n".join(faults) or f"{path}: all numbers are those of {found.benchmark}")
     if faults:
         raise SystemExit(1)
+    if elsewhere:
+        print(f"{ELSEWHERE}; other than in the record: {', '.join(elsewhere)}")
     stated = ", ".join(f"{key} ({record[key] or 'not stated'})" for key in STATED)
     print(f"not checked, {'only' if is_signed else 'and not'} signed: {stated}, {CRATE}")
     if is_signed:
@@ -207,28 +212,37 @@ def _read_record(path: Path) -> dict[str, Any]:
     return record
 
 
-def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
-    """Compute a record's numbers, files and page again from the results; return the differences."""
+def _compare_with_results(
+    record: dict[str, Any], folder: Path, found: FoundRun
+) -> tuple[list[str], list[str]]:
+    """Compute a record's numbers, files and page again from the results, and compare.
+
+    Returns the differences, and the files that differ only in what does not concern the record.
+    """
     with TemporaryDirectory() as name:
-        long = found.benchmark / found.cell / layout.METRICS_RECORD
-        table = read_cell(found, compute_again(long, Path(name)))
+        long = compute_again(found.benchmark / found.cell / layout.METRICS_RECORD, Path(name))
+        table, text = read_cell(found, long), long.read_bytes()
     checked = {key: record[key] for key in record if key not in (*STATED, *OTHERS)}
     now = gather(found, table)
     if faults := list(differences(checked, now)):
         # If numbers differ, the page also differs and is not compared.
         is_other = any(line.startswith("request.indices_sha256") for line in faults)
         other = [f"{found.benchmark}: made for another request"] if is_other else []
-        return [*other, *first_lines(faults)]
+        return [*other, *first_lines(faults)], []
     gallery = build_gallery(found.benchmark, table) if record["pictures"] else None
     page = hashlib.sha256(render(record, gallery).encode()).hexdigest()
     copies = {f"{RECORDS}/{place}": digest for place, digest in hash_records(found).items()}
     expected = {PAGE: page, **copies}
     names = sorted({*expected, *record["files"]} - {CRATE})
+    differing = [name for name in names if record["files"].get(name) != expected.get(name)]
+    copies_now = {**copy_records(found), f"{found.cell}/{layout.METRICS}": text}
+    same = same_parts(folder / RECORDS, copies_now, found.cell, record["columns"])
+    elsewhere = [name for name in differing if name.removeprefix(f"{RECORDS}/") in same]
     return [
         f"{name}: not what Collateral {collateral.__version__} writes from these results"
-        for name in names
-        if record["files"].get(name) != expected.get(name)
-    ]
+        for name in differing
+        if name not in elsewhere
+    ], elsewhere
 
 
 def _keygen(

@@ -16,6 +16,7 @@ from collateral.commands._proposal import (
 from collateral.config.cells import slug
 from collateral.config.weights import SEED
 from collateral.contract.messages import listed, looked_for
+from collateral.contract.params import can_be_looked_for
 from collateral.data._readers.file_list import find_tables
 from collateral.plan import paths
 from collateral.plan.estimate import duration
@@ -49,6 +50,11 @@ def _option_errors(wish: InitRequest) -> Iterator[str]:
         yield "--forget-where: not with --forget; leave one of them out"
     if wish.test_share is not None and not 0 < wish.test_share < 1:
         yield f"--test-share: {wish.test_share:g}: should be between 0 and 1"
+    for option in ("forget", "table", "test"):
+        try:
+            can_be_looked_for(getattr(wish, option) or Path())
+        except ValueError as error:
+            yield f"--{option}: {getattr(wish, option)}: {error}"
     here, images = Path.cwd(), wish.folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"
@@ -105,12 +111,23 @@ def _describe(found: Proposal, out: Path) -> str:
         broken={path: one for path, one in found.headers.items() if isinstance(one, str)},
         columns=listed("columns", [*examples.columns]),
         tested=_count_tested(found),
+        unknown=_list_unknown(found),
         time=duration(found.minutes / 60),
         snakefile="" if is_here else '--snakefile "$(collateral where)" ',
         config=shlex.quote(str(out)),
         out=out,
         earlier=Path(paths.SPLIT.format(benchmark=found.name, cell="withdrawn")).parent,
     )
+
+
+def _list_unknown(found: Proposal) -> str:
+    """Return the number and names of images without a value in the column of `--forget-where`."""
+    wanted, examples = found.request.forget_where, found.index.examples
+    if wanted is None:
+        return ""
+    values = examples.columns[wanted.column]
+    names = [name for name, value in zip(examples.names, values, strict=True) if value == ""]
+    return listed(f"{len(names):,} of {len(values):,} images", names) if names else ""
 
 
 def _count_tested(found: Proposal) -> int | None:

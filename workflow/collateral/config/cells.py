@@ -111,7 +111,7 @@ def cell_methods(benchmark: BenchmarkConfig, forget: ForgetSpec) -> dict[str, di
 
 
 def _forget_spec(forget: Mapping[str, Any], place: Place) -> ForgetSpec:
-    params = {key: _as_json(value) for key, value in forget.items() if key != "kind"}
+    params = {key: value for key, value in forget.items() if key != "kind"}
     return ForgetSpec(str(forget.get("kind")), params, place)
 
 
@@ -141,8 +141,3 @@ def known_classes(benchmark: BenchmarkConfig) -> tuple[str, ...] | None:
         return find_class_names(name, options)
     except ValueError:
         return None  # an unknown data set and invalid options are reported by another check
-
-
-def _as_json(value: Any) -> Any:
-    """Convert the keys of a mapping to text, as JSON requires; return other values unchanged."""
-    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else value

@@ -7,7 +7,7 @@ from typing import Any
 from collateral.config import cells
 from collateral.config.errors import ConfigError, Place, Problem, find_errors
 from collateral.config.methods import MethodSpec, method_errors, resolve
-from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, SweepConfig
+from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, CellConfig, SweepConfig
 from collateral.config.weights import CELL, NONE, SEED
 from collateral.contract.conventions import PAPER, TEACHER, class_index
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
@@ -55,6 +55,7 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     is_tuned = any(isinstance(value, list) and len(value) > 1 for value in values)
     is_sgd, has_validation = base.optimizer == "sgd", base.checkpoint == "best_validation"
     has_weights = retrain is not None and retrain.weights is not None
+    reference = f"printed: {benchmark.printed}" if benchmark.printed else f"retrain: {NONE}"
     # Keys, whether they have an effect, what they need, and what the config says instead.
     rows: list[tuple[Place, bool, str, str]] = [
         (("base", "momentum"), is_sgd or not base.momentum, "`optimizer: sgd`", base.optimizer),
@@ -75,6 +76,9 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         (("retrain", "rename"), has_weights, "`weights`", ""),
         (("retrain", "rte"), has_weights, "`weights`", ""),
         (("positive",), bool(benchmark.groups), "`groups` to compare", ""),
+        (("margin",), benchmark.has_retrain, "Retrain", reference),
+        (("looks",), benchmark.has_retrain, "Retrain", reference),
+        (("order",), bool(benchmark.classes), "`classes`", ""),
         (("select",), is_tuned or benchmark.select == PAPER, "a method with a list of values", ""),
     ]
     for place, has_effect, needed, found in rows:
@@ -192,8 +196,23 @@ def _retrain_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     source = FINDING.load(name, RETRAIN_PART)
     for cell, forget in cells.list_cells(benchmark).items():
         if not source.has_retrain(benchmark.data, benchmark.model, forget.params):
-            has = f"it has them for {source.SETTINGS}; or say `retrain: {NONE}`"
+            first = "of the first share of a class (`order: first`)"
+            has = f"it has them {first} for {source.SETTINGS}; or say `retrain: {NONE}`"
             yield where, f"{quoted(name)}: no numbers of Retrain for {cell}; {has}"
+    yield from _recipe_errors(benchmark, source.recipe(benchmark.data.get("name")))
+
+
+def _recipe_errors(benchmark: BenchmarkConfig, recipe: Mapping[str, Any]) -> Iterator[Problem]:
+    """Check that a base model is trained as the Retrain whose means are printed was trained."""
+    base = benchmark.base
+    if base.weights is not None:
+        return  # how the user's model was trained is not known
+    remedy = f"train alike, give the base's published weights, or say `retrain: {NONE}`"
+    if benchmark.init is not None:
+        yield ("init",), f"the printed Retrain was trained from random weights; {remedy}"
+    for key, value in recipe.items():
+        if (own := getattr(base, key)) != value:
+            yield ("base", key), f"{own}: the printed Retrain was trained with {value}; {remedy}"
 
 
 def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -245,12 +264,25 @@ def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     for name, cell in benchmark.cells.items():
         for forget, place in zip(cell.requests, cell.places, strict=True):
             yield from _forget_errors(benchmark, forget, ("cells", name, *place))
+        yield from _repeated_errors(cell, ("cells", name))
         for method, raw in cell.methods.items():
             where = ("cells", name, "methods", method)
             if method not in benchmark.methods:
                 yield where, f"not under `methods:`{did_you_mean(method, benchmark.methods)}"
                 continue
             yield from method_errors(method, {**benchmark.methods[method], **raw}, where)
+
+
+def _repeated_errors(cell: CellConfig, where: Place) -> Iterator[Problem]:
+    """Report a round whose request is the same as an earlier one, so that nothing in it is new."""
+    for index, (forget, place) in enumerate(zip(cell.requests, cell.places, strict=True)):
+        # A kind that depends on models selects other examples in every round.
+        kind: Any = forget.get("kind")
+        is_fixed = FORGET.has(kind) and not hasattr(FORGET.load(kind), "NEEDS")
+        if is_fixed and forget in cell.requests[:index]:
+            earlier = cell.requests.index(forget)
+            text = f"the same request as rounds[{earlier}], so nothing in it is new; leave it out"
+            yield (*where, *place), text
 
 
 def _forget_errors(

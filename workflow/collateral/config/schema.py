@@ -118,12 +118,13 @@ class SupportSizeConfig(Strict):
 # Minimum number of shadow models trained on each example, and of those not trained on it.
 # It is 3, because one model is attacked and a distribution is fitted to the other two.
 LEAST_SHADOWS = 3
+MOST_SHADOWS = 10_000  # every shadow model is a job, and the plan lists all jobs
 
 
 class ShadowsConfig(Strict):
     """A pool of models, each trained on a random part of the train set, for attacks (U-LiRA)."""
 
-    count: Annotated[StrictInt, Field(ge=2 * LEAST_SHADOWS, le=MOST)] = Field(
+    count: Annotated[StrictInt, Field(ge=2 * LEAST_SHADOWS, le=MOST_SHADOWS)] = Field(
         16, description="Models, each trained as the base is, once for all cells and methods."
     )
     share: float = Field(

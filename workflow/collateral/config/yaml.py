@@ -31,6 +31,8 @@ SCHEMA = re.compile(
 SCALARS = [f"{CORE}{name}" for name in ("null", "bool", "int", "float", "str")]
 COLLECTIONS = [f"{CORE}{name}" for name in ("seq", "map")]
 LEADING_ZERO, MERGE = f"{CORE}leading_zero", f"{CORE}merge"
+# Longest config, so that one of a few lines cannot fill the memory (a billion laughs).
+MOST_CHARACTERS = 10_000_000
 CODE = "__use_yte__"  # key with which Snakemake would run expressions in a config
 
 
@@ -101,7 +103,11 @@ def read_file(path: Path) -> Any:
 def parse(text: str) -> Any:
     """Parse a text as YAML or JSON, or raise a ConfigError that names the line."""
     try:
-        return yaml.load(_without_tabs(text), Loader=_Loader)  # noqa: S506
+        found = yaml.load(_without_tabs(text), Loader=_Loader)
+        if _length(found, {}) > MOST_CHARACTERS:
+            limit = f"{MOST_CHARACTERS:,} characters"
+            raise ConfigError([f"longer than {limit} where every anchor is written out"])
+        return found
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(filter(None, (error.context, error.problem)))
@@ -119,6 +125,22 @@ def _without_tabs(text: str) -> str:
     except ValueError:
         return text
     return text.replace("\t", " ")
+
+
+def _length(value: Any, known: dict[int, int]) -> int:
+    """Return the length of a value in characters, about, with every anchor written out.
+
+    `known` has the lengths of the lists and mappings so far; -1 if it is not finished.
+    """
+    if not isinstance(value, list | dict):
+        return 1 + (len(value) if isinstance(value, str) else 0)
+    if id(value) not in known:
+        known[id(value)] = -1
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        known[id(value)] = 1 + sum(_length(part, known) for part in parts)
+    if known[id(value)] < 0:
+        raise ConfigError(["an anchor (&) contains itself (*)"])
+    return known[id(value)]
 
 
 # Function that reads a config file, such as Snakemake's.

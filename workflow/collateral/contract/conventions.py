@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-from collateral.contract.messages import unknown_name
+from collateral.contract.messages import quoted, unknown_name
 
 Columns = Mapping[str, Sequence[Any]]  # dict from name to column, with a value per train example
 FILE = "file"  # name of the column that contains the file paths of examples
@@ -60,12 +60,22 @@ def num_batches(examples: int, size: int) -> int:
 
 
 def class_index(wanted: str | int, names: Sequence[str]) -> int:
-    """Return the index of the class `wanted`, which is a name or an index."""
+    """Return the index of the class `wanted`, which is a name or an index.
+
+    Raise if a number is an index but also the name of another class.
+    """
     if isinstance(wanted, str):
         if wanted not in names:
             raise ValueError(unknown_name("class", wanted, names))
         return names.index(wanted)
-    if not 0 <= wanted < len(names):
+    there_is = 0 <= wanted < len(names)
+    if (name := str(wanted)) in names and names.index(name) != wanted:
+        by_index = f"class {quoted(names[wanted])}" if there_is else "no class"
+        raise ValueError(
+            f"{wanted}: by name class {quoted(name)}, by index (from 0) {by_index}; put the name "
+            "of the class that you mean in quotes"
+        )
+    if not there_is:
         raise ValueError(f"no class {wanted}; there are {len(names)}, 0 to {len(names) - 1}")
     return wanted
 

@@ -22,6 +22,10 @@ class ImageInfo:
     std: tuple[float, ...]  # standard deviation per channel, for pixel values in [0, 1]
 
 
+class NoColumnsError(ValueError):
+    """The data set of a plug-in does not define its metadata columns."""
+
+
 @dataclass(frozen=True)
 class DatasetSize:
     """Numbers of examples and shape of the images."""
@@ -30,8 +34,9 @@ class DatasetSize:
     train: tuple[int, ...]  # number of train examples of each class
     test: tuple[int, ...]  # number of test examples of each class
     shape: tuple[int, int, int]  # height, width, number of channels
-    # Function that reads the metadata columns of the train set from files.
+    # Functions that read the metadata columns of the train set, and of the test set, from files.
     columns: Callable[[], Columns] = field(default=dict, compare=False)
+    test_columns: Callable[[], Columns] = field(default=dict, compare=False)
 
     @property
     def num_train(self) -> int:
@@ -71,14 +76,15 @@ class DataOptions(Strict):
     test_per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many test examples of each class."
     )
-    mean: tuple[float, ...] | None = Field(
+    mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
         None,
         min_length=1,
         description="Of each channel, for images in [0, 1], where a model of your own was trained "
         "with another normalisation than the data set's.",
     )
-    std: tuple[Annotated[float, Field(gt=0)], ...] | None = Field(
-        None, min_length=1, description="Of each channel; goes with `mean`."
+    # A model of images from 0 to 255 has a standard deviation of 1 / 255.
+    std: tuple[Annotated[float, Field(ge=0.001, le=1)], ...] | None = Field(
+        None, min_length=1, description="Of each channel, for images in [0, 1]; goes with `mean`."
     )
 
     @model_validator(mode="after")

@@ -42,11 +42,14 @@ def name_or_index(value: Any) -> Any:
 
 
 def can_be_looked_for(value: Path) -> Path:
-    """Refuse a path if the operating system cannot check whether it exists."""
+    """Refuse a path that cannot be looked for, and a pipe or device, whose reading may not end."""
     try:
-        value.expanduser().exists()
+        path = value.expanduser()
+        is_plain = path.is_file() or path.is_dir() or not path.exists()
     except (RuntimeError, OSError) as error:  # no such user in `~user`, or a name that is too long
         raise ValueError(f"not a path: {error}") from None
+    if not is_plain:
+        raise ValueError("is a pipe or a device; give a file or a folder")
     return value
 
 
@@ -73,6 +76,23 @@ Increasing = Annotated[
 UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 
 
+def _compare_booleans(found: Any, value: Any) -> None:
+    """Raise if a validated value is a boolean and the given one is not, or the reverse.
+
+    Lists and mappings are compared item by item.
+    """
+    if isinstance(found, Mapping) and isinstance(value, Mapping):
+        found, value = [*found.values()], [*value.values()]
+    if isinstance(found, list | tuple) and isinstance(value, list | tuple):
+        for pair in zip(found, value, strict=False):
+            _compare_booleans(*pair)
+        return
+    if isinstance(found, bool) and not isinstance(value, bool):
+        raise ValueError("should be true or false")
+    if not isinstance(found, bool):
+        not_boolean(value)
+
+
 class Strict(BaseModel):
     """Base of all config models: unknown keys are errors; values cannot change after loading."""
 
@@ -88,10 +108,7 @@ class Strict(BaseModel):
             if BOUNDS.issuperset(one["type"] for one in error.errors()):
                 not_boolean(value)  # pydantic compared 1 or 0 with the bounds
             raise
-        if isinstance(found, bool) and not isinstance(value, bool):
-            raise ValueError("should be true or false")
-        if not isinstance(found, bool):
-            not_boolean(value)
+        _compare_booleans(found, value)
         return found
 
 

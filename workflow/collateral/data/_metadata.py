@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.contract.conventions import Columns, class_indices
-from collateral.contract.data import DataOptions, DatasetSize
+from collateral.contract.data import DataOptions, DatasetSize, NoColumnsError
 from collateral.plugins.find import DATA
 
 STATE = "state"  # key in a data set's record; its value is a hash of the user's files
@@ -34,22 +34,27 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
     size: DatasetSize = module.INFO.size or module.size(options)
     kept = find_classes(options, size.class_names)
 
+    train_limit, test_limit = options.per_class, options.test_per_class
+
     def cut(counts: tuple[int, ...], limit: int | None) -> tuple[int, ...]:
         return tuple(counts[i] if limit is None else min(counts[i], limit) for i in kept)
 
     return DatasetSize(
         tuple(size.class_names[index] for index in kept),
-        cut(size.train, options.per_class),
-        cut(size.test, options.test_per_class),
+        cut(size.train, train_limit),
+        cut(size.test, test_limit),
         size.shape,
-        partial(_columns, module, options, kept),
+        partial(_train_columns, name, options, kept, train_limit),
+        partial(_read_columns, name, "test_columns", options, kept, test_limit),
     )
 
 
 def find_classes(options: DataOptions, names: Sequence[str]) -> list[int]:
     """Return the indices of the selected classes, in the order of the config."""
+    if options.classes is None:
+        return [*range(len(names))]
     try:
-        return class_indices(options.classes or range(len(names)), names)
+        return class_indices(options.classes, names)
     except ValueError as error:
         raise ValueError(f"data.classes: {error}") from None
 
@@ -91,6 +96,8 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
         return None  # a missing file is reported by another check
     try:
         kind.count(size, params)
+    except NoColumnsError as error:
+        return "", str(error)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         names = [field.alias or name for name, field in type(params).model_fields.items()]
@@ -99,12 +106,23 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
     return None
 
 
-def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:
+def _train_columns(name: str, options: DataOptions, kept: list[int], limit: int | None) -> Columns:
     """Return the metadata columns of the selected train examples."""
-    if not hasattr(module, "columns"):
-        return {}
-    labels, columns = module.columns(options)
-    left = Counter(dict.fromkeys(kept, options.per_class or len(labels)))
+    if DATA.is_plugged_in(name) and not hasattr(DATA.load(name), "columns"):
+        raise NoColumnsError(
+            f"the data set '{name}' does not say its columns before it is loaded; add a function "
+            "columns(options) to its file, which returns the train labels and a dict of columns "
+            "(docs/your-data.md)"
+        )
+    return _read_columns(name, "columns", options, kept, limit)
+
+
+def _read_columns(
+    name: str, function: str, options: DataOptions, kept: list[int], limit: int | None
+) -> Columns:
+    """Return the metadata columns of the selected examples that a function of a data set reads."""
+    labels, columns = _ask(name, function, options, ([], {}))
+    left = Counter(dict.fromkeys(kept, limit or len(labels)))
     places = []
     for place, label in enumerate(labels):
         if left[label] > 0:

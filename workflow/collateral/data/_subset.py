@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from collateral.contract.data import DataOptions
 from collateral.data._metadata import find_classes
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
+from collateral.results.split import Split
 
 
 def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
@@ -96,3 +98,22 @@ def choose_forget_set(
     if len(forget) == len(labels.train):
         raise ValueError(f"forget set {chosen}: all {len(forget)} train examples, none is retained")
     return forget, chosen
+
+
+def make_split(
+    labels: Labels,
+    forget: NDArray[np.int64],
+    chosen: dict[str, Any],
+    earlier: Sequence[NDArray[np.int64]],
+) -> Split:
+    """Return a split; examples of earlier requests are neither in its forget set nor retained."""
+    before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
+    if count := np.count_nonzero(np.isin(forget, before)):
+        forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
+    if not len(forget):
+        raise ValueError(f"forget set {chosen}: all of it was requested in earlier rounds")
+    affected = tuple(np.unique(labels.train[forget]).tolist())
+    found = Split(forget, len(labels.train), affected, chosen, before)
+    if not len(found.retain):
+        raise ValueError(f"forget set {chosen}: with earlier rounds, no example is retained")
+    return found

@@ -54,6 +54,14 @@ def columns(options: Options) -> tuple[list[int], Columns]:
     return read_examples(*parts).read_part(test=False)
 
 
+def test_columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the labels and the metadata columns of the test set."""
+    from collateral.data._readers.npz import read_examples, read_parts
+
+    parts = read_parts(options.path, options.test_path)
+    return read_examples(*parts).read_part(test=True)
+
+
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file."""
     from collateral.data._readers.npz import read_examples, read_parts

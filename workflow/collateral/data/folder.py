@@ -215,6 +215,11 @@ def columns(options: Options) -> tuple[list[int], Columns]:
     return index_folder(options).examples.read_part(test=False)
 
 
+def test_columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the labels, the image paths and the table columns of the test set."""
+    return index_folder(options).examples.read_part(test=True)
+
+
 def load(options: Options) -> Dataset:
     """Load the images in the order of their paths; print how many were skipped or converted."""
     index = index_folder(options)

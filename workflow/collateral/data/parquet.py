@@ -79,6 +79,11 @@ def columns(options: Options) -> tuple[list[int], Columns]:
     return _read_set(options).examples.read_part(test=False)
 
 
+def test_columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the labels and the metadata columns of the test set."""
+    return _read_set(options).examples.read_part(test=True)
+
+
 def load(options: Options) -> Dataset:
     """Load the images in the order of files and rows; print how many were skipped or converted."""
     found = _read_set(options)
@@ -173,7 +178,7 @@ def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
         names = metadata["info"]["features"][column]["names"]
         # Older metadata maps each label (as text) to its class name.
         names = [names[str(i)] for i in range(len(names))] if isinstance(names, dict) else names
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None
     is_text = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
     return tuple(names) if is_text else None

@@ -24,6 +24,7 @@ LEAST_RA = 0.9
 SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
+LEAST_RANGE = 64  # minimum difference of the largest and the smallest pixel value, of 255
 PART = "checks"  # `Problem.part` of a check that raised an error
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
@@ -123,15 +124,15 @@ def check_base_differs(cell: CellTable) -> Outcome:
 def is_there_anything_to_forget(cell: CellTable) -> Literal["yes", "no", "open", ""]:
     """Tell whether the base model is shown to differ from Retrain in UA or MIA, or to equal it.
 
-    The answer is "yes" if its UA is shown to be above Retrain's, or its MIA below; "no" if both are
-    shown to be within the margins; else "open". It is empty if the base model was not tested.
+    The answer is "yes" if one of the two is shown to differ; "no" if both are shown to be within
+    the margins; else "open". It is empty if the base model was not tested.
     """
     shown, within = (
         [cell.number(ORIGINAL, name, at=at) for at in ("ua", "mia")] for name in ("shown", "within")
     )
     if math.isnan(shown[0]):
         return ""
-    if shown[0] == 1 or shown[1] == -1:
+    if {1, -1} & {*shown}:
         return "yes"
     return "no" if within == [1, 1] else "open"
 
@@ -222,6 +223,55 @@ def check_near_copies(cell: CellTable) -> Outcome:
     return ("amber" if found else "green"), text
 
 
+def check_test_copies(cell: CellTable) -> Outcome:
+    """Check that no test image is a copy of a train image, above all not of a forgotten one."""
+    names = ("test_copies", "test_copies_forgotten")
+    found, forgotten = (cell.number(cell.reference, name) for name in names)
+    if math.isnan(found):
+        return "amber", f"whether test images are copies of train images: {OLD}"
+    if not found:
+        return "green", "no test image is an exact copy of a train image"
+    text = f"{found:.0f} test images are exact copies of train images, {forgotten:.0f} of forgotten"
+    advice = "TA and MIA count them as unseen; take them out of the test set"
+    return ("red" if forgotten else "amber"), f"{text} ones: {advice}"
+
+
+def check_pixels(cell: CellTable) -> Outcome:
+    """Check that the pixel values use a wide range, and that no image has one value only."""
+    names = ("pixel_range", "constant_images")
+    values, constant = (cell.number(cell.reference, name) for name in names)
+    if math.isnan(values):
+        return "amber", f"which values the pixels have: {OLD}"
+    text = f"pixel values differ by up to {values:.0f} of 255, {constant:.0f} images are constant"
+    if not values:
+        return "red", f"{text}: nothing can be learned from them; look at the files' number format"
+    if values < LEAST_RANGE or constant:
+        return "amber", f"{text}: were they scaled from another range (12 bits, floats)?"
+    return "green", text
+
+
+def check_guessing(cell: CellTable) -> Outcome | None:
+    """Check that Retrain and the base model are better than guessing on the test set."""
+    metric = find_metric("known_ta")
+    found = {run: cell.values(run, "known_ta") for run in (cell.reference, ORIGINAL)}
+    lowest = {run: float(np.nanmin(ta)) for run, ta in found.items() if not np.isnan(ta).all()}
+    if not lowest:
+        return None  # there are test examples of one class only, or all models diverged
+    guess, limit = (
+        cell.number(cell.reference, name) for name in ("guessing", "guessing_by_chance")
+    )
+    labels = {cell.reference: cell.reference_label, ORIGINAL: "the base"}
+    values = " and ".join(f"{metric.text(ta)} % ({labels[run]})" for run, ta in lowest.items())
+    text = (
+        f"the lowest TA of {count_seeds(len(cell.seeds))}, on classes that are kept, is {values}; "
+        f"always naming the largest class gives {metric.text(guess)} %"
+    )
+    if min(lowest.values()) > limit:
+        return "green", text
+    advice = "are the test labels numbered as the train labels are, from the same classes?"
+    return ("red" if min(lowest.values()) <= guess else "amber"), f"{text}: {advice}"
+
+
 def check_tuning(cell: CellTable) -> Outcome:
     """Check that tuning selected an admissible trial whose values are not at an end of the grid."""
     plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
@@ -307,6 +357,7 @@ CHECKS: dict[str, Check] = {
     "disjoint sets": check_disjoint,
     "trained on the split": check_training_set,
     "Retrain learned": check_learned,
+    "above guessing": check_guessing,
     "base differs": check_base_differs,
     "something to forget": check_forgettable,
     "Retrain as the base": check_recipe,
@@ -314,6 +365,8 @@ CHECKS: dict[str, Check] = {
     "shadow models learned": check_shadows,
     "exact copies": check_exact_copies,
     "near copies": check_near_copies,
+    "copies in the test set": check_test_copies,
+    "pixel values": check_pixels,
     "tuning": check_tuning,
     "seeds": check_seeds,
     "runs ended well": check_status,

@@ -216,8 +216,18 @@ class CellJob(Job):
 
 
 def as_json(value: Any) -> str:
-    """Format a value as JSON for a command line."""
-    return json.dumps(value, sort_keys=True)
+    """Format a value as JSON for a command line; numbers as keys become text."""
+    return json.dumps(_with_text_keys(value), sort_keys=True)
+
+
+def _with_text_keys(value: Any) -> Any:
+    """Return a value with text in place of numbers as keys, because numbers and text do not sort.
+
+    Only mappings in mappings are converted, not mappings in lists.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    return {str(key): _with_text_keys(item) for key, item in value.items()}
 
 
 def existing(file: Path) -> list[str]:

@@ -57,6 +57,8 @@ class DataJob(Job):
     def _forget_set(self, cell: Cell) -> dict[str, Any]:
         """Return a forget set; if its size is unknown, add how many examples must be retained."""
         forget = {"cell": cell.name, "kind": cell.forget.kind, "params": cell.forget.params}
+        if cell.forget.earlier:
+            forget["earlier"] = cell.forget.earlier
         try:
             self.workload.sizes(cell)
         except SizeUnknownError:

@@ -64,10 +64,19 @@ class SplitJob(CellJob):
         If the config gives a class by number, the record has its name, and they are not compared.
         """
         chosen, params = found["chosen"], self.cell.forget.params
-        same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
+        same = {
+            key: value
+            for key, value in params.items()
+            if type(value) is type(chosen.get(key)) and not _has_numbers_as_keys(value)
+        }
         planned = {**chosen, "kind": self.kind, **same}
         # The user's list is compared only if it exists; split.json is valid without it.
         if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
             planned[LIST_HASH] = content_hash(file)
         inputs = sorted([layout.LABELS, *map(self.below, [*self.earlier, *self.models])])
         return {"code": self.code, "chosen": planned} | ({INPUTS: inputs} if self.earlier else {})
+
+
+def _has_numbers_as_keys(value: object) -> bool:
+    """Return whether a value of the config is a mapping in which a class is given by number."""
+    return isinstance(value, dict) and any(isinstance(key, int) for key in value)

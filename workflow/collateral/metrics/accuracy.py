@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from scipy.stats import binom
 
 from collateral.metrics.arrays import Floats, Ints, Mask
 from collateral.metrics.similarity import bin_count, bin_mean
@@ -61,3 +62,12 @@ def calibration_errors(confidence: Floats, is_correct: Mask) -> tuple[float, flo
     several = count > 1
     variance = rate[several] * (1 - rate[several]) / (count[several] - 1)
     return error, float((share[several] * (gap[several] ** 2 - variance)).sum())
+
+
+def guessing(label: Ints) -> tuple[float, float]:
+    """Return the accuracy of always naming the largest class, and its 97.5 % quantile.
+
+    The quantile is that of guesses which are right, independently, with this probability.
+    """
+    share = float(np.unique_counts(label).counts.max() / len(label))
+    return share, float(binom.ppf(0.975, len(label), share) / len(label))

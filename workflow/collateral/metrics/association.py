@@ -76,16 +76,17 @@ class Neighborhood:
     groups: Ints  # group of each example; all 0 if there is only one group
 
     @staticmethod
-    def whole(similarity: Ranked, is_near: Mask) -> Neighborhood:
+    def whole(similarity: Ranked, is_near: Mask, is_far: Mask) -> Neighborhood:
         """Return the neighborhood in which all examples are compared with one another."""
-        return Neighborhood.within(similarity, is_near, np.zeros(len(is_near), dtype=np.int64))
+        groups = np.zeros(len(is_near), dtype=np.int64)
+        return Neighborhood.within(similarity, is_near, is_far, groups)
 
     @staticmethod
-    def within(similarity: Ranked, is_near: Mask, groups: Ints) -> Neighborhood:
+    def within(similarity: Ranked, is_near: Mask, is_far: Mask, groups: Ints) -> Neighborhood:
         """Return the neighborhood in which examples are compared within their group only."""
-        near = is_near.astype(np.float64)
+        near, far = is_near.astype(np.float64), is_far.astype(np.float64)
         # In each group, the weights of the far examples add up to the number of near examples.
-        num_near, num_far = (np.bincount(groups, weights=w, minlength=1) for w in (near, 1 - near))
+        num_near, num_far = (np.bincount(groups, weights=w, minlength=1) for w in (near, far))
         weights = np.divide(num_near, num_far, out=np.zeros_like(num_near), where=num_far > 0)
         near = near * (num_far > 0)[groups]  # the weight is 0 in groups without far examples
         return Neighborhood(
@@ -93,7 +94,7 @@ class Neighborhood:
             subtract_group_means(similarity.ranks, groups),
             similarity.mean_above,
             near,
-            np.where(is_near, 0.0, weights[groups]),
+            far * weights[groups],
             groups,
         )
 

@@ -1,4 +1,6 @@
-"""Exact and near-duplicate copies of forgotten images among the retained images."""
+"""Exact and near-duplicate copies of forgotten images, and exact copies of train images."""
+
+import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,25 @@ def find_copies(images: Images, forget: Ints, retain: Ints) -> Ints:
         return exact
     near = _find_near(perceptual_hashes(images), others, retain)
     return np.concatenate([exact, near])
+
+
+def find_test_copies(train: Images, test: Images, forget: Ints) -> Ints:
+    """Find test images that are equal to a train image; return rows (test image, train image).
+
+    Each such test image has one row, with a forgotten image if one of its copies is forgotten.
+    """
+    places: dict[bytes, int] = {}
+    others = np.setdiff1d(np.arange(len(train)), forget)
+    for j in (*forget.tolist(), *others.tolist()):
+        places.setdefault(_digest(train[j]), j)
+    digests = [_digest(image) for image in test]
+    rows = [(i, places[one]) for i, one in enumerate(digests) if one in places]
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
+
+
+def _digest(image: Images) -> bytes:
+    """Return a hash of an image, so that not all images of a data set are in memory."""
+    return hashlib.sha256(image.tobytes()).digest()
 
 
 def are_copies(images: Images, originals: Images) -> Mask:

@@ -91,9 +91,10 @@ def near_mask(similarity: AnyFloats, label: Ints, affected: Sequence[int]) -> Ma
 
     They are as many as the affected classes have among these examples. If they have none, since
     they are forgotten as a whole, they are as many as a class has on average. They are at least
-    `LEAST_NEAR` and at most the fraction `MOST_NEAR` of all examples.
+    `LEAST_NEAR`, but never more than the fraction `MOST_NEAR` of all examples, except for ties.
     """
-    size = int(np.isin(label, affected).sum()) or len(label) // len(np.unique(label))
+    num_classes = max(len(np.unique(label)), 1)
+    size = int(np.isin(label, affected).sum()) or len(label) // num_classes
     most = int(MOST_NEAR * len(label))
     return most_similar_mask(similarity, min(max(size, LEAST_NEAR), most))
 

@@ -3,18 +3,21 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError, format_key
+from collateral.contract.conventions import class_index
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
 from collateral.jobs._job import OwnFile
 from collateral.jobs._method import MethodJob
+from collateral.jobs._weights import WeightsJob
 from collateral.jobs.data import DataJob, required_by_runs, required_retained
 from collateral.jobs.split import SplitJob
 from collateral.models._metadata import declared_work
@@ -24,8 +27,12 @@ from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
-from collateral.plugins.find import DATA, FORGET, METHOD, MODEL
+from collateral.plugins.find import FORGET, METHOD, MODEL
 
+PRECISION = (
+    "import sys; from collateral.training.optimizers import print_wrong_precisions; "
+    "print_wrong_precisions(sys.argv[1:])"
+)
 COMMAND = "from collateral.cli import main; main()"
 MOST_GROUPS = 50  # maximum number of different values in a column that `groups` names
 NO_COLUMNS = "no column is beside this data set's images and labels"
@@ -34,19 +41,25 @@ OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
 
 def check_plan(
-    grid: Mapping[str, Benchmark], *, runs_here: bool = True, is_first: bool = True
+    grid: Mapping[str, Benchmark],
+    *,
+    runs_here: bool = True,
+    is_first: bool = True,
+    on_this_machine: bool = False,
 ) -> None:
     """Raise one ConfigError with all problems that would make a job fail.
 
     Packages are checked if jobs run here; weights are compared with the model, and columns with
-    the data, by the first process of a run, and not again by its jobs.
+    the data, by the first process of a run, and not again by its jobs. The precision of training
+    is checked if jobs run `on_this_machine` and not on the nodes of a cluster.
     """
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
         messages += _weights_errors(benchmark, compare=runs_here and is_first)
+        messages += _precision_errors(benchmark) if is_first and on_this_machine else []
         messages += _data_errors(benchmark)
-        messages += _group_errors(benchmark) if is_first else []
+        messages += [*_group_errors(benchmark), *_positive_errors(benchmark)] if is_first else []
         for job in SplitJob.list_all(benchmark):
             messages += [*_file_errors(job), *_size_errors(job), *_forget_errors(job)]
     if messages:
@@ -129,6 +142,28 @@ def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
     yield from (f"benchmarks.{benchmark.name}.{line}" for line in done.stdout.splitlines())
 
 
+def _precision_errors(benchmark: Benchmark) -> Iterator[str]:
+    """Yield an error for each precision in which this machine does not train.
+
+    Another process finds it out, because the Snakefile does not import torch.
+    """
+    jobs = [job for job in list_jobs(benchmark) if job.will_run]
+    trained = [job for job in jobs if isinstance(job, WeightsJob) and not job.own]
+    found: dict[str, str] = {"base": benchmark.config.base.precision} if trained else {}
+    for job in jobs:
+        if isinstance(job, MethodJob):
+            for params in job.spec.choices:
+                found[f"methods.{job.spec.method.name}"] = getattr(params, "precision", "float32")
+    found = {key: precision for key, precision in found.items() if precision != "float32"}
+    if not found or find_spec("torch") is None:
+        return
+    command = [sys.executable, "-c", PRECISION, *found.values()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    for key, problem in zip(found, done.stdout.splitlines(), strict=False):
+        if problem:
+            yield f"benchmarks.{benchmark.name}.{key}.{problem}"
+
+
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
     """Yield a problem with the data set; deleted images are no problem after a job read them."""
     job, options = DataJob(benchmark), data_options(benchmark)
@@ -160,12 +195,11 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
     if not benchmark.config.groups:
         return
     try:
-        columns = _read_stored_columns(benchmark) or find_workload(benchmark).size.columns()
+        columns = _read_stored_columns(benchmark) or _read_columns(benchmark)
     except ValueError:
-        return  # the check of the data, or the job that reads the data, reports this error
-    data = benchmark.config.data["name"]
-    if not columns and DATA.is_plugged_in(data) and not hasattr(DATA.load(data), "columns"):
-        return  # columns are known only when the data are read; the metrics report a wrong name
+        # The check of the data, or the job that reads the data, reports this error; the metrics
+        # report a wrong name if the data set of a plug-in has no function `columns`.
+        return
     for index, name in enumerate(benchmark.config.groups):
         key = f"benchmarks.{benchmark.name}.groups[{index}]"
         if name not in columns:
@@ -173,6 +207,21 @@ def _group_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}: {known}"
         elif (count := len({*columns[name]})) > MOST_GROUPS:
             yield f"{key}: {quoted(name)} has {count} values; expected at most {MOST_GROUPS} groups"
+        elif count == 1:
+            value = quoted(columns[name][0])
+            yield f"{key}: without effect: all examples have {value} there; leave it out"
+
+
+def _positive_errors(benchmark: Benchmark) -> Iterator[str]:
+    """Yield an error if the user's data have no class `positive`, or two readings of its number."""
+    if (positive := benchmark.config.positive) is None:
+        return
+    try:
+        names = find_workload(benchmark).size.class_names
+    except SizeUnknownError:
+        return  # the check of the data, or the job that reads the data, reports this error
+    for problem in _errors(partial(class_index, names=names), positive):
+        yield f"benchmarks.{benchmark.name}.positive: {problem}"
 
 
 def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
@@ -183,8 +232,18 @@ def _read_stored_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
         return {}
     # Imported only if needed, because numpy takes long to import, and few configs have `groups`.
     labels = import_module("collateral.results.dataset").Labels.load(path)
+    return _join(labels.columns, labels.test_columns)
+
+
+def _read_columns(benchmark: Benchmark) -> dict[str, list[Any]]:
+    """Return the metadata columns of the train and test set, read from the user's files."""
+    size = find_workload(benchmark).size
+    return _join(size.columns(), size.test_columns())
+
+
+def _join(*parts: Mapping[str, Iterable[Any]]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
-    for columns in (labels.columns, labels.test_columns):
+    for columns in parts:
         for name, values in columns.items():
             found.setdefault(name, []).extend(values)
     return found
@@ -222,7 +281,8 @@ def _size_errors(job: SplitJob) -> Iterator[str]:
 def _forget_errors(job: SplitJob) -> Iterator[str]:
     """Yield an error if a forget set names a class or value that the data set does not have."""
     kind: Any = FORGET.load(job.cell.forget.kind)
-    if Path(job.path(paths.SPLIT)).exists():
+    # An existing split may be that of another class: 0 and "0" make one cell's name.
+    if Path(job.path(paths.SPLIT)).exists() and not hasattr(kind, "find_classes"):
         return
     try:
         size = find_workload(job.benchmark).size

@@ -40,12 +40,15 @@ _servers: list[subprocess.Popen[str]] = []
 
 
 def hold_lock(folder: Path = FOLDER) -> None:
-    """Hold a shared lock on the folder until this process ends; several runs can hold it."""
+    """Hold a shared lock on the folder until this process ends; several runs can hold it.
+
+    Raise OSError if the folder cannot be made, without which Snakemake cannot run either.
+    """
+    folder.mkdir(exist_ok=True)
     try:
-        folder.mkdir(exist_ok=True)
         file = (folder / OWN_LOCK).open("a+", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_SH)
-    except OSError:  # the folder is not writable, or the file system has no locks
+    except OSError:  # the file is another user's, or the file system has no locks
         return
     file.truncate(0)
     print(platform.node(), end="", file=file, flush=True)

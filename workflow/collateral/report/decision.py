@@ -19,10 +19,13 @@ from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import MEANINGS
 from collateral.findings.verdict.sentences import (
+    DAMAGE_WORD,
     EXAMPLES,
     HURT,
+    HURT_FAR,
     NAMES,
     MethodVerdict,
+    describe_worst,
     find_verdicts,
     is_harm_of_base,
 )
@@ -40,7 +43,7 @@ CHIPS = {
     verdict.HARM: ("▼", "red"),
     verdict.COLLAPSED: ("✕", "red"),
 }
-AS_BASE = "lose accuracy, as the base model does"
+AS_BASE = "lose accuracy as the base model does"
 # Losses of accuracy by which methods are sorted; damage is the difference of two of them.
 HARMS = ("near", "near_test", "far", "far_test")
 DOT_WIDTH = 76.0  # width in pixels of the small plot that shows the near loss of one method
@@ -98,12 +101,6 @@ class Score:
         return max(highs) if highs and self.verdict != verdict.COLLAPSED else math.inf
 
     @property
-    def largest(self) -> Measured | None:
-        """The largest difference from Retrain that is shown, or else the largest open one."""
-        found = [one for one in self.measures if one.answer != "within"]
-        return max(found, key=_by_answer_and_size, default=None)
-
-    @property
     def harms(self) -> dict[str, Measured | None]:
         """Kinds of harm that are shown, each with the measure whose lower limit is largest."""
         if self.verdict == verdict.COLLAPSED:
@@ -112,17 +109,13 @@ class Score:
         for one in sorted((one for one in self.measures if one.is_harm), key=lambda one: -one.low):
             found.setdefault(AS_BASE if self.is_of_base else MEANINGS[one.at, 1], one)
         if HURT in found:  # then damage says nothing more
-            found.pop(MEANINGS["damage", 1], None)
+            found.pop(DAMAGE_WORD, None)
         return found
 
     @property
     def chip(self) -> tuple[str, str]:
         """Symbol and colour of the verdict."""
         return CHIPS.get(self.verdict, ("", "soft"))
-
-
-def _by_answer_and_size(one: Measured) -> tuple[bool, float]:
-    return one.answer == "shown", abs(one.mean)
 
 
 @dataclass(frozen=True)
@@ -168,10 +161,12 @@ class MethodRow:
         return max(s.most_harm if s else math.inf for s in self.scores), self.mean_gap
 
     @property
-    def worst(self) -> Measured | None:
-        """Of the largest differences in each cell: the largest shown one, or else open one."""
-        largest = [one for score in self.scores if score and (one := score.largest)]
-        return max(largest, key=_by_answer_and_size, default=None)
+    def faults(self) -> list[Measured]:
+        """The largest loss that is shown, and the largest difference that is shown or open."""
+        away = [one for s in self.scores if s for one in s.measures if one.answer != "within"]
+        harms = [one for one in away if one.is_harm]
+        largest = [max(of, key=lambda one: abs(one.mean)) for of in (harms, away) if of]
+        return list(dict.fromkeys(largest))
 
 
 @dataclass(frozen=True)
@@ -239,11 +234,13 @@ class Decision:
 
     @property
     def by_gap(self) -> list[MethodRow]:
-        """The methods with a gap to Retrain in every cell that did not collapse, nearest first."""
-        found = [
-            r for r in self.methods if r.mean_gap < math.inf and not r.count(verdict.COLLAPSED)
-        ]
-        return sorted(found, key=lambda row: row.mean_gap)
+        """The methods with a gap to Retrain in every cell, the nearest first.
+
+        Those that collapsed or have no verdict, because a check failed, are left out.
+        """
+        found = [row for row in self.methods if not row.count(verdict.COLLAPSED, "")]
+        known = [row for row in found if row.mean_gap < math.inf]
+        return sorted(known, key=lambda row: row.mean_gap)
 
     @property
     def nearest(self) -> MethodRow | None:
@@ -265,7 +262,7 @@ class Decision:
     def harms(self) -> dict[str, list[Harmed]]:
         """For each kind of harm, the methods of which it is shown, the most harmful first."""
         found: dict[str, list[Harmed]] = {}
-        for harm in (HURT, MEANINGS["damage", 1], MEANINGS["far", 1], verdict.COLLAPSED, AS_BASE):
+        for harm in (HURT, DAMAGE_WORD, HURT_FAR, verdict.COLLAPSED, AS_BASE):
             for row in self.methods:
                 worst = [s.harms[harm] for s in row.scores if s and harm in s.harms]
                 if worst:
@@ -286,7 +283,7 @@ class Decision:
             for one in score.measures
             if one.at in HARMS and one.answer == "open"
         ]
-        return max(found, key=lambda pair: pair[1].high, default=None)
+        return max(found, key=lambda pair: (pair[1].high, pair[1].mean), default=None)
 
     def count_forgettable(self, answer: str) -> int:
         """Return in how many cells there is something to forget: "yes", "no" or "open"."""
@@ -346,17 +343,20 @@ def compare_gaps(table: BenchmarkTable, runs: Sequence[str]) -> float:
     if len(runs) != 2 or len(counts) > 1 or min(counts) < LEAST_SEEDS:
         return math.nan
     first, second = np.mean(gaps, axis=1)
-    return float(p_value(second - first))
+    more = second - first
+    return math.nan if np.isnan(more).any() else float(p_value(more))
 
 
 def _gap_by_seed(cell: CellTable, run: str) -> Floats:
-    """Return the contribution of each seed to a run's gap; their mean is the gap."""
+    """Return the contribution of each seed to a run's gap; their mean is the gap.
+
+    All are NaN if a term of the gap is undefined in a seed.
+    """
     away = np.array(
         [cell.values(run, at) - cell.values(cell.reference, at) for at in TERMS["avg_gap"]]
     )
     signs = np.sign(away.mean(axis=1, keepdims=True))
-    is_defined = ~np.isnan(signs[:, 0])
-    parts: Floats = (signs * away)[is_defined].mean(axis=0)
+    parts: Floats = (signs * away).mean(axis=0)
     return parts
 
 
@@ -369,7 +369,7 @@ def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> 
         found.words if found else [],
         found.title if found else "",
         found.sentence if found else "",
-        [_measure(cell, run, at) for at in MEASURES if _is_tested(cell, run, at)],
+        [_measure(cell, run, at) for at in MEASURES if found and _is_tested(cell, run, at)],
         _known(cell.number(run, "avg_gap")),
         _known(cell.number(run, "rte_share")),
         _known(cell.number(run, "rte_share_with_tuning")),
@@ -429,10 +429,12 @@ def describe(one: Measured) -> str:
     else:
         side = "above" if one.mean > 0 else "below"
         text = f"{NAMES[one.at]} is {format_points(abs(one.mean))} points {side} Retrain's"
-    ends = sorted((abs(one.low), abs(one.high)))
     if one.answer == "shown":
-        return f"{text} (at least {format_points(ends[0])})"
-    return f"{text} (open: up to {format_points(ends[1])})"
+        return f"{text} (at least {format_points(min(abs(one.low), abs(one.high)))})"
+    large = "large but not beyond chance" if one.is_large else "open"
+    if one.at in LOSSES:
+        return f"{text} ({large}: {describe_worst(one.mean, one.high)})"
+    return f"{text} ({large}: at most {format_points(one.high if one.mean > 0 else -one.low)})"
 
 
 def format_points(value: float | None, *, sign: bool = False) -> str:

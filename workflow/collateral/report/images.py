@@ -1,11 +1,17 @@
-"""Gallery of the page: forgotten images, and the neighbours that each method damaged most."""
+"""Gallery of the page: forgotten images, and the examples that each method hurts most.
+
+Which examples are hurt is found among all retained and all test examples, also among those without
+a picture.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,25 +20,32 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.special import softmax
 
-from collateral.contract.conventions import ALL_PICTURES, FILE, NO_PICTURES, RETAINED
+from collateral.contract.conventions import ALL_PICTURES, FILE, NO_PICTURES, RETAINED, SKIPPED
 from collateral.contract.metrics import Metric
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours, Pictures
+from collateral.results.hurt import (
+    NUM_WORST,
+    SUBSETS,
+    Confidence,
+    find_hurt,
+    mean_confidence,
+)
 from collateral.results.outputs import StoredOutputs
 from collateral.results.provenance import verify
+from collateral.results.split import Split
 from collateral.results.table import NAMES, CellTable
 
 if TYPE_CHECKING:
     from collateral.report.decision import Decision
     from collateral.report.page import CellPart
 
-NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
 NEAR = ("near", "near_test")  # measures by which the strips are sorted
 NUM_BESIDE = 4  # maximum number of examples in a strip beside the decision table
 MOST_IMAGES = 200  # maximum number of images per cell
 MOST_OF_PAGE = 3000  # maximum number of images per page
-LEAST_LOSS = 0.1  # minimum loss of confidence at which an example counts as harmed
+LOST = {"diverged", SKIPPED}  # statuses of runs without usable outputs
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
 MOST_LIKELY = 3  # number of most likely classes in a caption
@@ -49,7 +62,7 @@ LEFT_OUT = {
 class Example:
     """An image and its caption."""
 
-    place: int  # index of the image in the sheet (one large image of all images)
+    place: int | None  # index of the image in the sheet (one large image); None without picture
     name: str  # name of the true class
     origin: str  # subset of the example: retained, test or forgotten
     nearest: int | None = None  # index, in the sheet, of the nearest forgotten example
@@ -64,12 +77,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images: examples of one subset that a method harmed, or forgotten examples."""
+    """A row of images: examples of one subset that a method hurts most, or forgotten examples."""
 
     run: str
     set: str
     title: str
     examples: list[Example]
+    count: int = 0  # number of all examples of the subset that are hurt, with a picture or without
+    total: int = 0  # number of examples of the subset
 
 
 @dataclass(frozen=True)
@@ -82,7 +97,8 @@ class Gallery:
     count: int = 0
     forgotten: Strip | None = None
     hurt: list[Strip] | None = None  # strips of damaged examples; None if there are no pictures
-    nobody: tuple[str, ...] = ()  # labels of the methods that harm no example with a picture
+    nobody: tuple[str, ...] = ()  # labels of the methods that hurt no retained or test example
+    lost: tuple[str, ...] = ()  # labels of the methods with a seed that diverged or was skipped
     seed: int = 0  # seed of the models whose most likely classes are listed
 
 
@@ -92,21 +108,37 @@ class HurtPictures:
 
     reference: str
     strips: list[tuple[int, Strip]]  # each with the number of its sheet
-    nobody: list[str]  # labels of the methods that harm no example with a picture, in any cell
+    nobody: list[str]  # labels of the methods that hurt no retained or test example, in any cell
+    lost: list[str]  # labels of the methods with a seed, in any cell, that diverged or was skipped
 
 
 @dataclass(frozen=True)
 class RunOutputs:
-    """Outputs of a run's models (one per seed) for the examples in the gallery."""
+    """Outputs of a run's models (one per seed) for the listed examples."""
 
-    run: str
     confidence: NDArray[np.float64]  # one value per example, mean over seeds
     predictions: NDArray[np.int64]  # (seeds, examples)
     probability: NDArray[np.float64]  # (examples, classes), of the first seed
 
 
+@dataclass(frozen=True)
+class Listed:
+    """The examples that a gallery may show, as arrays with one entry per example."""
+
+    subset: NDArray[np.str_]  # train, test or forget
+    index: NDArray[np.int64]  # index in the test or the train set
+    nearest: NDArray[np.int64]  # position, in these arrays, of the nearest forgotten one, or -1
+    image: NDArray[np.int64]  # index of the picture in pictures.npz; -1 without picture
+
+    @cached_property
+    def place(self) -> dict[tuple[str, int], int]:
+        """Dict from subset and index of each example to its position."""
+        pairs = zip(self.subset.tolist(), self.index.tolist(), strict=True)
+        return {pair: k for k, pair in enumerate(pairs)}
+
+
 def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
-    """Return pictures of the retained examples that each method harmed, the worst methods first."""
+    """Return pictures of the examples that each method hurts most, the worst methods first."""
     galleries = [(cell, cell.gallery) for cell in cells if cell.gallery and cell.gallery.sheet]
     if not galleries:
         return None
@@ -123,21 +155,32 @@ def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures 
         (harm.get((strip.run, cell.name), (False, 0.0)), cell, strip)
         for cell, gallery in galleries
         for strip in gallery.hurt or ()
-        if strip.set == SETS["train"]
     ]
     strips = [
         (cell.sheet, replace(strip, title=title, examples=strip.examples[:NUM_BESIDE]))
         for _, cell, strip in sorted(found, key=lambda one: one[0], reverse=True)
         for title in [f"{strip.title}, {cell.title}" if len(cells) > 1 else strip.title]
     ]
-    nobody = set.intersection(*(set(gallery.nobody) for _, gallery in galleries))
-    order = [row.label for row in decision.methods if row.label in nobody]
-    return HurtPictures(galleries[0][1].reference, strips, order)
+    lost = {label for _, gallery in galleries for label in gallery.lost}
+    named = lost | {strip.title for _, gallery in galleries for strip in gallery.hurt or ()}
+    labels = [row.label for row in decision.methods]
+    return HurtPictures(
+        galleries[0][1].reference,
+        strips,
+        [label for label in labels if label not in named],
+        [label for label in labels if label in lost],
+    )
+
+
+def number_hurt(strip: Strip) -> str:
+    """Return how many examples of a strip's subset are hurt, as text: "3 of 90 retained"."""
+    return f"{strip.count} of {strip.total} {strip.set}"
 
 
 def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
     """Return the gallery of a cell; None if all of its files are missing."""
-    runs = [cell.reference, *(run for run in cell.runs("method") if not cell.failure_summary(run))]
+    methods = [run for run in cell.runs("method") if not _is_lost(cell, run)]
+    runs = [cell.reference, *methods]
     neighbours, images = (
         folder / place.format(cell=cell.name) for place in (layout.NEIGHBOURS, layout.PICTURES)
     )
@@ -146,66 +189,112 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     if not any(file.exists() for file in needed):
         return None
     pictures = Pictures.load(verify(images, folder))
-    listed = Neighbours.load(verify(neighbours, folder))
-    left_out = LEFT_OUT[pictures.keep] if len(pictures.place) < len(listed.shown_set) else ""
+    listed = _list_examples(Neighbours.load(verify(neighbours, folder)), pictures)
+    left_out = LEFT_OUT[pictures.keep] if (listed.image < 0).any() else ""
     if not len(pictures.place):
         return Gallery(left_out)
-    shown = _with_pictures(listed, pictures)
     labels = Labels.load(verify(folder / layout.LABELS, folder))
+    split = Split.load(folder / layout.SPLIT.format(cell=cell.name), folder)
     sound = {run: [verify(file, folder) for file in files[run]] for run in runs}
-    retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
-    # The divisor is 4: two subsets (retained and test), with two images per example.
-    # The second image is the nearest forgotten example.
-    most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
-    hurt = [
-        Strip(
-            method.run,
-            SETS[name],
-            cell.labels[method.run],
-            [_hurt(shown, k, labels, retrain, method) for k in places],
-        )
-        for method in methods
-        for name, places in _worst(shown, retrain, method, most)
-    ]
-    first = np.flatnonzero(shown.shown_set == "forget")[:NUM_FORGOTTEN]
-    forgotten = Strip("", SETS["forget"], "Forgotten", [_example(shown, k, labels) for k in first])
+    most = min(MOST_IMAGES, MOST_OF_PAGE // num_cells)
+    forgotten, *hurt = _find_strips(cell, split, labels, listed, sound, most)
     named = {strip.run for strip in hurt}
-    nobody = tuple(cell.labels[one.run] for one in methods if one.run not in named)
-    about = Gallery(left_out, NAMES[cell.reference], nobody=nobody, seed=cell.seeds[0])
-    return _on_one_sheet(about, pictures, [forgotten, *hurt])
+    about = Gallery(
+        left_out,
+        NAMES[cell.reference],
+        nobody=tuple(cell.labels[run] for run in methods if run not in named),
+        lost=tuple(cell.labels[run] for run in cell.runs("method") if run not in methods),
+        seed=cell.seeds[0],
+    )
+    return _on_one_sheet(about, pictures, [forgotten, *hurt], most)
 
 
-def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Keep the examples that have an image; a nearest forgotten example without one becomes -1."""
-    order = {place: k for k, place in enumerate(pictures.place.tolist())}
-    nearest = listed.shown_nearest
-    if nearest is not None:
-        nearest = np.array([order.get(k, -1) for k in nearest[pictures.place].tolist()])
-    return replace(
-        listed,
-        shown_set=listed.shown_set[pictures.place],
-        shown_index=listed.shown_index[pictures.place],
-        shown_nearest=nearest,
+def _find_strips(
+    cell: CellTable,
+    split: Split,
+    labels: Labels,
+    listed: Listed,
+    files: Mapping[str, Sequence[Path]],
+    most: int,
+) -> Iterator[Strip]:
+    """Yield the forgotten examples, and those that each method hurts most, by method and subset.
+
+    `files` are the outputs of the reference, which comes first, and of the methods. If the gallery
+    has few images (`most`), strips are short.
+    """
+    first = np.flatnonzero((listed.subset == "forget") & (listed.image >= 0))[:NUM_FORGOTTEN]
+    yield Strip("", SETS["forget"], "Forgotten", [_example(listed, k, labels) for k in first])
+    count = min(NUM_WORST, max(1, most // NUM_FORGOTTEN))
+    confidence = {run: mean_confidence(files[run]) for run in files}
+    before, *after = confidence.values()
+    hurt = [find_hurt(split, before, one) for one in after]
+    worst = [(n, k) for by_set in hurt for n in by_set for k in by_set[n][:count].tolist()]
+    listed = _add_examples(listed, worst)
+    retrain, *methods = (_read_outputs(files[run], listed, confidence[run]) for run in files)
+    place, totals = listed.place, {"train": len(split.retain), "test": len(labels.test)}
+    for run, method, by_set in zip([*files][1:], methods, hurt, strict=True):
+        for name, index in by_set.items():
+            places = [place[name, k] for k in index[:count].tolist()]
+            examples = [_hurt(listed, k, labels, retrain, method) for k in places]
+            if examples:
+                title = cell.labels[run]
+                yield Strip(run, SETS[name], title, examples, len(index), totals[name])
+
+
+def _is_lost(cell: CellTable, run: str) -> bool:
+    """Tell whether a run, or the reference, has no usable outputs in some seed."""
+    return any(LOST & cell.troubles[one].keys() for one in (cell.reference, run))
+
+
+def _list_examples(nearest: Neighbours, pictures: Pictures) -> Listed:
+    """List the examples of neighbours.npz, and then those that pictures.npz adds."""
+    count = len(nearest.shown_set)
+    closest = np.full(count, -1) if nearest.shown_nearest is None else nearest.shown_nearest
+    listed = Listed(nearest.shown_set, nearest.shown_index, closest, np.full(count, -1))
+    if pictures.hurt_set is not None and pictures.hurt_index is not None:
+        added = zip(pictures.hurt_set.tolist(), pictures.hurt_index.tolist(), strict=True)
+        listed = _add_examples(listed, [*added])
+    image = listed.image.copy()
+    image[pictures.place] = np.arange(len(pictures.place))
+    return replace(listed, image=image)
+
+
+def _add_examples(listed: Listed, examples: Sequence[tuple[str, int]]) -> Listed:
+    """Return the list with those examples that it lacks; they have no picture."""
+    known = listed.place
+    new = [one for one in dict.fromkeys(examples) if one not in known]
+    unknown = np.full(len(new), -1)
+    return Listed(
+        np.concatenate([listed.subset, np.array([name for name, _ in new], listed.subset.dtype)]),
+        np.concatenate([listed.index, np.array([k for _, k in new], np.int64)]),
+        np.concatenate([listed.nearest, unknown]),
+        np.concatenate([listed.image, unknown]),
     )
 
 
-def _on_one_sheet(gallery: Gallery, pictures: Pictures, strips: list[Strip]) -> Gallery:
-    """Return the gallery with these rows of images; all images are joined into one large image."""
-    examples = [example for strip in strips for example in strip.examples]
-    needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
-    order = {k: place for place, k in enumerate(sorted(needed))}
+def _on_one_sheet(gallery: Gallery, pictures: Pictures, strips: list[Strip], most: int) -> Gallery:
+    """Return the gallery with these rows of images; its images are joined into one large image.
+
+    Only `most` images are taken; the first examples of each row come first.
+    """
+    rows = zip_longest(*(strip.examples for strip in strips))
+    ranked = (one for row in rows for one in row if one)
+    images = dict.fromkeys(k for one in ranked for k in (one.place, one.nearest) if k is not None)
+    needed = sorted([*images][:most])
+    order = {k: place for place, k in enumerate(needed)}
     first, *hurt = (
         replace(strip, examples=[_moved(example, order) for example in strip.examples])
         for strip in strips
     )
-    sheet = _sheet(pictures.images[list(order)]) if order else ""
+    sheet = _sheet(pictures.images[needed]) if needed else ""
     forgotten = first if first.examples else None
     return replace(gallery, sheet=sheet, count=len(order), forgotten=forgotten, hurt=hurt)
 
 
 def _moved(example: Example, order: dict[int, int]) -> Example:
-    nearest = None if example.nearest is None else order[example.nearest]
-    return replace(example, place=order[example.place], nearest=nearest)
+    """Return the example with the places of its images in the sheet; None if an image is not in."""
+    place, nearest = (None if k is None else order.get(k) for k in (example.place, example.nearest))
+    return replace(example, place=place, nearest=nearest)
 
 
 def _find_outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
@@ -216,54 +305,45 @@ def _find_outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
     return shared or files
 
 
-def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutputs:
-    sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
-    confidence = [_select_shown(shown, train.confidence, test.confidence) for train, test in sets]
-    prediction = [_select_shown(shown, train.prediction, test.prediction) for train, test in sets]
-    logits = _select_shown(shown, *(one.logits for one in sets[0]))
-    predictions = np.array(prediction).astype(np.int64)
-    return RunOutputs(run, np.mean(confidence, axis=0), predictions, softmax(logits, axis=1))
+def _read_outputs(files: Sequence[Path], listed: Listed, confidence: Confidence) -> RunOutputs:
+    sets = [[StoredOutputs(file, name) for name in SUBSETS] for file in files]
+    predictions = [_select_listed(listed, *(one.prediction for one in both)) for both in sets]
+    logits = _select_listed(listed, *(one.logits for one in sets[0]))
+    return RunOutputs(
+        _select_listed(listed, *(confidence[name] for name in SUBSETS)),
+        np.array(predictions).astype(np.int64),
+        softmax(logits, axis=1),
+    )
 
 
-def _select_shown(
-    shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
+def _select_listed(
+    listed: Listed, train: NDArray[np.generic], test: NDArray[np.generic]
 ) -> NDArray[np.float64]:
-    """Select the values of the gallery's examples from those of all train and test examples."""
-    from_test = shown.shown_set == "test"
+    """Select the values of the listed examples from those of all train and test examples."""
+    from_test = listed.subset == "test"
     values = np.empty((len(from_test), *train.shape[1:]))
-    values[from_test] = test[shown.shown_index[from_test]]
-    values[~from_test] = train[shown.shown_index[~from_test]]
+    values[from_test] = test[listed.index[from_test]]
+    values[~from_test] = train[listed.index[~from_test]]
     return values
 
 
-def _worst(
-    shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
-) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the indices of the most harmed examples: first of the retained, then of the test ones.
-
-    Only the first `most` examples of each subset are considered.
-    """
-    for name in ("train", "test"):
-        candidates = np.flatnonzero(shown.shown_set == name)[:most]
-        loss = (retrain.confidence - method.confidence)[candidates]
-        worst = np.argsort(-loss, kind="stable")[:NUM_EXAMPLES]
-        if len(worst := worst[loss[worst] >= LEAST_LOSS]):
-            yield name, candidates[worst]
-
-
 def _hurt(
-    shown: Neighbours, k: int, labels: Labels, retrain: RunOutputs, method: RunOutputs
+    listed: Listed, k: int, labels: Labels, retrain: RunOutputs, method: RunOutputs
 ) -> Example:
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
-    example = _example(shown, k, labels)
-    nearest = -1 if shown.shown_nearest is None else int(shown.shown_nearest[k])
+    example = _example(listed, k, labels)
+    nearest = int(listed.nearest[k])
     return replace(
         example,
-        nearest=nearest if nearest >= 0 else None,
+        nearest=_image(listed, nearest) if nearest >= 0 else None,
         change=f"{before} → {after} %",
         predicted=_most_predicted(method.predictions[:, k], labels, example.name),
         likely=tuple(_likely(answers.probability[k], labels) for answers in (retrain, method)),
     )
+
+
+def _image(listed: Listed, k: int) -> int | None:
+    return None if listed.image[k] < 0 else int(listed.image[k])
 
 
 def _most_predicted(predictions: NDArray[np.int64], labels: Labels, true: str) -> str:
@@ -285,13 +365,13 @@ def _likely(probability: NDArray[np.float64], labels: Labels) -> str:
     return ", ".join(texts)
 
 
-def _example(shown: Neighbours, k: int, labels: Labels) -> Example:
-    origin = str(shown.shown_set[k])
-    is_test, place = origin == "test", shown.shown_index[k]
+def _example(listed: Listed, k: int, labels: Labels) -> Example:
+    origin = str(listed.subset[k])
+    is_test, place = origin == "test", listed.index[k]
     label = (labels.test if is_test else labels.train)[place]
     files = (labels.test_columns if is_test else labels.columns).get(FILE)
     file = "" if files is None else str(files[place])
-    return Example(int(k), labels.class_names[label], SETS[origin], file=file)
+    return Example(_image(listed, k), labels.class_names[label], SETS[origin], file=file)
 
 
 def _sheet(images: NDArray[np.uint8]) -> str:

@@ -36,7 +36,14 @@ from collateral.report.decision import (
     position,
 )
 from collateral.report.forgotten import Forgotten, describe_forget_set
-from collateral.report.images import Gallery, HurtPictures, as_uri, build_gallery, collect_hurt
+from collateral.report.images import (
+    Gallery,
+    HurtPictures,
+    as_uri,
+    build_gallery,
+    collect_hurt,
+    number_hurt,
+)
 from collateral.report.provenance import (
     Rows,
     describe_metrics,
@@ -279,6 +286,7 @@ FILTERS = (
     describe,
     format_points,
     format_share,
+    number_hurt,
     pack,
     position,
     split_terms,

@@ -43,9 +43,10 @@ WITH_IMAGES = {layout.DATA, layout.PREPARED}
 # Names of files and folders that are derived from several runs.
 # PAGE is in the folder of a benchmark, NEIGHBOURS in the folder of a cell.
 PAGE = {*layout.PRESENTED, layout.CHECKED}
+PICTURES = {Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name}
 NEIGHBOURS = {
     *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
-    *(Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name),
+    *PICTURES,
 }
 AGAIN = "copy or bundle the archive again"
 NOT_WRITTEN = (
@@ -229,6 +230,8 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 def _unpack(archive: Path, folder: Path) -> Files:
     """Extract an archive to an empty folder; raise if it is damaged or not made by `bundle`."""
+    if archive.exists() and not archive.is_file():  # reading a pipe may not end
+        raise ValueError(f"{archive}: no plain file; {AGAIN}")
     try:
         with tarfile.open(archive, "r:") as file:
             members = file.getmembers()
@@ -243,6 +246,8 @@ def _unpack(archive: Path, folder: Path) -> Files:
                     shutil.copyfileobj(cast("IO[bytes]", content), unpacked)
         manifest = read_signed(folder / MANIFEST)
         verify(folder / METADATA, folder, folder / MANIFEST)
+        if not isinstance(read_json(folder / METADATA), dict):
+            raise InvalidResultError(folder / METADATA, f"{METADATA} is not a mapping")
     except (OSError, tarfile.TarError, EOFError, InvalidResultError) as error:
         reason = getattr(error, "reason", error)
         raise ValueError(f"{archive}: broken, or no bundle: {reason}; {AGAIN}") from None
@@ -278,7 +283,8 @@ def _join(sources: Mapping[Path, Files]) -> tuple[dict[str, Path], set[str]]:
         for name, path in files.items():
             first = origin.setdefault(name, source)
             # cost.json differs between machines, so it never counts as a conflict.
-            is_same = first == source or path.name == layout.COST
+            # Nor do pictures: of methods made apart, those of the first source are enough.
+            is_same = first == source or path.name in (layout.COST, *PICTURES)
             if is_same or filecmp.cmp(sources[first][name], path, shallow=False):
                 continue
             if group := _derived_group(name):

@@ -1,7 +1,7 @@
 """Files with data of examples: dataset.npz, labels.npz, neighbours.npz and pictures.npz."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -119,7 +119,7 @@ class Neighbours(ArrayFile):
     class_similarity: NDArray[np.float32]
     shown_set: NDArray[np.str_]  # set of each listed example: train (retained), test, forget
     shown_index: NDArray[np.int64]  # index of each listed example in the test or the train set
-    # The next three arrays are None in files of older versions.
+    # The next five arrays are None in files of older versions.
 
     # For each listed example: the forget example nearest to it, as a position in this list.
     shown_nearest: NDArray[np.int64] | None = None
@@ -128,17 +128,30 @@ class Neighbours(ArrayFile):
     copies: NDArray[np.int64] | None = None
     # Height and width of the listed images in pixels.
     image_size: NDArray[np.int64] | None = None
+    # One row per test image that is equal to a train image: their indices in both sets. The train
+    # image is a forgotten one if there is such a copy.
+    test_copies: NDArray[np.int64] | None = None
+    # Smallest and largest pixel value of the data set, and number of images with one value only.
+    pixels: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
 class Pictures(ArrayFile):
-    """Images that the report page may show; neighbours.npz lists their examples."""
+    """Images that the report page may show.
+
+    Their examples are listed in neighbours.npz. The examples that a method hurts most and that are
+    not in that list follow it: their subsets (train or test) and indices are stored here.
+    """
 
     keep: Showing  # which images the config allows to show: "none", "retained" or "all"
-    place: NDArray[np.int64]  # position of each image in the list of neighbours.npz, ascending
+    place: NDArray[np.int64]  # position of each image in the list of examples, ascending
     images: NDArray[np.uint8]  # (P, H, W, C)
+    # Subset and index of the examples that follow the list; None in files of older versions.
+    hurt_set: NDArray[np.str_] | None = None
+    hurt_index: NDArray[np.int64] | None = None
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild the pictures from the arrays that `to_arrays` returned."""
-        return cls(cast(Showing, str(arrays["keep"])), arrays["place"], arrays["images"])
+        found = super().from_arrays(arrays)
+        return replace(found, keep=cast(Showing, str(arrays["keep"])))

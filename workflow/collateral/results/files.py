@@ -74,9 +74,8 @@ def write_json(
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; raise InvalidResultError if it is missing or damaged."""
-    with report_broken_file(
-        path, ValueError
-    ):  # ValueError: the file is not JSON, or not UTF-8 text.
+    # ValueError: the file is not JSON, or not UTF-8 text; RecursionError: 100,000 brackets.
+    with report_broken_file(path, ValueError, RecursionError):
         return json.loads(path.read_text(encoding="utf-8"))
 
 

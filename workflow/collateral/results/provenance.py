@@ -80,9 +80,13 @@ def read_cost(folder: Path, root: Path) -> dict[str, Any]:
 
 
 def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
-    """Write a record with the hashes of all files in a folder, which were made by one job."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    files = [path for path in files if path != folder / layout.RECORD]
+    """Write a record with the hashes of all files in a folder, which were made by one job.
+
+    Hidden files are left out: a job that was killed may have left a temporary one.
+    """
+    found = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    is_hidden = {name: any(part.startswith(".") for part in name.parts) for name in found}
+    files = [found[name] for name in found if not is_hidden[name] and str(name) != layout.RECORD]
     about = {INPUTS: hash_files(inputs, folder.parent)}
     write_record(folder / layout.RECORD, about, root=folder.parent, files=files)
 
@@ -168,7 +172,7 @@ def read_page(path: Path) -> dict[str, Any]:
         raise InvalidResultError(path, NO_SEAL)
     try:
         about: dict[str, Any] = json.loads(end.removesuffix(COMMENT[1]))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidResultError(path, OTHER_SEAL) from None
     if about.pop(SEAL, None) != _seal({**about, "page": text}):
         raise InvalidResultError(path, OTHER_SEAL)

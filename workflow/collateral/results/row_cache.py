@@ -56,7 +56,8 @@ class RowCache:
     @cached_property
     def _cell_inputs(self) -> list[Any]:
         paths = [self.cell.folder / name.format(cell=self.cell.name) for name in CELL_INPUTS]
-        return [*map(file_hash, paths), self.cell.attacks, versions()]
+        # The examples that are near the forget set depend on the looks.
+        return [*map(file_hash, paths), self.cell.attacks, self.cell.looks, versions()]
 
 
 def _plain(row: Row) -> list[Any]:

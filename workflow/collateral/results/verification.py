@@ -56,9 +56,20 @@ def benchmark_folder(path: Path) -> Path | None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield all files below a folder except hidden files; links to folders are followed."""
+    """Yield all files below a folder except hidden files.
+
+    Links to folders are followed, but not to a folder above, or to one that was visited already.
+    """
+    top, visited = Path(os.path.realpath(folder)), set[str]()
     for name, folders, files in os.walk(folder, followlinks=True):
-        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        visited.add(os.path.realpath(name))
+        links = {
+            one: os.path.realpath(Path(name, one))
+            for one in folders
+            if Path(name, one).is_symlink()
+        }
+        back = {one for one, real in links.items() if real in visited or top.is_relative_to(real)}
+        folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in back)
         yield from (Path(name, one) for one in sorted(files) if not one.startswith("."))
 
 

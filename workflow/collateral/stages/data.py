@@ -5,15 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from collateral.data._metadata import STATE, hash_user_files
-from collateral.data._subset import choose_forget_set, take_subset
-from collateral.plugins.find import DATA
+from collateral.data._subset import choose_forget_set, make_split, take_subset
+from collateral.plugins.find import DATA, FORGET
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.provenance import write_record
 from collateral.results.record import versions
 from collateral.stages._options import Code
 
+Indices = NDArray[np.int64]
 ForgetSet = Mapping[str, Any]
 
 
@@ -23,8 +27,8 @@ def data(
     options: Annotated[str, "options of the data set, as JSON"],
     forget: Annotated[
         Sequence[ForgetSet],
-        'forget sets to check, as JSON: {"cell": "", "kind": "", "params": {}}, '
-        'and "asked": minimum number of retained examples, by config key',
+        'forget sets to check, as JSON: {"cell": "", "kind": "", "params": {}}, "earlier": cells '
+        'of earlier rounds, and "asked": minimum number of retained examples, by config key',
         {"type": json.loads},
     ] = (),
     code: Code = "",
@@ -48,9 +52,14 @@ def data(
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
     """Select every forget set once, so that errors appear before any training."""
+    known: dict[str, Indices] = {}  # forget sets that do not depend on models, by cell
     for one in given:
         try:
-            forget, _ = choose_forget_set(labels, one["kind"], one["params"])
+            forget, chosen = choose_forget_set(labels, one["kind"], one["params"])
+            if not hasattr(FORGET.load(one["kind"]), "NEEDS"):
+                known[one["cell"]] = forget
+                before = [known[cell] for cell in one.get("earlier", ()) if cell in known]
+                make_split(labels, forget, chosen, before)
         except ValueError as error:
             raise ValueError(f"cell {one['cell']}: {error}") from None
         retained = len(labels.train) - len(forget)

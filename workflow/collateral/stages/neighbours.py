@@ -7,7 +7,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.metrics.copies import find_copies
+from collateral.metrics.copies import find_copies, find_test_copies
+from collateral.metrics.pixel_values import summarize_pixels
 from collateral.metrics.similarity import (
     class_means,
     cosines,
@@ -80,6 +81,8 @@ def find_neighbours(
         shown_nearest=np.array([*(place[index] for index in close), *own], dtype=np.int64),
         copies=find_copies(data.train_images, split.forget, split.retain),
         image_size=np.array(data.train_images.shape[1:3]),
+        test_copies=find_test_copies(data.train_images, data.test_images, split.forget),
+        pixels=summarize_pixels(data.train_images, data.test_images),
     )
 
 

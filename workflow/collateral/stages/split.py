@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from collateral.data._subset import choose_forget_set
+from collateral.data._subset import choose_forget_set, make_split
 from collateral.metrics.margins import margins, memorisation
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Labels
@@ -20,7 +19,6 @@ from collateral.results.split import Split
 from collateral.stages._options import Code
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 def split(
@@ -50,22 +48,6 @@ def split(
     for name, values in measured.items():
         found.chosen.update({name: mean(values[found.forget]), f"{name}_of_all": mean(values)})
     found.save(out, known, labels, code, [*files, *earlier])
-
-
-def make_split(
-    labels: Labels, forget: Indices, chosen: dict[str, Any], earlier: Sequence[Indices]
-) -> Split:
-    """Return a split; examples of earlier requests are neither in its forget set nor retained."""
-    before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
-    if count := np.count_nonzero(np.isin(forget, before)):
-        forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
-    if not len(forget):
-        raise ValueError(f"forget set {chosen}: all of it was requested in earlier rounds")
-    affected = tuple(np.unique(labels.train[forget]).tolist())
-    found = Split(forget, len(labels.train), affected, chosen, before)
-    if not len(found.retain):
-        raise ValueError(f"forget set {chosen}: with earlier rounds, no example is retained")
-    return found
 
 
 def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:

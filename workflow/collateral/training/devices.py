@@ -25,8 +25,8 @@ def choose_device() -> torch.device:
     A job shares its GPU only if its rule allows it and the run has `gpu_slots`: jobs on one GPU
     compete for its memory, and their times are not comparable.
     """
-    if not torch.cuda.is_available():
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    if (kind := available_device()) != "cuda":
+        return torch.device(kind)
     if (slots := gpu_slots()) > 1:
         has_mps = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")).exists()
         how = "by CUDA MPS" if has_mps else "in time slices, because CUDA MPS does not run"
@@ -34,6 +34,13 @@ def choose_device() -> torch.device:
     index = claim(gpu_names(), slots=slots)
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
+
+
+def available_device() -> str:
+    """Return the type of the best available device, without taking one."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def gpu_names() -> list[str]:

@@ -1,7 +1,7 @@
 """Make optimisers, take steps in float32 or mixed precision, and set learning rates."""
 
 import math
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from pathlib import Path
 
 import torch
@@ -16,6 +16,7 @@ from torch.optim import SGD, Adam, AdamW, Optimizer
 from collateral.contract.conventions import batch_sizes
 from collateral.contract.params import TrainedParams, TrainingParams
 from collateral.models._classifier import Classifier
+from collateral.training.devices import available_device
 
 
 def make_optimizer(
@@ -99,6 +100,17 @@ def check_precision(name: str, device: torch.device) -> None:
     if not cpu_flags() & {*BFLOAT16_INSTRUCTIONS}:
         names = " nor ".join(BFLOAT16_INSTRUCTIONS)
         raise ValueError(f"precision: {name}: this CPU has neither {names}; use float32")
+
+
+def print_wrong_precisions(names: Sequence[str]) -> None:
+    """Print one line per precision: why this machine does not train in it, or an empty line."""
+    device = torch.device(available_device())
+    for name in names:
+        try:
+            check_precision(name, device)
+            print()
+        except ValueError as error:
+            print(error)
 
 
 def cpu_flags() -> set[str]:

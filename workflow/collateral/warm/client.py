@@ -39,9 +39,21 @@ def run_remotely(server: socket.socket) -> int:
     folder = os.getcwd()  # noqa: PTH109
     content = "\0".join([str(len(sys.argv)), *sys.argv, folder, *environment])
     body = content.encode(errors="surrogateescape")
-    # File descriptors are sent with the first bytes, because they cannot be sent alone.
-    socket.send_fds(server, [len(body).to_bytes(CODE_BYTES, "big")], [0, 1, 2])
-    server.sendall(body)
+    try:
+        # File descriptors are sent with the first bytes, because they cannot be sent alone.
+        socket.send_fds(server, [len(body).to_bytes(CODE_BYTES, "big")], [0, 1, 2])
+        server.sendall(body)
+        answer = _wait_for_code(server)
+    except OSError:  # The server was killed before it read the request.
+        answer = b""
+    if len(answer) < CODE_BYTES:
+        print(f"collateral: its warm server is gone; {ADDRESS}={OFF} does without", file=sys.stderr)
+        return 1
+    return end_like(int.from_bytes(answer, "big", signed=True))
+
+
+def _wait_for_code(server: socket.socket) -> bytes:
+    """Return the job's exit code as bytes; forward signals to the job until it ends."""
 
     def forward(number: int, _frame: FrameType | None) -> None:
         try:
@@ -51,11 +63,7 @@ def run_remotely(server: socket.socket) -> int:
 
     for number in FORWARDED:
         signal.signal(number, forward)
-    answer = server.recv(CODE_BYTES, socket.MSG_WAITALL)
-    if len(answer) < CODE_BYTES:
-        print(f"collateral: its warm server is gone; {ADDRESS}={OFF} does without", file=sys.stderr)
-        return 1
-    return end_like(int.from_bytes(answer, "big", signed=True))
+    return server.recv(CODE_BYTES, socket.MSG_WAITALL)
 
 
 def end_like(code: int) -> int:

@@ -21,13 +21,16 @@ from collateral.contract.work import count_cores
 from collateral.data._readers.file_list import SUFFIXES_OF
 
 # Names of Pillow's modes for grey images.
-GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
+DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")  # grey images of 16 bits
+GREY = ("1", "L", *DEEP)
 SECONDS = 5  # seconds between two lines that report progress
 MOST_NAMED = 3  # maximum number of broken files that a message names
-# If the high bytes of all 16-bit pixels are below this value, images probably have 12 bits.
-DARK = 16
+# If all 16-bit pixels are below this value, the images probably have 12 bits or fewer.
+DARK = 4096
 CHUNK = 1024  # number of images that are read at a time
 NUM_HEADERS = 32  # number of image headers that are read to decide whether a data set is grey
+
+WIDE = "32-bit integers or floating-point numbers, whose range nobody knows; save 8 or 16 bits"
 
 T = TypeVar("T")
 # An image to decode: its file, its bytes, or a function that opens it.
@@ -43,6 +46,15 @@ class ImageHeader:
     is_grey: bool
 
 
+@dataclass(frozen=True)
+class Decoded:
+    """The outcome of decoding an image file."""
+
+    mode: str = ""  # Pillow's colour mode
+    largest: int = 0  # largest pixel value of an image of 16 bits
+    problem: str = ""  # reason why the file cannot be read
+
+
 def decode(
     sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
 ) -> tuple[NDArray[np.uint8], list[int]]:
@@ -53,20 +65,23 @@ def decode(
     images = np.empty((len(names), size, size, 3), np.uint8)
     Image.init()  # Pillow loads its formats once, before threads start.
     modes, broken, last_printed = Counter[str](), dict[int, str](), time.monotonic()
+    deepest = dict[int, int]()  # largest value of each image of 16 bits
     with ThreadPoolExecutor(count_cores()) as pool:
         waiting = enumerate(sources)
         # Files are read in chunks, so that not all of them are in memory at once.
         while chunk := list(islice(waiting, CHUNK)):
             # Pillow releases the GIL while it decodes and resizes.
             found = pool.map(lambda one: _decode_into(images[one[0]], one[1], size), chunk)
-            for (place, _), (mode, problem) in zip(chunk, found, strict=True):
-                modes[mode] += not problem
-                broken |= {place: problem} if problem else {}
+            for (place, _), one in zip(chunk, found, strict=True):
+                modes[one.mode] += not one.problem
+                broken |= {place: one.problem} if one.problem else {}
+                deepest |= {place: one.largest} if one.mode in DEEP else {}
                 if time.monotonic() - last_printed >= SECONDS:
                     last_printed = time.monotonic()
                     print(f"decoded {place + 1:,} of {len(names):,} images", flush=True)
     if broken:
         _report_broken(broken, names, skip_broken=skip_broken)
+    _check_depth(deepest, names)
     kept = [place for place in range(len(names)) if place not in broken]
     return _unify_channels(images[kept] if broken else images, +modes), kept
 
@@ -78,9 +93,18 @@ def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[n
     if changed:
         listed = ", ".join(f"{count:,} {mode}" for mode, count in changed.items())
         print(f"converted to {'grey' if is_grey else 'RGB'}: {listed}", flush=True)
-    if any(mode.startswith("I") for mode in modes) and images.max(initial=0) < DARK:
-        print(f"dark: of 65,535 no pixel has {256 * DARK}: scale 12 bits to 16", flush=True)
     return np.ascontiguousarray(images[..., :1]) if is_grey else images
+
+
+def _check_depth(largest: dict[int, int], names: Sequence[str]) -> None:
+    """Raise if the images of 16 bits have values of fewer bits: little would be left of 8 bits."""
+    place = max(largest, key=largest.__getitem__, default=None)
+    if place is not None and largest[place] < DARK:
+        raise ValueError(
+            f"data.path: {len(largest)} images of 16 bits have no pixel above {largest[place]} of "
+            f"65,535 (that one in {quoted(names[place])}); if they have 12 bits or fewer, multiply "
+            "them up to 16, or save 8"
+        )
 
 
 def read_image_header(source: Source) -> ImageHeader | str:
@@ -103,16 +127,17 @@ def take_evenly(items: Sequence[T], count: int) -> Sequence[T]:
     return items[:: max(1, len(items) // count)]
 
 
-def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
+def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> Decoded:
     """Decode one image into the array `pixels`; return its colour mode, or why decoding failed."""
     try:
         with _open_image(source) as image:
             mode = image.mode
+            largest = int(np.asarray(image).max()) if mode in DEEP else 0
             pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
     # Pillow raises errors of many types, depending on the format and the damage.
     except Exception as error:
-        return "", error_in_one_line(error)
-    return mode, None
+        return Decoded(problem=error_in_one_line(error))
+    return Decoded(mode, largest)
 
 
 def _open_image(source: Source) -> Image.Image:
@@ -129,9 +154,10 @@ def _open_image(source: Source) -> Image.Image:
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:
-    if image.mode == "F":
-        raise ValueError("pixels are floating-point numbers, whose range nobody knows")
-    if image.mode.startswith("I"):
+    # In mode I, a TIFF file has 32 bits, but a PGM file has 16.
+    if image.mode == "F" or (image.mode == "I" and image.format == "TIFF"):
+        raise ValueError(f"pixels are {WIDE}")
+    if image.mode in DEEP:
         # Keep the high byte of 16-bit pixels, because Pillow would clip all values above 255.
         values = np.asarray(image).astype(np.int64)
         image = Image.fromarray((values >> 8).clip(0, 255).astype(np.uint8))

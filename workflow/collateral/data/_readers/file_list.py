@@ -70,7 +70,7 @@ def list_files(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
 def list_class_folders(top: Path) -> list[str]:
     """Return the sorted names of the folders in `top`, one per class, without hidden folders."""
     with os.scandir(top) as entries:
-        folders = [entry.name for entry in entries if entry.is_dir()]
+        folders = [entry.name for entry in entries if entry.is_dir() and not leads_up(entry)]
     return sorted(name for name in folders if not _is_ignored(name))
 
 
@@ -84,13 +84,21 @@ def _files(
     with os.scandir(top) as entries:
         for entry in entries:
             path = below / entry.name
-            if _is_ignored(entry.name):
+            if _is_ignored(entry.name) or leads_up(entry):
                 hidden.append(f"{path}/" if entry.is_dir() else str(path))
             elif entry.is_dir(follow_symlinks=is_top):
                 yield from _files(Path(entry.path), path, hidden, is_top=False)
             elif entry.is_file():
                 _check_name(entry.path)
                 yield str(path), entry
+
+
+def leads_up(entry: os.DirEntry[str]) -> bool:
+    """Tell whether an entry of a folder is a link to this folder, or to a folder above it."""
+    if not entry.is_symlink():
+        return False
+    folder = Path(os.path.realpath(Path(entry.path).parent))
+    return folder.is_relative_to(os.path.realpath(entry.path))
 
 
 def _is_ignored(name: str) -> bool:
@@ -152,11 +160,16 @@ def _normalise(path: str) -> str:
 
 
 def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
-    """Return files to suggest for a wrong path: of the same name, else same folder, else any."""
-    folder, _, name = line.strip().rpartition("/")
-    same_name = [file for file in files if file.rpartition("/")[2] == name]
-    same_folder = [file for file in files if file.rpartition("/")[0] == folder]
-    return (same_name or same_folder or files)[:MOST_COMPARED]
+    """Return files to suggest for a wrong path: those of the same name but for its suffix.
+
+    Other names are not suggested, however similar: they may belong to another person.
+    """
+    stem = _stem(line.strip().replace("\\", "/"))
+    return [file for file in files if _stem(file) == stem][:MOST_COMPARED]
+
+
+def _stem(path: str) -> str:
+    return PurePosixPath(path).stem.lower()
 
 
 def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
@@ -206,7 +219,9 @@ def find_tables(folder: Path, column: str) -> list[Path]:
     If none has `column`, return the files with a column `file`.
     """
     near = [file for place in (folder, folder.parent) for file in sorted(place.iterdir())]
-    tables = {file: _header(file) for file in near if file.suffix.lower() == SUFFIX}
+    tables = {
+        file: _header(file) for file in near if file.suffix.lower() == SUFFIX and file.is_file()
+    }
     named = [file for file, names in tables.items() if FILE in names]
     return [file for file in named if column in tables[file]] or named
 

@@ -52,7 +52,8 @@ class Part:
         if images.dtype == np.uint8:
             return images
         low, high = images.min(), images.max()
-        if not (low >= 0 and high <= 1):
+        # Floats up to 1 / 255 were divided by 255 twice, or are of another range.
+        if not (low >= 0 and 1 / 255 < high <= 1):
             found = f"{images.dtype} of shape {self.shape}, from {low:g} to {high:g}"
             raise self.wrong(self.images_key, found, IMAGES)
         return to_uint8(images)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from collateral.contract.conventions import class_indices
-from collateral.contract.params import Seed, Share, Strict
+from collateral.contract.params import ClassLabel, Seed, Share, Strict
 from collateral.data.forget import class_part
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Params(Strict):
     """Parameters: the classes, the fraction of each to forget, and the choice of examples."""
 
-    classes: dict[str, Share] = Field(
+    classes: dict[ClassLabel, Share] = Field(
         min_length=2,
         description="The share of each class's train examples, rounded down, by the class's name "
         "or index.",
@@ -32,23 +32,19 @@ class Params(Strict):
     )
     split_seed: Seed = Field(0, description="Seed of the random choice.")
 
-    @field_validator("classes", mode="before")
-    @classmethod
-    def _keys_are_text(cls, value: Any) -> Any:
-        """Convert class indices to text, because keys are text in JSON."""
-        if not isinstance(value, Mapping):
-            return value
-        return {str(key) if type(key) is int else key: share for key, share in value.items()}
-
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
-    """Return the indices of the classes; a number is an index unless it is the name of a class."""
-    is_index = {key: key.isdecimal() and key not in class_names for key in params.classes}
-    wanted = [int(key) if is_index[key] else key for key in params.classes]
+    """Return the indices of the classes; text may be an index, because keys are text in JSON."""
     try:
-        return class_indices(wanted, class_names)
+        return class_indices([read_key(key, class_names) for key in params.classes], class_names)
     except ValueError as error:
         raise ValueError(f"classes: {error}") from None
+
+
+def read_key(key: str | int, class_names: Sequence[str]) -> str | int:
+    """Return a number for text that is a number, unless it is the name of a class."""
+    is_index = isinstance(key, str) and key.isdecimal() and key not in class_names
+    return int(key) if is_index else key
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

@@ -36,15 +36,13 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
-    tested = labels.test_columns.get(FILE)
-    return np.array(
-        find_indices(params, columns, [] if tested is None else tested.tolist()), np.int64
-    )
+    tested = {name: column.tolist() for name, column in labels.test_columns.items()}
+    return np.array(find_indices(params, columns, tested.get(FILE, [])), np.int64)
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of listed train examples; raise if a listed file is no train image."""
-    return len(find_indices(params, size.columns()))
+    return len(find_indices(params, size.columns(), size.test_columns().get(FILE, [])))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:

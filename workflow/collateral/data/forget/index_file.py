@@ -65,7 +65,7 @@ def _read_indices(path: Path, total: int) -> NDArray[np.int64]:
             array = _read_json(path)
         else:
             array = _read_text(path)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, RecursionError) as error:
         raise ValueError(f"path: '{path}': {error}{looked_for(path)}") from None
     if array.ndim != 1 or not array.size or not np.issubdtype(array.dtype, np.integer):
         found = f"{array.dtype} of shape {array.shape}"

@@ -6,12 +6,20 @@ table of a folder. Values are compared as text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
-from collateral.contract.messages import IN_QUOTES, did_you_mean, printable, unknown_name
+from collateral.contract.messages import (
+    IN_QUOTES,
+    did_you_mean,
+    listed,
+    printable,
+    quoted,
+    unknown_name,
+)
 from collateral.contract.params import Strict
 
 if TYPE_CHECKING:
@@ -54,12 +62,13 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
-    return np.array(find_indices(params, columns), np.int64)
+    tested = {name: column.tolist() for name, column in labels.test_columns.items()}
+    return np.array(find_indices(params, columns, tested), np.int64)
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns; raise for an unknown value."""
-    return len(find_indices(params, size.columns()))
+    return len(find_indices(params, size.columns(), size.test_columns()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
@@ -79,8 +88,15 @@ def find_staying(given: TrainWhere, columns: Mapping[str, Sequence[Any]]) -> set
     return found
 
 
-def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Return the indices of examples with given values; raise for a value that no example has."""
+def find_indices(
+    params: Params,
+    columns: Mapping[str, Sequence[Any]],
+    tested: Mapping[str, Sequence[Any]] = MappingProxyType({}),
+) -> list[int]:
+    """Return the indices of examples with given values; raise for a value that no example has.
+
+    `tested` has the columns of the test set, for errors.
+    """
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")
     if params.column not in columns:
@@ -90,7 +106,20 @@ def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[i
     wanted, there = {str(value) for value in params.is_}, dict.fromkeys(values)
     for value in params.is_:
         if str(value) not in there:
-            column = f"value in column {printable(params.column)}"
-            hint = f"; {IN_QUOTES}" if isinstance(value, bool) else ""
-            raise ValueError(f"is: {unknown_name(column, value, sorted(there))}{hint}")
+            count = sum(str(one) == str(value) for one in tested.get(params.column, ()))
+            hint = _hint(value, there, count)
+            column = f"column {printable(params.column)}"
+            found = f"no value {quoted(str(value))} in {column}{hint}"
+            raise ValueError(f"is: {found}; {listed('known', sorted(there))}")
     return [place for place, value in enumerate(values) if value in wanted]
+
+
+def _hint(value: bool | int | str, known: Collection[str], num_tested: int) -> str:
+    """Return where a missing value is, or how it is written; never guess: it may be a person."""
+    if isinstance(value, bool):
+        return f"; {IN_QUOTES}"
+    if num_tested:
+        return f"; the test set has it ({num_tested} examples), and no model is trained on those"
+    text = str(value).lstrip("0")
+    same = [one for one in known if str(value).isdecimal() and one.lstrip("0") == text]
+    return f"; with other zeros it is there: {', '.join(map(repr, same))}" if same else ""

@@ -30,6 +30,12 @@ METRICS = {
     "rte_share": _cost(
         "of Retrain's RTE", "mean RTE over Retrain's mean RTE; undefined on another device", "%"
     ),
+    "rte_share_with_tuning": _cost(
+        "with tuning",
+        "mean RTE and the seconds of tuning once (with its teacher), over Retrain's mean RTE; "
+        "undefined on other devices",
+        "%",
+    ),
     "paying_deletions": _cost(
         "Pays from",
         "deletions from which tuning once (with its teacher) and unlearning each time is faster "

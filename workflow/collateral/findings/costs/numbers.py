@@ -60,7 +60,7 @@ def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 
 
 def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
-    """Yield each run's time as a fraction of Retrain's time.
+    """Yield each run's time as a fraction of Retrain's time; for a tuned method, also with tuning.
 
     For methods, also yield the number of deletions after which tuning has paid off.
     """
@@ -80,6 +80,9 @@ def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
         if by_run[run][0].kind == "method":
             method = run.partition("@")[0]  # all runs of a sweep share the tuning of one method
             tuning = _tuning_seconds(cell, method) if method in cell.tuned else 0.0
+            if method in cell.tuned:
+                share = (seconds + tuning) / retrain if retrain else math.nan
+                yield Row(run, "rte_share_with_tuning", share)
             yield Row(run, "paying_deletions", paying_deletions(tuning, seconds, retrain))
 
 

@@ -24,7 +24,7 @@ from collateral.results.record import STATED
 from collateral.results.table import CellTable
 
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
-LEDGER = [Column("rte_share"), Column("paying_deletions")]
+LEDGER = [Column("rte_share"), Column("rte_share_with_tuning"), Column("paying_deletions")]
 OWN_PHASES = ("unlearn", "train", STATED)  # names of phases that do not count as preparation
 CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
 
@@ -72,6 +72,8 @@ def _own_columns(cell: CellTable) -> Iterator[Column]:
         yield Column(heading=PREPARATION.heading, show=_show_preparation)
     if cell.has_retrain:
         yield Column("rte_share", show=_show_share)
+        if any("rte_share_with_tuning" in cell.metrics(run) for run in cell.labels):
+            yield LEDGER[1]
         yield Column(heading=find_metric("paying_deletions").label, show=_show_paying)
     devices = captions.list_devices(cell)
     if len(set(devices.values())) > 1:

@@ -42,5 +42,32 @@ METRICS = {
         "forgotten images whose perceptual hash a retained one has but for a few bits",
         "examples",
     ),
+    "test_copies": Metric(
+        "Copies in test set", "test images that are equal to a train image", "examples"
+    ),
+    "test_copies_forgotten": Metric(
+        "Forgotten in test set", "test images that are equal to a forgotten image", "examples"
+    ),
+    "pixel_range": Metric(
+        "Range of pixels", "largest minus smallest pixel value of all images, of 255 at most", ""
+    ),
+    "constant_images": Metric(
+        "Constant images", "train and test images in which all pixels are equal", "examples"
+    ),
+    "known_ta": Metric(
+        "TA of kept classes",
+        "accuracy on test examples of classes of which train examples are retained",
+        "%",
+    ),
+    "guessing": Metric(
+        "Guessing",
+        "accuracy on the same test examples if the largest of their classes is always named",
+        "%",
+    ),
+    "guessing_by_chance": Metric(
+        "Guessing, by chance",
+        "accuracy on these test examples that guessing exceeds with a probability of 2.5 %",
+        "%",
+    ),
     "image_side": Metric("Side", "pixels of the shorter side of an image", ""),
 }

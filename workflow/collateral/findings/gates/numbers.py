@@ -8,7 +8,7 @@ import numpy as np
 from collateral.contract.conventions import batch_sizes
 from collateral.contract.rows import Row
 from collateral.findings.inputs import CellResults, Result
-from collateral.metrics.accuracy import accuracy
+from collateral.metrics.accuracy import accuracy, guessing
 from collateral.metrics.copies import EXACT, LEAST_SIDE
 from collateral.results.layout import ORIGINAL
 
@@ -18,8 +18,9 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     yield Row(cell.reference, "split_faults", float(count_split_faults(cell)))
     if cell.has_retrain:
         yield from _describe_retrain(cell)
-    for metric, value in count_copies(cell).items():
+    for metric, value in (count_copies(cell) | describe_images(cell)).items():
         yield Row(cell.reference, metric, value)
+    yield from compare_with_guessing(cell)
     column = cell.labels.test_columns.get(cell.split.chosen.get("column", ""))
     if column is not None:
         is_same = np.isin(
@@ -90,6 +91,37 @@ def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
     label = cell.labels.test[is_unaffected]
     own, other = (accuracy(r.test.prediction[is_unaffected], label) for r in (retrained, base))
     return own - other
+
+
+def compare_with_guessing(cell: CellResults) -> Iterator[Row]:
+    """Yield the test accuracy of the reference and the base model, and that of guessing.
+
+    A test set with examples of a single class is left out: naming this class is no guess.
+    """
+    label = cell.labels.test
+    is_kept = np.isin(label, cell.labels.train[cell.split.retain])
+    if len(np.unique(label[is_kept])) < 2:
+        return
+    share, by_chance = guessing(label[is_kept])
+    yield Row(cell.reference, "guessing", share)
+    yield Row(cell.reference, "guessing_by_chance", by_chance)
+    for result in cell.all_results():
+        if result.run in (cell.reference, ORIGINAL) and not result.is_diverged:
+            known = accuracy(result.test.prediction[is_kept], label[is_kept])
+            yield Row(result.run, "known_ta", known, result.seed)
+
+
+def describe_images(cell: CellResults) -> dict[str, float]:
+    """Return numbers about copies in the test set and about pixel values; empty if unknown."""
+    copies, pixels = cell.neighbours.test_copies, cell.neighbours.pixels
+    found = dict[str, float]()
+    if copies is not None:
+        is_forgotten = np.isin(copies[:, 1], cell.split.forget)
+        found |= {"test_copies": len(copies), "test_copies_forgotten": float(is_forgotten.sum())}
+    if pixels is not None:
+        low, high, num_constant = pixels.tolist()
+        found |= {"pixel_range": high - low, "constant_images": num_constant}
+    return {name: float(value) for name, value in found.items()}
 
 
 def count_copies(cell: CellResults) -> dict[str, float]:

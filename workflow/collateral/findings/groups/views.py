@@ -23,13 +23,13 @@ CAPTION = (
     "is {worse} than Retrain. Retrain: its own value, in %."
 )
 CONVENTIONS = (
-    "†: chance can explain it (paired t-test over seeds, 5 %, Holm over all groups, subsets and "
-    "parts of a run)."
+    "†: not shown to differ from zero (paired t-test over seeds, 5 %, Holm over all groups, "
+    "subsets and parts of a run)."
 )
 BINNED_NOTE = "ECE and squared ECE (binned, only from 500 examples on) are in the CSV file."
 SMALL = "Not tested, because fewer than {least} examples: {groups}."
 LOST = "Groups that lose accuracy against Retrain: {runs}."
-NOBODY = "No group's loss of accuracy against Retrain is beyond chance ({n} seeds, Holm)."
+NOBODY = "No group is shown to lose accuracy against Retrain ({n} seeds, Holm)."
 ONE_SEED = "Groups: one seed has no test, so no claim."
 MOST_NAMED = 12  # maximum number of groups named in a sentence
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -188,10 +189,8 @@ def words(cell: CellTable) -> str:
             f"the largest loss of accuracy against {cell.reference_label} on {nearest} is "
             f"{worst['label']}'s, {near}, and {far} on all others."
         )
-    if worst["is_chance"] or worst["near"] <= 0:
-        start = (
-            f"No method is less accurate than Retrain on {nearest} by more than chance explains."
-        )
+    if worst["is_open"] or worst["near"] <= 0:
+        start = f"No method is shown to be less accurate than Retrain on {nearest}."
         return start + _list_by_effect(losses)
     gap = cell.number(worst["run"], "avg_gap")
     low, high = (find_metric("near_loss").text(worst[end]) for end in ("low", "high"))
@@ -206,8 +205,9 @@ def find_losses(cell: CellTable) -> pd.DataFrame:
     """Return the loss of accuracy near the forget set of each method without a failed seed.
 
     `low` and `high` are the ends of the interval used for the verdict; NaN if the loss was not
-    tested. A loss `is_chance` if its interval contains 0 or is NaN. Losses beyond chance come
-    first, then losses that are chance; both are sorted from the largest loss to the largest gain.
+    tested. A loss `is_open` if its interval contains 0 or is NaN, and `is_within` if it is also
+    shown to be within the margin. Losses beyond chance come first, then those that are open; both
+    are sorted from the largest loss to the largest gain.
     """
     found = []
     for run in cell.runs("method"):
@@ -218,15 +218,17 @@ def find_losses(cell: CellTable) -> pd.DataFrame:
         # (An interim analysis tests only the first seeds.)
         near = mean(cell.values(run, "near_loss", RETAIN)) if math.isnan(tested) else tested
         if not cell.failure_summary(run) and not math.isnan(near):
-            is_chance = not (low > 0 or high < 0)
-            found.append((run, cell.labels[run], near, low, high, is_chance))
-    losses = pd.DataFrame(found, columns=["run", "label", "near", "low", "high", "is_chance"])
-    return losses.sort_values(["is_chance", "near"], ascending=[True, False])
+            is_open = not (low > 0 or high < 0)
+            is_within = is_open and cell.number(run, "within", at="near") == 1
+            found.append((run, cell.labels[run], near, low, high, is_open, is_within))
+    columns = ["run", "label", "near", "low", "high", "is_open", "is_within"]
+    losses = pd.DataFrame(found, columns=columns)
+    return losses.sort_values(["is_open", "near"], ascending=[True, False])
 
 
 def _describe_nearest(cell: CellTable) -> str:
     counts = ("near_count", "far_count")
-    near, far = (mean(cell.values(cell.reference, count, RETAIN)) for count in counts)
+    near, far = (cell.number(cell.reference, count, RETAIN) for count in counts)
     return (
         f"the {find_metric('near_count').text(near)} retained examples most similar to the "
         f"forgotten ones ({format_percent(near / (near + far))})"
@@ -234,19 +236,31 @@ def _describe_nearest(cell: CellTable) -> str:
 
 
 def _list_by_effect(losses: pd.DataFrame) -> str:
-    """Return sentences that list the methods with a loss of accuracy, a gain, or neither."""
-    is_clear, near = ~losses["is_chance"].astype(bool), losses["near"]
+    """Return sentences that list the methods by what is shown: a loss, a gain, equality, nothing.
+
+    A loss that is neither shown nor shown to be within the margin is open.
+    """
+    is_open, is_within = (losses[name].astype(bool) for name in ("is_open", "is_within"))
     groups = {
-        "Also less accurate there": is_clear & (near > 0),
-        "More accurate than Retrain there": is_clear & (near < 0),
-        "Within chance": ~is_clear,
+        "Also less accurate there": ~is_open & (losses["near"] > 0),
+        "More accurate than Retrain there": ~is_open & (losses["near"] < 0),
+        "Within the margin": is_within,
+        "Open": is_open & ~is_within,
     }
     text = ""
     for name, is_in in groups.items():
-        chosen = zip(losses["label"][is_in], near[is_in].abs(), strict=True)
-        listed = [f"{label} ({find_metric('near_loss').text(loss)})" for label, loss in chosen]
+        listed = [f"{row.label} ({_describe_loss(row)})" for row in losses[is_in].itertuples()]
         text += f" {name}: {', '.join(listed)}." if listed else ""
     return text
+
+
+def _describe_loss(row: Any) -> str:
+    """Return the size of a loss or gain that is shown; else the loss and its interval."""
+    metric = find_metric("near_loss")
+    if not row.is_open:
+        return metric.text(abs(row.near))
+    near, low, high = (metric.text(value, sign=True) for value in (row.near, row.low, row.high))
+    return near if math.isnan(row.low) else f"{near} [{low}, {high}]"
 
 
 def _points(rate: float) -> str:

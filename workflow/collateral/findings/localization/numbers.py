@@ -164,12 +164,12 @@ class SimilarityProfile:
         """
         of_seeds = self.cell.similarity[self.name].astype(np.float64)
         similarities = [Ranked.of(similarity) for similarity in of_seeds]
-        near = self.cell.near[self.name]
+        parts = self.cell.near[self.name], self.cell.far[self.name]
         hardness = [self._hardness(result) for result in self.cell.retrained()]
         return {
-            None: [Neighborhood.whole(s, near) for s in similarities],
+            None: [Neighborhood.whole(s, *parts) for s in similarities],
             HARDNESS: [
-                Neighborhood.within(s, near, deciles(h))
+                Neighborhood.within(s, *parts, deciles(h))
                 for s, h in zip(similarities, hardness, strict=True)
             ],
         }

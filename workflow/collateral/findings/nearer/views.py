@@ -19,7 +19,8 @@ COLUMNS = [Column("nearer", ends="", sign=True), Column("ua", reference_metric="
 CAPTION = (
     "Outputs on the forget set, nearer to Retrain's or to the base's: {title}. In brackets: 95 % "
     "intervals of the mean over n = {n} seeds (Student t). {count} examples are compared; the "
-    "kernel has a bandwidth of {bandwidth}. UA halfway between the base and Retrain is {midpoint} %."
+    "kernel has a bandwidth of {bandwidth}. UA halfway between the base and Retrain is {midpoint} "
+    "%."
 )
 CONVENTIONS = (
     "A copy of the base has minus its own MMD² from Retrain, a copy of Retrain plus the same. A "

@@ -19,8 +19,8 @@ NOISE = (
     "these seeds can tell, the lowest itself among them."
 )
 NO_RANKS = (
-    "No ranks by {label}: even opposite ranks of {count} methods in {cells} cells would be within "
-    "chance (Nemenyi, 95 %)."
+    "No ranks by {label}: even opposite ranks of {count} methods in {cells} cells would not be "
+    "shown to differ (Nemenyi, 95 %)."
 )
 RANK_COLUMNS = ("mean_rank", "complete_rank")
 NO_NOISE = "With one seed there is no noise floor: which of these are ties cannot be told."

@@ -51,9 +51,10 @@ PLOT_CAPTION = (
     "epoch. Left: the forgetting error (mean deviation of UA and MIA from Retrain's) and the "
     "damage (loss of accuracy on the nearest retained examples minus that on all others); grey: "
     "the range of 95 % of differences between retrainings. Right: the average gap over the "
-    "method's own seconds, with preparation; vertical lines are shares of Retrain's time; grey: "
-    "the expected gap of other retrainings. Dashed in colour: the schedule depends on the number "
-    "of epochs, so an epoch is no shorter run. A run that ends much further from Retrain than the "
+    "method's own seconds, with preparation, without tuning; vertical lines are shares of "
+    "Retrain's time; grey: the expected gap of other retrainings. Dashed in colour: the schedule "
+    "depends on the number of epochs, so an epoch is no shorter run. A run that ends much further "
+    "from Retrain than the "
     "base model and the other runs leaves the plot at its edge; a run that failed in "
     "every seed is not drawn."
 )
@@ -226,7 +227,7 @@ def words(cell: CellTable) -> str:
     claim = "One seed, so no claim: nearest" if len(cell.seeds) == 1 else "Nearest"
     is_complete = len(parts) == len(SHARES)
     return join_sentences(
-        f"{claim} to Retrain, by the average gap and for a share of its cost, is "
+        f"{claim} to Retrain, by the average gap and for a share of its cost (without tuning), is "
         f"{', '.join(parts)}.",
         "" if is_complete else "A larger share that is not named brings no method nearer.",
         f"Doing nothing has {idle}.",

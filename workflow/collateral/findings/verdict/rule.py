@@ -78,10 +78,13 @@ class Samples:
         return np.where(np.isnan(self.stated), estimated, self.stated)
 
     @property
-    def is_near_loss_damage(self) -> Flags:
-        """For which methods damage is the near loss, since the far loss is 0 in every seed."""
+    def is_near_loss(self) -> Flags:
+        """A mask of damage, for the methods whose far loss is 0 in every seed.
+
+        Their damage is the near loss, so that its tests are those of the near loss.
+        """
         far_loss = self.runs[..., FAR, :] - self.reference[..., FAR, :]
-        return np.asarray((far_loss == 0).all(axis=-1))
+        return np.asarray((far_loss == 0).all(axis=-1)[..., None] & IS_DAMAGE)
 
 
 @dataclass(frozen=True)
@@ -110,23 +113,18 @@ class Tested:
 def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
     """Compare all measures of each method with Retrain's."""
     contrast = scaled_contrast(samples)
-    # Damage that is the near loss is tested once, as the near loss.
-    is_repeated = samples.is_near_loss_damage[..., None] & IS_DAMAGE
-    p = np.where(is_repeated, np.nan, contrast.p)
+    p = np.where(samples.is_near_loss, np.nan, contrast.p)  # it is tested once, as the near loss
     adjusted = holm(p)
     shares = level_shares(adjusted, level)[..., None]
     levels = holm_levels(p, level * shares[..., 0])
     mean = moments(samples.runs)[0] - moments(samples.reference)[0]
+    mean = _copy_near_loss(samples, mean)  # the same number, but for rounding
     low, high = _interval(mean, contrast, levels, p < levels, _slopes(samples))
     plain = _plain_contrast(samples)
     equivalent = _equivalence_p(samples, plain)
     beyond = np.abs(mean) > samples.margins[..., None, :] * (1 + LAST_BITS)
     adjusted = np.minimum(adjusted / shares, 1.0)
-
-    def with_damage(values: Floats) -> Floats:
-        return np.where(is_repeated, values[..., NEAR : NEAR + 1], values)
-
-    low, high, adjusted = (with_damage(values) for values in (low, high, adjusted))
+    low, high, adjusted = (_copy_near_loss(samples, values) for values in (low, high, adjusted))
     is_found = (low > 0) | (high < 0)
     return Tested(
         mean,
@@ -138,6 +136,11 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
         within=equivalent < level,
         shown=np.where(is_found & beyond, np.sign(mean), 0).astype(np.int64),
     )
+
+
+def _copy_near_loss(samples: Samples, values: Floats) -> Floats:
+    """Return values per method and measure; those of damage that is near loss are near loss's."""
+    return np.where(samples.is_near_loss, values[..., NEAR : NEAR + 1], values)
 
 
 def level_shares(adjusted: Floats, level: float) -> Floats:
@@ -220,7 +223,9 @@ def _plain_contrast(samples: Samples) -> Contrast:
     Their margins are differences of rates.
     """
     count = moments(samples.runs)[2]
-    return unpaired(samples.runs, samples.reference, samples.steps**2 / (2 * count))
+    plain = unpaired(samples.runs, samples.reference, samples.steps**2 / (2 * count))
+    parts = (plain.mean, plain.error, plain.freedom)
+    return Contrast(*(_copy_near_loss(samples, part) for part in parts))
 
 
 def _equivalence_p(samples: Samples, plain: Contrast) -> Floats:

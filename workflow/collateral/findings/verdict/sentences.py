@@ -29,6 +29,7 @@ from collateral.results.table import CellTable
 # Names of the two kinds of test. The names of a test's metrics begin with them.
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"
 RATE = "judged_rate"  # name of the metric with the mean rates that the sentences quote
+DECIMALS = 9  # differences that are equal to so many decimals are listed in the order of MEASURES
 LEAST_P = 0.001  # a smaller p-value is written as "p < 0.001"
 # Names of the measures in the sentences.
 NAMES = {
@@ -50,8 +51,10 @@ EXAMPLES = {
 }
 HURT, HURT_FAR = MEANINGS["near", 1], MEANINGS["far", 1]
 UNFORGOTTEN = MEANINGS["ua", 1]
+DAMAGE_WORD = MEANINGS["damage", 1]
 HURT_ALL = f"{HURT} and everyone else"
-OF_BASE = " (the base model too)"
+HARM_WORDS = (HURT, HURT_FAR, HURT_ALL, DAMAGE_WORD)
+OF_BASE = " as the base model does"
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
-    words: list[str]  # what the shown differences mean, the largest first
+    words: list[str]  # what the shown differences mean, the worst first
     sentence: str
-    note: str = ""  # the number of seeds of an open verdict, or that the base model does so too
+    note: str = ""  # the number of seeds of an open verdict
 
     @property
     def title(self) -> str:
@@ -84,7 +87,6 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
             note = f" ({count_seeds(len(cell.seeds))})" if verdict == OPEN else ""
-            note = OF_BASE if verdict == HARM and is_harm_of_base(cell, run) else note
             sentence = _name_look(cell, run) + write_sentence(cell, run, verdict)
             words = list_meanings(cell, run) if verdict in (HARM, DIFFERENT) else []
             yield MethodVerdict(run, cell.labels[run], verdict, words, sentence, note)
@@ -107,7 +109,8 @@ def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
 def find_shown(cell: CellTable, run: str) -> list[str]:
     """Return the measures in which a difference is shown, the worst first."""
     shown = [at for at in MEASURES if cell.number(run, "shown", at=at) in (1, -1)]
-    return sorted(shown, key=lambda at: (_rank(cell, run, at), -abs(_mean(cell, run, at))))
+    size = {at: round(abs(_mean(cell, run, at)), DECIMALS) for at in shown}
+    return sorted(shown, key=lambda at: (_rank(cell, run, at), -size[at]))
 
 
 def _rank(cell: CellTable, run: str, at: str) -> int:
@@ -130,18 +133,15 @@ def is_harm_of_base(cell: CellTable, run: str) -> bool:
 
 
 def list_meanings(cell: CellTable, run: str) -> list[str]:
-    """Return what the shown differences of a run mean, the largest first."""
+    """Return what the shown differences of a run mean, the worst first."""
     shown = find_shown(cell, run)
-    # Damage is near minus far loss: it has a word of its own if neither of the two is shown.
-    has_part = any(at in LOSSES[:-1] for at in shown)
-    found = [
-        MEANINGS[at, int(cell.number(run, "shown", at=at))]
-        for at in shown
-        if at != "damage" or not has_part
-    ]
+    found = [MEANINGS[at, int(cell.number(run, "shown", at=at))] for at in shown]
+    if HURT in found:  # then damage says nothing more
+        found = [word for word in found if word != DAMAGE_WORD]
     if HURT in found and HURT_FAR in found:
         found = [HURT_ALL, *(word for word in found if word not in (HURT, HURT_FAR))]
-    return list(dict.fromkeys(found))
+    note = OF_BASE if is_harm_of_base(cell, run) else ""
+    return list(dict.fromkeys(word + note * (word in HARM_WORDS) for word in found))
 
 
 def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
@@ -158,12 +158,12 @@ def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
     """Return the sentence on a verdict: differences that are shown, open ones, and the rest."""
     if verdict == COLLAPSED:
         return f"{_describe_failures(cell, run)}."
-    known = [at for at in MEASURES if not math.isnan(cell.number(run, "within", at=at))]
+    known = _list_known(cell, run)
     if not known:
         return _unknown(cell, run)
     if verdict == LIKE:
         return f"Within the margin on every measure: {'; '.join(_equal(cell, run, known))}."
-    shown = find_shown(cell, run)
+    shown = [at for at in find_shown(cell, run) if at in known]
     within = [at for at in known if cell.number(run, "within", at=at) == 1]
     undecided = [at for at in known if at not in (*shown, *within)]
     parts = [
@@ -173,6 +173,19 @@ def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
         f"Probably {_describe_needed(cell, run)} would decide" if verdict == OPEN else "",
     ]
     return "".join(f"{part}. " for part in parts if part).strip()
+
+
+def _list_known(cell: CellTable, run: str) -> list[str]:
+    """Return the measures that were tested; without damage if it says what near loss says."""
+
+    def answer(at: str) -> list[float]:
+        return [cell.number(run, name, at=at) for name in (DIFFERENCE, "shown", "within")]
+
+    known = [at for at in MEASURES if not math.isnan(cell.number(run, "within", at=at))]
+    is_repeated = answer("near") == answer("damage") and _ends(cell, run, "near") == _ends(
+        cell, run, "damage"
+    )
+    return [at for at in known if at != "damage" or not is_repeated]
 
 
 def _list(title: str, texts: list[str]) -> str:
@@ -199,8 +212,14 @@ def describe_open(cell: CellTable, run: str, at: str) -> str:
     large = ", which is large but not beyond chance" if is_large else ""
     if at not in LOSSES:
         return f"{_describe(cell, run, at)} [{_signed(low)}, {_signed(high)}]{large}"
-    loses = "" if is_loss(cell, run, at) else "lose "
-    return f"{_describe(cell, run, at)}{large}, {loses}at most {points(high)}"
+    return f"{_describe(cell, run, at)}{large}, {describe_worst(_mean(cell, run, at), high)}"
+
+
+def describe_worst(mean: float, high: float) -> str:
+    """Return a text on the worst that the interval of a loss of accuracy allows."""
+    if high < 0:
+        return f"at least {points(-high)}"  # a gain beyond chance
+    return f"{'' if mean > 0 else 'lose '}at most {points(high)}"
 
 
 def _describe(cell: CellTable, run: str, at: str) -> str:

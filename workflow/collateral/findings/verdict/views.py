@@ -67,13 +67,17 @@ LOOKS = "Looks declared in the config: {looks}."
 PLOT_CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
     "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
-    "with its interval over seeds (at the level of its test). Area: RTE as a share of Retrain's. "
+    "with its interval over seeds (at the level of its test). Area: RTE as a share of Retrain's, "
+    "without tuning (the table of costs has both). "
     "Grey: the margins of the verdicts, within which a difference counts as equal (across, the "
     "mean of the margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at "
     "its edge, hollow."
 )
 # Only the table of costs states times, so that captions do not change if a run is repeated.
-READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
+READING = (
+    "Area: time as a share of Retrain's, without tuning (table of costs). "
+    "Hollow and grey: controls."
+)
 MARGIN_LABEL = "Margin: counts as equal"
 CONTROL_MARKERS = "XP*h"
 EDGE = 0.03  # fraction of the range added below and above the plot, and at its left

@@ -25,6 +25,7 @@ class Params(TrainedParams):
     touches = frozenset({"retain", "forget images", "forget labels"})
     published = {
         "MUNBa": {**OPTML, "momentum": 0.9, "forgetting": "random", "clip": 1},
+        "MUNBa's code": {"bargain": "public"},
         "RFE's authors": {"epochs": 5},
     }
 
@@ -38,4 +39,9 @@ class Params(TrainedParams):
     )
     clip: float = Field(
         1.0, gt=0, description="Longest gradient of a bargain; public code: 1, so that each is it."
+    )
+    bargain: Literal["exact", "public"] = Field(
+        "exact",
+        description="Weights of both gradients. exact: of their bisector. public: by public code, "
+        "whose 1e-8 in two denominators turns the step away where the retain gradient is small.",
     )

@@ -6,12 +6,6 @@ the base model, or on the margins of shadow models.
 """
 
 
-def user_files(wildcards):
-    """Return the user's files of a data set; stop first if results are not as planned."""
-    stop_if_stale()
-    return job("data", wildcards).user_files
-
-
 rule data:
     """Write the data set as uint8 arrays in a fixed order; fail if a forget set is not valid."""
     input:

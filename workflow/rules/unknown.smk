@@ -49,3 +49,9 @@ def forcing():
         if given
         else "snakemake --forcerun $(collateral stale)"
     )
+
+
+def user_files(wildcards):
+    """Return the user's files of a data set; stop first if results are not as planned."""
+    stop_if_stale()
+    return job("data", wildcards).user_files

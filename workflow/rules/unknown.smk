@@ -33,9 +33,8 @@ def stop_if_stale():
     if not workflow.is_main_process or not by_params or settings.forceall:
         return
     unknown = find_unknown(GRID, is_known, is_compared).without(settings.forcerun)
-    if lines := unknown.lines():
-        again = f"{len(unknown.files)} results without Snakemake's metadata are not as planned"
-        logger.error("\n".join([*lines, f"{again}; to make them again: {forcing()}"]))
+    if unknown.files:
+        logger.error(unknown.message(forcing()))
         # Snakemake ignores any other error in the inputs of a job whose outputs exist.
         raise SystemExit(1)
 

@@ -103,7 +103,7 @@ def read_file(path: Path) -> Any:
 def parse(text: str) -> Any:
     """Parse a text as YAML or JSON, or raise a ConfigError that names the line."""
     try:
-        found = yaml.load(_without_tabs(text), Loader=_Loader)
+        found = _Loader(_without_tabs(text)).get_single_data()
         if _length(found, {}) > MOST_CHARACTERS:
             limit = f"{MOST_CHARACTERS:,} characters"
             raise ConfigError([f"longer than {limit} where every anchor is written out"])

@@ -180,6 +180,14 @@ class Unknown:
         records = {path: text for path, text in self.records.items() if path not in forced}
         return Unknown(records, [path for path in self.pages if path not in forced])
 
+    def message(self, command: str) -> str:
+        """Return why a run stops, and the command that makes all files again."""
+        end = (
+            f"{len(self.files)} results without Snakemake's metadata are not as planned; "
+            f"to make them again: {command}"
+        )
+        return "\n".join([*self.lines(), end])
+
     def lines(self) -> list[str]:
         """Return a line for each of the first records, and one for tables, figures and pages."""
         named = first_lines([f"{path}: {text}" for path, text in self.records.items()])

@@ -16,6 +16,7 @@ rule plan:
         paths.PLAN,
     log:
         paths.log("plan", "benchmark"),
+    priority: page_by_page
     params:
         content=lambda w: plan_hash(GRID[w.benchmark]),
     run:
@@ -39,6 +40,7 @@ rule tables:
         ),
     log:
         paths.log("tables", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     threads: presenting_threads
@@ -69,6 +71,7 @@ rule figures:
         ),
     log:
         paths.log("figures", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     threads: presenting_threads
@@ -99,6 +102,7 @@ rule report:
         problems=paths.REPORT_PROBLEMS,
     log:
         paths.log("report", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:
@@ -147,6 +151,7 @@ rule check:
         touch(paths.CHECKED),
     log:
         paths.log("check", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:

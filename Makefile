@@ -8,7 +8,8 @@ CORES ?= all
 export MALLOC_TRIM_THRESHOLD_ := 268435456
 export MALLOC_MMAP_THRESHOLD_ := 268435456
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
+# Our logger shows one line with the time left; a plain `snakemake` has Snakemake's own log.
+SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES) --logger collateral
 PRESENT = metrics plan gather tables figures theory report index check
 
 .PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture lint schema docs bench release clean-results
@@ -36,7 +37,8 @@ $(VENV)/.figures: pyproject.toml envs/constraints.txt
 
 run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another experiment
 	collateral unlock
-	$(SNAKEMAKE)
+	@# Results that differ from the plan and that Snakemake knows nothing of: a copy, an old folder.
+	stale=$$(collateral stale --config $(CONFIG)) && $(SNAKEMAKE) --forcerun $$stale
 
 figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no torch, no data, no training
 	collateral unlock
@@ -77,7 +79,7 @@ torture: setup ## kill, fill the disk, set the clock back ...: what a run must s
 lint: setup
 	ruff check .
 	ruff format --check .
-	snakefmt --check --line-length 100 Snakefile workflow/Snakefile workflow/rules
+	snakefmt --check Snakefile workflow/Snakefile workflow/rules
 	mypy
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from measure import ROOT, Row, run, run_program
 
-PLAIN = ("--workflow-profile", "none", "--config", "lift=False")
-OURS = ("--workflow-profile", str(ROOT / "profiles" / "default"), "--config", "lift=True")
+PLAIN = ("--workflow-profile", "none")
+OURS = ("--workflow-profile", str(ROOT / "profiles" / "default"))
 SNAKEFILE = """
 import atexit
 import time
 from pathlib import Path
 
-from collateral.plan.run_hooks import lift_limit
+from collateral.plan.run_hooks import cancel_timers
 
 atexit.register(lambda: Path("cpu").write_text(str(time.process_time())))
 
@@ -35,9 +35,8 @@ rule sleep:
     shell:
         "sleep {config[seconds]}"
 
-onstart:
-    if config["lift"]:
-        lift_limit(workflow.scheduler)
+onsuccess:
+    cancel_timers()
 """
 
 
@@ -54,7 +53,7 @@ def cost(jobs: int, seconds: int, options: tuple[str, ...]) -> Cost:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "Snakefile").write_text(SNAKEFILE)
-        words = *options, f"jobs={jobs}", f"seconds={seconds}", "--cores", "10"
+        words = *options, "--config", f"jobs={jobs}", f"seconds={seconds}", "--cores", "10"
         run_program("snakemake", *words, cwd=folder)
         last = max(file.stat().st_mtime for file in folder.glob("*.done"))
         return Cost(float((folder / "cpu").read_text()), time.time() - last)

@@ -1,4 +1,4 @@
-"""Write every file that is made from the code: pages of docs/, the JSON schema, the rule graph.
+"""Write every file that is made from the code: pages of docs/, schemas, conda files, rule graph.
 
     python docs/generate.py               # write the stale files and print their names
     python docs/generate.py methods.md    # only files whose path contains one of these texts
@@ -20,8 +20,10 @@ from generators import (
     plugins,
     reproduction,
     rule_graph,
+    snakemake_files,
     statistics,
 )
+from generators.snakemake_files import RULES
 from generators.tables import fill_marks
 from generators.troubleshooting import fill_messages
 
@@ -79,6 +81,8 @@ def pages_with_claims() -> list[Path]:
 # Function that returns the current text of each generated file, by path in the repository.
 FILES: dict[str, Callable[[], str]] = {
     str(SCHEMA_FILE.relative_to(ROOT)): schema_text,
+    "workflow/schemas/config.schema.yaml": snakemake_files.catalog_schema,
+    **{f"envs/{name}.yaml": partial(snakemake_files.conda_file, name) for name in RULES},
     **{f"docs/{name}.md": partial(marked_page, name) for name in MARKED},
     "docs/troubleshooting.md": partial(fill_messages, DOCS / "troubleshooting.md"),
     "docs/images/workflow.svg": rule_graph.rule_graph,

@@ -196,7 +196,7 @@ class Made:
                 if cell == WHOLE
                 else [[2, split.retain[3]], [9, split.retain[4]]]
             ),
-            pixels=np.array([3, 214, 4]),
+            pixels=np.array([3, 200 + len(cell), len(cell) % 5]),
         )
 
     def more_pictures(self, cell: str) -> list[tuple[str, int]]:

@@ -244,7 +244,7 @@ def test_disk_space_of_every_kind_of_job_is_its_arrays_and_small_files():
         "split": 0,
         "base": run + 4 * 64 * ALL,
         "neighbours": 4 * 2 * ALL,
-        "pictures": 204 * 64,
+        "pictures": (204 + 2 * 16) * 64,
         "retrain": 2 * run,
         "unlearn": 4 * run + 2 * 4 * work.facts.numbers,
         "metrics": 1_000_000,

@@ -1007,7 +1007,7 @@ def test_a_job_of_the_cell_has_its_own_seconds_and_a_run_its_device(animals):
         same(row, 1)
 
 
-@recomputes("rte_share", "paying_deletions")
+@recomputes("rte_share", "rte_share_with_tuning", "paying_deletions")
 def test_a_share_of_retrains_time_is_of_means_and_pays_from_tuning_on(animals):
     long = animals.long
     for row in rows_of(animals, "rte_share"):
@@ -1017,7 +1017,8 @@ def test_a_share_of_retrains_time_is_of_means_and_pays_from_tuning_on(animals):
     shares = [*rows_of(animals, "rte_share_with_tuning")]
     assert {(row.cell, row.run) for row in shares} == tuned
     for row in shares:
-        seconds = long.mean(row.cell, row.run, "rte") + 11.0 + len(row.run)
+        tuning = float(np.nansum(long.values(row.cell, row.run, "tuning_seconds")))
+        seconds = long.mean(row.cell, row.run, "rte") + tuning
         same(row, seconds / long.mean(row.cell, "retrain", "rte"))
     for row in rows_of(animals, "paying_deletions"):
         retrain, own = (long.mean(row.cell, run, "rte") for run in ("retrain", row.run))

@@ -1,6 +1,7 @@
 """The second made benchmark by plain formulas: rounds, groups, checks, and without Retrain."""
 
 import math
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +19,7 @@ from recomputed import (
     seeing,
     share,
 )
-from scipy.stats import chi2, rankdata
+from scipy.stats import binom, chi2, rankdata
 from scipy.stats import t as student
 
 METHODS = ("ft", "ga", "rl", "ltd")
@@ -288,7 +289,7 @@ def test_calibration_errors_are_over_fifteen_bins_of_confidence(farm, see):
 # Checks, costs, what methods report.
 
 
-@recomputes("split_faults", "trained_on_split", "smallest_batch", "base_ta_gap")
+@recomputes("split_faults", "trained_on_split", "smallest_batch", "base_ta_gap", "base_ta_error")
 def test_checks_of_the_split_and_of_retrain_are_of_its_own_record(farm, see):
     made = farm.made
     for row in rows_of(farm, "split_faults"):
@@ -303,13 +304,15 @@ def test_checks_of_the_split_and_of_retrain_are_of_its_own_record(farm, see):
         size = 100 + 13 * place
         rest = count % size  # fewer than eight examples join the batch before them
         same(row, rest if rest >= 8 else size)
-    for row in rows_of(farm, "base_ta_gap"):
+    for row in [*rows_of(farm, "base_ta_gap"), *rows_of(farm, "base_ta_error")]:
         of = ~np.isin(made.labels.test, made.split(row.cell).affected)
-        rates = []
+        right = []
         for run in ("retrain", "original"):
             seen = see(row.cell, run, int(row.seed))
-            rates.append(share((seen.prediction["test"] == seen.label["test"])[of]))
-        same(row, rates[0] - rates[1])
+            right.append((seen.prediction["test"] == seen.label["test"])[of])
+        more, fewer = (share(a & ~b) for a, b in (right, right[::-1]))
+        error = math.sqrt((more + fewer - (more - fewer) ** 2) / of.sum())
+        same(row, more - fewer if row.metric == "base_ta_gap" else error)
 
 
 @recomputes("forgotten_in_test", "exact_copies", "near_copies", "image_side")
@@ -327,6 +330,47 @@ def test_copies_and_test_examples_of_the_same_owner_are_counted(animals, farm):
             [shown] = bench.long.places(row.cell, "retrain", "near_copies")
             same(shown, near if side >= 32 else math.nan)
             same(bench.long.places(row.cell, "retrain", "image_side")[0], side)
+
+
+@recomputes("test_copies", "test_copies_forgotten", "pixel_range", "constant_images")
+def test_copies_in_the_test_set_and_pixel_values_are_of_the_images(animals, farm):
+    for bench in (animals, farm):
+        for row in rows_of(bench, "test_copies"):
+            found, forget = bench.made.neighbours(row.cell), {*bench.made.split(row.cell).forget}
+            same(row, len({image for image, _ in found.test_copies}))
+            low, high, constant = found.pixels
+            for metric, value in {
+                "test_copies_forgotten": sum(j in forget for _, j in found.test_copies),
+                "pixel_range": high - low,
+                "constant_images": constant,
+            }.items():
+                [other] = [
+                    one for one in bench.long.rows if (one.cell, one.metric) == (row.cell, metric)
+                ]
+                same(other, value)
+
+
+@recomputes("known_ta", "guessing", "guessing_by_chance")
+def test_guessing_names_the_largest_of_the_kept_classes(animals, farm, see):
+    for bench, seen in ((animals, seeing(animals.made)), (farm, see)):
+        labels = bench.made.labels.test
+        for metric in ("known_ta", "guessing", "guessing_by_chance"):
+            for row in rows_of(bench, metric):
+                split = bench.made.split(row.cell)
+                kept = {*bench.made.labels.train[split.retain].tolist()}
+                of = np.array([label in kept for label in labels])
+                if metric == "known_ta":
+                    prediction = seen(row.cell, row.run, int(row.seed)).prediction["test"]
+                    same(row, share((prediction == labels)[of]))
+                    continue
+                most = max(Counter(labels[of].tolist()).values()) / of.sum()
+                if metric == "guessing":
+                    same(row, most)
+                    continue
+                count = round(float(row.value) * of.sum())
+                assert binom.cdf(count - 1, of.sum(), most) < 0.975
+                assert binom.cdf(count, of.sum(), most) >= 0.975
+                same(row, count / of.sum())
 
 
 @recomputes("peak_device_mb", "target_ua")

@@ -101,9 +101,9 @@ class Project:
         assert done.returncode == 0, done.stdout + done.stderr
         return job_counts(done.stdout + done.stderr)
 
-    def jobs(self, *options: str) -> list[Job]:
+    def jobs(self, *options: str, **variables: str) -> list[Job]:
         """Return the jobs that would run."""
-        done = self.snakemake("--dry-run", "--printshellcmds", *options)
+        done = self.snakemake("--dry-run", "--printshellcmds", *options, **variables)
         assert done.returncode == 0, done.stdout + done.stderr
         return [*jobs_in(done.stdout)]
 

@@ -1,8 +1,10 @@
-"""Results without Snakemake's metadata: what differs from the plan runs again, and is named."""
+"""Results without Snakemake's metadata: what differs from the plan stops a run, and is named."""
 
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import AFTER_METRICS, AFTER_OUTPUTS, SMOKE, Project
@@ -31,6 +33,10 @@ def with_another_code(project: Project, name: str) -> None:
     write_signed(path, {**read_signed(path), "code": "0123456789abcdef"}, root)
 
 
+def delete(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def collateral(project: Project, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", "from collateral.cli import main; main()", *words],
@@ -38,23 +44,53 @@ def collateral(project: Project, *words: str) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
-def test_where_nothing_changed_nothing_is_trained(project):
-    assert without_metadata(project).planned(*SMOKE) == PRESENTED
+def refused(project: Project, *options: str) -> list[str]:
+    """Return the lines with which a run stops before any job."""
+    done = project.snakemake(*SMOKE, *options)
+    assert done.returncode == 1
+    assert "rule " not in done.stdout
+    said = (done.stdout + done.stderr).partition("Building DAG of jobs...\n")[2]
+    return [line for line in said.splitlines() if line and not line.startswith("Using workflow")]
 
 
-def test_a_changed_parameter_reruns_its_runs_alone_and_one_line_names_them(project):
-    project.edit(*PARAMETER)
-    without_metadata(project)
-    assert project.planned(*SMOKE) == {**PRESENTED, "unlearn": 2, "pictures": 1}
-    target = ("--", f"{CELL}/metrics.csv")
-    done = project.snakemake(*SMOKE, *target)
+def forced(project: Project, *options: str) -> tuple[str, ...]:
+    """Return the options that make what differs again, as the message names them."""
+    done = collateral(project, "stale", "--config", SMOKE[1])
     assert done.returncode == 0, done.stderr
-    lines = done.stderr.splitlines()
-    [head] = [line for line in lines if "have no metadata" in line]
-    assert head.endswith(": 2 not as planned, run again with all that depends on them:")
-    assert {f"{NAMED.format(seed)}: {CHANGED}" for seed in (0, 1)} <= {*lines}
+    return (*SMOKE, *options, "--forcerun", *done.stdout.split())
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--", f"{CELL}/metrics.csv")])
+def test_a_changed_parameter_stops_a_run_which_names_it_and_what_to_type(project, options):
+    project.edit(*PARAMETER)
+    *lines, pages, last = refused(without_metadata(project), *options)
+    assert lines == [f"{NAMED.format(seed)}: {CHANGED}" for seed in (0, 1)]
+    assert re.fullmatch(
+        r"\d\d metrics, tables, figures and pages of an unknown config, as .*", pages
+    )
+    remedy = "snakemake --configfile configs/smoke.yaml --forcerun $(collateral stale --config "
+    assert last.endswith(f"; to make them again: {remedy}configs/smoke.yaml)")
+
+
+def test_what_the_message_names_makes_all_of_it_again_and_nothing_else(project):
+    project.edit(*PARAMETER)
+    options = forced(without_metadata(project))
+    assert project.planned(*options) == {**PRESENTED, "unlearn": 2, "pictures": 1}
+    done = project.snakemake(*options)
+    assert done.returncode == 0, done.stderr
     assert read_record(project.folder / NAMED.format(1))["params"]["epochs"] == 3
-    assert "Nothing to be done: all results" in project.snakemake(*SMOKE, *target).stderr
+    assert forced(project)[-1] == "--forcerun"
+    assert "Nothing to be done" in project.snakemake(*forced(project)).stderr
+
+
+def test_where_nothing_changed_pages_alone_are_made_again(project):
+    [pages, _] = refused(without_metadata(project))
+    assert pages.endswith(f" of an unknown config, as {CELL}/metrics.csv")
+    assert project.planned(*forced(project)) == PRESENTED
+    for path in forced(project)[3:]:
+        delete(project.folder / path)
+    # What is as planned is kept without a word.
+    assert project.planned(*SMOKE) == PRESENTED
 
 
 @pytest.mark.parametrize(
@@ -68,7 +104,7 @@ def test_a_changed_parameter_reruns_its_runs_alone_and_one_line_names_them(proje
 )
 def test_what_other_code_made_runs_again_with_what_depends_on_it(project, record, trained):
     with_another_code(project, record)
-    planned = without_metadata(project).planned(*SMOKE)
+    planned = project.planned(*forced(without_metadata(project)))
     assert planned.items() >= {**PRESENTED, **trained}.items()
     assert ("base" in planned) == ("base" in trained)
     assert ("retrain" in planned) == ("retrain" in trained)
@@ -78,7 +114,8 @@ def test_changed_code_reruns_what_uses_it(project):
     project.edit(
         "workflow/collateral/methods/ga/method.py", "(optimizer, -loss)", "(optimizer, -2 * loss)"
     )
-    assert without_metadata(project).planned(*SMOKE) == {**PRESENTED, "unlearn": 2, "pictures": 1}
+    planned = project.planned(*forced(without_metadata(project)))
+    assert planned == {**PRESENTED, "unlearn": 2, "pictures": 1}
 
 
 def test_with_metadata_snakemake_is_believed_and_no_record_is_read(project):
@@ -91,7 +128,14 @@ def test_metadata_of_some_files_of_a_job_is_none(project):
     project.edit(*PARAMETER)
     done = project.snakemake(*SMOKE, "--cleanup-metadata", f"{CELL}/seed-0/ga/model.safetensors")
     assert done.returncode == 0, done.stderr
-    assert project.planned(*SMOKE) == {**dict.fromkeys(AFTER_OUTPUTS, 1), "unlearn": 2}
+    assert refused(project, "--dry-run")[:-1] == [f"{NAMED.format(0)}: {CHANGED}"]
+    planned = project.planned(*forced(project))
+    assert planned == {**dict.fromkeys(AFTER_OUTPUTS, 1), "unlearn": 2}
+
+
+def test_a_run_that_makes_all_again_is_not_stopped(project):
+    project.edit(*PARAMETER)
+    assert without_metadata(project).planned(*SMOKE, "--forceall")["unlearn"] > 2
 
 
 @pytest.mark.parametrize("options", [["--rerun-triggers", "mtime"], ["--mode", "remote"]])

@@ -51,7 +51,9 @@ times = dict(device=device, started=started, took=took, ended=time.time())
 """
 
 
-def start(project: Project, machine: str, meeting: Path, *limits: str) -> subprocess.Popen[str]:
+def start(
+    project: Project, machine: str, meeting: Path, limit: str, **variables: str
+) -> subprocess.Popen[str]:
     """Start the training of all bases, as if the data were there."""
     (project.folder / "toy.yaml").write_text(CONFIG)
     for pattern in (paths.DATA, paths.LABELS):
@@ -65,10 +67,10 @@ def start(project: Project, machine: str, meeting: Path, *limits: str) -> subpro
     environment = project.environment()
     bases = [paths.BASE.format(benchmark="toy", seed=seed) for seed in range(NUM_JOBS)]
     return subprocess.Popen(
-        [SNAKEMAKE, "--cores", "4", "--resources", *limits, "--configfile", "toy.yaml", "--"]
+        [SNAKEMAKE, "--cores", "4", "--resources", limit, "--configfile", "toy.yaml", "--"]
         + [f"{base}/{layout.MODEL}" for base in bases],
         cwd=project.folder,
-        env={**environment, "PATH": f"{program.parent}:{environment['PATH']}"},
+        env={**environment, **variables, "PATH": f"{program.parent}:{environment['PATH']}"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -118,7 +120,7 @@ def test_as_many_jobs_share_a_gpu_as_it_has_slots(tmp_path_factory):
     folder, meeting = map(tmp_path_factory.mktemp, ("shared", "meeting"))
     project = copy_project(folder)
     meeting.joinpath("other").touch()  # there is no other workflow to wait for
-    workflow = start(project, uuid.uuid4().hex, meeting, "gpu=1", "gpu_slots=2")
+    workflow = start(project, uuid.uuid4().hex, meeting, "gpu=2", COLLATERAL_GPU_SLOTS="2")
     times = read_times(project, workflow)
     assert {job["device"] for job in times} == {0}
     together = [sum(overlap(job, other, "took") for other in times) for job in times]

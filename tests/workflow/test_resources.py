@@ -56,10 +56,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-def resources(project: Project, *options: str) -> dict[str, Asked]:
+def resources(project: Project, *options: str, **variables: str) -> dict[str, Asked]:
     """Return the resources of each rule, and of each run of `unlearn`, by benchmark."""
     found: dict[str, Asked] = {name: {} for name in BENCHMARKS}
-    for job in project.jobs("--configfile", "resources.yaml", *options):
+    for job in project.jobs("--configfile", "resources.yaml", *options, **variables):
         run = job.wildcards.get("run")
         if benchmark := job.wildcards.get("benchmark"):
             found[benchmark][f"{job.rule} {run}" if run else job.rule] = job.resources
@@ -92,11 +92,25 @@ def test_only_jobs_that_train_ask_for_a_gpu(asked):
 
 
 def test_jobs_whose_time_is_printed_have_a_gpu_for_themselves(project):
-    limits = ("--resources", "gpu=2", "gpu_slots=3")
-    asked = resources(project, *limits)["big"]
+    asked = resources(project, "--resources", "gpu=6", COLLATERAL_GPU_SLOTS="3")["big"]
     whole = {rule for rule in asked if asked[rule].get("gpu") == "3"}
     assert whole == {"tune", "unlearn ft", "unlearn rl"}
     assert {asked[rule]["gpu"] for rule in PLANNED - whole} == {"1"}
+
+
+@pytest.mark.parametrize(
+    ("slots", "options", "said"),
+    [
+        ("17", (), "COLLATERAL_GPU_SLOTS=17: choose 1 to 16 jobs per GPU"),
+        ("two", (), "COLLATERAL_GPU_SLOTS=two: choose 1 to 16 jobs per GPU"),
+        ("1", ("--resources", "gpu=2", "gpu_slots=3"), "in place of gpu_slots, set COLLATERAL_GPU"),
+    ],
+)
+def test_a_wrong_number_of_slots_is_refused(project, slots, options, said):
+    options = ("--dry-run", "--configfile", "resources.yaml", *options)
+    done = project.snakemake(*options, COLLATERAL_GPU_SLOTS=slots)
+    assert done.returncode == 1 and said in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
 
 
 def test_every_other_rule_runs_where_snakemake_runs():

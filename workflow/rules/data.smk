@@ -9,13 +9,14 @@ the base model, or on the margins of shadow models.
 rule data:
     """Write the data set as uint8 arrays in a fixed order; fail if a forget set is not valid."""
     input:
-        unpack(inputs_of("data")),
+        unpack(inputs_of_data),
     output:
         data=paths.DATA,
         labels=paths.LABELS,
         record=paths.DATA_RECORD,
     log:
         paths.log("data", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     params:
@@ -32,6 +33,7 @@ rule split:
         split=paths.SPLIT,
     log:
         paths.log("split", "benchmark", "cell"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:

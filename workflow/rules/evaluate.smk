@@ -14,6 +14,7 @@ rule neighbours:
         record=paths.NEIGHBOURS_RECORD,
     log:
         paths.log("neighbours", "benchmark", "cell"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:
@@ -31,6 +32,7 @@ rule pictures:
         record=paths.PICTURES_RECORD,
     log:
         paths.log("pictures", "benchmark", "cell"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:
@@ -51,6 +53,7 @@ rule metrics:
         costs_record=paths.CELL_COSTS_RECORD,
     log:
         paths.log("metrics", "benchmark", "cell"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:
@@ -72,6 +75,7 @@ rule gather:
         costs_record=paths.COSTS_RECORD,
     log:
         paths.log("gather", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:

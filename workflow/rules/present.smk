@@ -20,6 +20,7 @@ rule plan:
         paths.PLAN,
     log:
         paths.log("plan", "benchmark"),
+    priority: page_by_page
     params:
         content=lambda w: plan_hash(GRID[w.benchmark]),
     run:
@@ -41,6 +42,7 @@ rule tables:
         ),
     log:
         paths.log("tables", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     threads: presenting_threads
@@ -65,6 +67,7 @@ rule figures:
         ),
     log:
         paths.log("figures", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     threads: presenting_threads
@@ -84,6 +87,7 @@ rule report:
         problems=paths.REPORT_PROBLEMS,
     log:
         paths.log("report", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:
@@ -118,6 +122,7 @@ rule check:
         touch(paths.CHECKED),
     log:
         paths.log("check", "benchmark"),
+    priority: page_by_page
     conda:
         "../../envs/figures.yaml"
     params:

@@ -16,6 +16,7 @@ rule probe:
         cost=paths.cost(paths.PROBE),
     log:
         paths.log("probe", "benchmark", "cell", "seed"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1

@@ -2,7 +2,7 @@
 
 from collateral.plan import estimate
 from collateral.plan.paths import home, set_install_variables
-from collateral.plan.run_hooks import share_gpus
+from collateral.plan.run_hooks import slots_per_gpu
 
 set_install_variables(home())
 
@@ -27,7 +27,10 @@ localrules:
 
 
 # Number of slots of a GPU; jobs of base, retrain, shadow and expose take one slot, others all.
-WHOLE_GPU = share_gpus(workflow)
+try:
+    WHOLE_GPU = slots_per_gpu(workflow)
+except ValueError as error:
+    raise WorkflowError(str(error))
 
 # Number of cells per process that makes tables or figures; fewer cells have one process.
 CELLS_PER_THREAD = 5

@@ -15,6 +15,7 @@ rule shadow:
         **paths.shadow_files(paths.SHADOW),
     log:
         paths.log("shadow", "benchmark", "member"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -38,6 +39,7 @@ rule expose:
         cost=paths.cost(paths.EXPOSURE),
     log:
         paths.log("expose", "benchmark", "cell", "run"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1

@@ -1,7 +1,5 @@
 """Checks before the first job is submitted to SLURM: partitions, and detection of finished jobs."""
 
-import sys
-
 from snakemake.logging import logger
 
 from collateral.plan.slurm import (
@@ -9,14 +7,12 @@ from collateral.plan.slurm import (
     list_partitions,
     cancelling_partitions,
     cluster_settings,
-    memory_seconds,
     partition_names,
     partition_problems,
     partitions,
     preemption_problem,
     status_problem,
 )
-from collateral.plan.run_hooks import SlurmPluginError, patch_slurm_plugin
 
 
 def list_job_partitions():
@@ -30,7 +26,7 @@ def list_job_partitions():
 
 
 def check_slurm():
-    """On a SLURM cluster, check partitions and the status command, and patch the plug-in."""
+    """On a SLURM cluster, check partitions and the status command."""
     executor = workflow.executor_settings
     if not hasattr(executor, "status_command"):
         return  # another executor than SLURM
@@ -45,8 +41,3 @@ def check_slurm():
         raise WorkflowError(f"slurm-status-command: {command}: {problem}.")
     if problem := preemption_problem(cancelling_partitions(there)):
         logger.warning(problem)
-    try:
-        plugin = sys.modules[type(executor).__module__]
-        patch_slurm_plugin(plugin, wait, memory_seconds(settings))
-    except SlurmPluginError as error:
-        raise WorkflowError(str(error))

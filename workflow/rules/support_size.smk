@@ -15,6 +15,7 @@ rule support_size:
         cost=paths.cost(paths.SUPPORT_SIZE),
     log:
         paths.log("support_size", "benchmark", "cell", "seed"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1

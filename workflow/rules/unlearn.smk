@@ -17,6 +17,7 @@ rule teacher:
         cost=paths.cost(paths.TEACHER),
     log:
         paths.log("teacher", "benchmark", "cell"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -41,6 +42,7 @@ rule tune:
         cost=paths.cost(paths.TUNE),
     log:
         paths.log("tune", "benchmark", "cell", "method"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -64,6 +66,7 @@ rule unlearn:
         paths.log("unlearn", "benchmark", "cell", "seed", "run"),
     wildcard_constraints:
         benchmark=paths.run_constraint(GRID, "unlearn"),
+    priority: page_by_page
     conda:
         "../../envs/torch.yaml"
     threads: 1

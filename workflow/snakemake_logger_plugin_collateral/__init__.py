@@ -3,8 +3,7 @@
 `snakemake --logger collateral`, or `logger: collateral` in a profile. Warnings and errors come as
 Snakemake words them; the full text is in .snakemake/log. The output of other commands (a dry run,
 --lint, --summary) and of runs with details (--verbose, --printshellcmds, --debug-dag) is that of
-Snakemake. The logger is loaded before Snakemake reads a config file, so it also replaces the
-reader of config files.
+Snakemake.
 """
 
 import logging
@@ -14,14 +13,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from snakemake.common import configfile
-from snakemake.exceptions import WorkflowError
 from snakemake.logging import ColorizingTextHandler, DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from collateral.config.errors import ConfigError
-from collateral.config.yaml import read_file
 from snakemake_logger_plugin_collateral.progress import Progress, duration
 
 REDRAW_SECONDS = 0.2  # time between an event and the drawing of the status line
@@ -46,7 +41,6 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         """Set up the display; nothing is printed before the first event."""
-        read_strictly()
         wanted = self.common_settings
         self.stream = sys.stdout if wanted.stdout else sys.stderr
         formatter = DefaultFormatter(wanted.quiet, wanted.show_failed_logs)
@@ -181,25 +175,3 @@ def last_lines(log: Path, count: int = 3) -> list[str]:
         return ["(not written)"]
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     return [line for line in lines if line.strip()][-count:]
-
-
-# Snakemake's own reader of config files has misleading errors for YAML tags and recursive aliases.
-# The reader is replaced only if Snakemake has the function `_load_configfile`, as version 9 has.
-READER = "_load_configfile"
-ORIGINAL = getattr(configfile, READER, None)
-
-
-def read_strictly() -> None:
-    """Replace Snakemake's reader of config files by one for YAML 1.2 whose errors name the line."""
-    if ORIGINAL:
-        setattr(configfile, READER, _read)
-
-
-def _read(source: Any, filetype: str = "Config") -> Any:
-    assert ORIGINAL is not None
-    if filetype == "Config" and isinstance(source, str | Path):
-        try:
-            return read_file(Path(source))
-        except ConfigError as error:
-            raise WorkflowError(f"The config is not valid:\n{error}") from None
-    return ORIGINAL(source, filetype)

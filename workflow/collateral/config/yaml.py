@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.constructor import ConstructorError, SafeConstructor
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import ScalarNode
-from ruamel.yaml.resolver import VersionedResolver
-from ruamel.yaml.tag import Tag
+import yaml
+from yaml.constructor import ConstructorError, SafeConstructor
+from yaml.error import MarkedYAMLError, YAMLError
+from yaml.nodes import MappingNode, ScalarNode
 
 from collateral.config.errors import ConfigError
-from collateral.contract.messages import quoted
+from collateral.contract.messages import printable, quoted
 
 CORE = "tag:yaml.org,2002:"
-# The core schema of YAML 1.2, with merge keys; ruamel.yaml's own schema adds dates and 1_000.
+# The core schema of YAML 1.2, with merge keys; PyYAML's own schema is that of YAML 1.1.
 SCHEMA = re.compile(
     r"""(?P<null>~|null|Null|NULL|)
     |(?P<bool>true|True|TRUE|false|False|FALSE)
@@ -31,27 +30,36 @@ SCHEMA = re.compile(
 )
 SCALARS = [f"{CORE}{name}" for name in ("null", "bool", "int", "float", "str")]
 COLLECTIONS = [f"{CORE}{name}" for name in ("seq", "map")]
-LEADING_ZERO = f"{CORE}leading_zero"
+LEADING_ZERO, MERGE = f"{CORE}leading_zero", f"{CORE}merge"
 # Longest config, so that one of a few lines cannot fill the memory (a billion laughs).
 MOST_CHARACTERS = 10_000_000
 CODE = "__use_yte__"  # key with which Snakemake would run expressions in a config
 
 
-class _Resolver(VersionedResolver):
-    """Distinguishes numbers from text by YAML 1.2, even if a file declares version 1.1."""
-
-    processing_version = (1, 2)
+class _Loader(yaml.SafeLoader):
+    """Reads text, numbers, lists and mappings by YAML 1.2, and refuses other values."""
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Return the YAML tag of a value."""
+        """Return the YAML tag of a value; a version that the file declares does not matter."""
         if kind is not ScalarNode or not implicit[0]:
             return super().resolve(kind, value, implicit)
         found = SCHEMA.fullmatch(value)
-        return Tag(suffix=f"{CORE}{found.lastgroup if found else 'str'}")
+        return f"{CORE}{found.lastgroup if found else 'str'}"
 
-
-class _Constructor(SafeConstructor):
-    """Makes text, numbers, lists and mappings of a config, and refuses other values."""
+    def compose_mapping_node(self, anchor: Any) -> MappingNode:
+        """Return a mapping; raise if a key stands there twice, in whatever spelling."""
+        node: MappingNode = super().compose_mapping_node(anchor)
+        keys = [key for key, _ in node.value if isinstance(key, ScalarNode) and key.tag != MERGE]
+        known = set()
+        for key in keys:
+            value = self.construct_object(key)
+            if value in known:
+                problem = f'found duplicate key "{printable(str(value))}"'
+                raise ConstructorError(
+                    "while constructing a mapping", node.start_mark, problem, key.start_mark
+                )
+            known.add(value)
+        return node
 
     def construct_value(self, node: Any) -> Any:
         """Return the value of a scalar; join surrogate pairs, as which JSON may write an emoji."""
@@ -72,11 +80,11 @@ class _Constructor(SafeConstructor):
         raise ConstructorError(None, None, problem, node.start_mark)
 
 
-_Constructor.yaml_constructors = {
+_Loader.yaml_constructors = {
     **{tag: SafeConstructor.yaml_constructors[tag] for tag in COLLECTIONS},
-    **dict.fromkeys(SCALARS, _Constructor.construct_value),
+    **dict.fromkeys(SCALARS, _Loader.construct_value),
+    None: _Loader.construct_undefined,
 }
-_Constructor.add_constructor(None, _Constructor.construct_undefined)
 
 
 def read_file(path: Path) -> Any:
@@ -94,10 +102,8 @@ def read_file(path: Path) -> Any:
 
 def parse(text: str) -> Any:
     """Parse a text as YAML or JSON, or raise a ConfigError that names the line."""
-    reader = YAML(typ="safe", pure=True)
-    reader.Resolver, reader.Constructor = _Resolver, _Constructor
     try:
-        found = reader.load(text)
+        found = _Loader(_without_tabs(text)).get_single_data()
         if _length(found, {}) > MOST_CHARACTERS:
             limit = f"{MOST_CHARACTERS:,} characters"
             raise ConfigError([f"longer than {limit} where every anchor is written out"])
@@ -105,13 +111,20 @@ def parse(text: str) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(filter(None, (error.context, error.problem)))
-        # Remove both values of a repeated key from ruamel.yaml's message; they may be long.
-        problem = problem.partition(" with value ")[0]
         raise ConfigError([f"line {mark.line + 1 if mark else 1}: {problem}"]) from None
     except RecursionError:
         raise ConfigError(["lists and mappings are nested too deeply"]) from None
     except (YAMLError, ValueError, LookupError) as error:
         raise ConfigError([" ".join(str(error).split())]) from None
+
+
+def _without_tabs(text: str) -> str:
+    """Return JSON with spaces for tabs, which PyYAML refuses; strings of JSON contain no tabs."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return text
+    return text.replace("\t", " ")
 
 
 def _length(value: Any, known: dict[int, int]) -> int:

@@ -1,9 +1,8 @@
 """Compare results with the plan: find records that differ, and files that are missing."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from collateral.results.provenance import CODE, INPUTS, JOB, check_inputs, merge
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
 MOST_LISTED = 20  # maximum number of missing files, or of differences from the plan, in a message
 REQUEST = ("forget", "params", "chosen")  # fields of a forget set that say what is requested
-PRESENTED = "no metadata; tables, figures and pages are then made again"
 _MISSING = object()
 Record = dict[str, Any]
 
@@ -212,56 +210,70 @@ def list_presented(benchmark: Benchmark) -> Iterator[str]:
     yield from (f"{folder}/{name}" for name in layout.PRESENTED)
 
 
-@dataclass
-class Unwatched:
-    """Finished jobs without Snakemake's metadata, among the jobs that were checked so far."""
+@dataclass(frozen=True)
+class Unknown:
+    """Finished results that are not as planned, or may not be, and that Snakemake would keep."""
 
-    grid: Mapping[str, Benchmark]
-    is_met: bool = False  # whether any job without metadata was found so far
-    # Dict from path of a record to a description of its differences from the plan.
-    stale: dict[str, str] = field(default_factory=dict)
+    records: dict[str, str]  # dict from path of a record to its differences from the plan
+    pages: list[str]  # tables, figures and pages; no record says from which config they were made
 
-    def reason(self, outputs: Iterable[str]) -> str:
-        """Return why the job that writes `outputs` must run again; empty if it need not run."""
-        for path in (str(output) for output in outputs if Path(output).exists()):
-            is_report = path in self._report_files
-            self.is_met |= is_report or path in self._jobs
-            if is_report:
-                return PRESENTED
-            if path in self._jobs and (found := self._difference(path)):
-                self.stale[path] = found
-                return f"{path}: {found}"
-        return ""
+    @property
+    def files(self) -> list[str]:
+        """Paths of all files, for `snakemake --forcerun`."""
+        return [*self.records, *self.pages]
+
+    def without(self, forced: Container[str]) -> "Unknown":
+        """Return the results without those that are made again anyway."""
+        records = {path: text for path, text in self.records.items() if path not in forced}
+        return Unknown(records, [path for path in self.pages if path not in forced])
+
+    def message(self, command: str) -> str:
+        """Return why a run stops, and the command that makes all files again."""
+        end = (
+            f"{len(self.files)} results without Snakemake's metadata are not as planned; "
+            f"to make them again: {command}"
+        )
+        return "\n".join([*self.lines(), end])
 
     def lines(self) -> list[str]:
-        """Return lines about finished jobs without metadata; empty if all jobs have metadata."""
-        if not self.is_met:
-            return []
-        head = "Some results have no metadata; their records were compared with the plan:"
-        if not self.stale:
-            return [f"{head} all as planned."]
-        again = f"{len(self.stale)} not as planned, run again with all that depends on them:"
-        named = [f"{path}: {found}" for path, found in sorted(self.stale.items())]
-        return [f"{head} {again}", *first_lines(named)]
+        """Return a line for each of the first records, and one for tables, figures and pages."""
+        named = first_lines([f"{path}: {text}" for path, text in self.records.items()])
+        count = f"{len(self.pages)} metrics, tables, figures and pages of an unknown config"
+        return [*named, *([f"{count}, as {self.pages[0]}"] if self.pages else [])]
 
-    def _difference(self, path: str) -> str:
-        job = self._jobs[path]
-        try:
-            root = Path(job.root)
-            return "; ".join(record_differences(job, root, Path(path).relative_to(root).as_posix()))
-        except InvalidResultError as error:
-            return error.reason
 
-    @cached_property
-    def _jobs(self) -> dict[str, Planned]:
-        """Dict from path of a record to job, for all planned jobs that have a record."""
-        found = (list_records(benchmark).items() for benchmark in self.grid.values())
-        return {f"{job.root}/{name}": job for jobs in found for name, job in jobs}
+def find_unknown(
+    grid: Mapping[str, Benchmark],
+    is_known: Callable[[str], bool],
+    is_compared: Callable[[Planned], bool] = lambda job: False,
+) -> Unknown:
+    """Find the finished results of a plan that Snakemake would keep although they may differ.
 
-    @cached_property
-    def _report_files(self) -> set[str]:
-        """Paths of tables, figures and pages, which take only seconds to make."""
-        of_benchmarks = {path for one in self.grid.values() for path in list_presented(one)}
-        checked = {paths.CHECKED.format(benchmark=name) for name in self.grid}
-        pages = {paths.INDEX, paths.THEORY_PAGE}
-        return {*of_benchmarks, *checked, *pages, paths.record(paths.THEORY)}
+    `is_known` tells whether Snakemake has metadata of a file; `is_compared`, whether it has those
+    of all files of a job, so that it compares the job with the plan itself.
+    """
+    records = {}
+    for benchmark in grid.values():
+        folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
+        for name, job in list_records(benchmark).items():
+            is_left = (folder / name).exists() and not is_compared(job)
+            if is_left and (text := _describe_difference(job, folder, name)):
+                records[f"{folder}/{name}"] = text
+    pages = (path for path in _list_all_presented(grid) if Path(path).exists())
+    return Unknown(records, [path for path in pages if not is_known(path)])
+
+
+def _describe_difference(job: Planned, folder: Path, name: str) -> str:
+    """Return how a record of a finished job differs from the plan; empty if it does not."""
+    try:
+        return "; ".join(record_differences(job, folder, name))
+    except InvalidResultError as error:
+        return error.reason
+
+
+def _list_all_presented(grid: Mapping[str, Benchmark]) -> Iterator[str]:
+    """Yield the paths of metrics, tables, figures and pages, which take only seconds to make."""
+    for name, benchmark in grid.items():
+        yield from list_presented(benchmark)
+        yield paths.CHECKED.format(benchmark=name)
+    yield from (paths.INDEX, paths.THEORY_PAGE, paths.record(paths.THEORY))

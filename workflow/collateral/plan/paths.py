@@ -150,6 +150,7 @@ def checkpoints(folder: str) -> str:
 PACKAGE = Path(collateral.__file__).parent
 CHECKOUT = PACKAGE.parents[1]
 SHIPPED = PACKAGE / "_workflow"  # folder of the Snakefile in the wheel; setup.py creates it
+OWN_CONFIGS = "config.yaml", "config/config.yaml"  # default configs of a working folder
 # Environment variables that envs/*.post-deploy.sh reads to install Collateral with conda.
 CHECKOUT_VARIABLE, VERSION_VARIABLE = "COLLATERAL_CHECKOUT", "COLLATERAL_VERSION"
 
@@ -165,9 +166,9 @@ def home() -> Path:
 
 
 def default_config() -> str:
-    """Return config.yaml in the working folder or, if missing, the one beside the Snakefile."""
-    own = Path("config.yaml")
-    return str(own if own.exists() else home() / "config.yaml")
+    """Return the config of the working folder, or the one beside the Snakefile if there is none."""
+    own = [file for file in OWN_CONFIGS if Path(file).exists()]
+    return own[0] if own else str(home() / "config.yaml")
 
 
 def set_install_variables(home: Path) -> None:

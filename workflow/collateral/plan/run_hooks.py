@@ -1,8 +1,7 @@
-"""Code around a Snakemake run: a lock, a server that starts jobs, last lines, and two patches.
+"""Code around a Snakemake run: a lock, a server that starts jobs, and last lines.
 
 Snakemake's own lock names files and no process, so it outlives a run that was killed. The kernel
 releases its lock on a file as soon as the process ends: that tells whether a run is alive.
-docs/deviations.md has the reasons of the patches; rules/speed.smk has two more, for dry runs.
 """
 
 import fcntl
@@ -11,6 +10,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -34,9 +34,6 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-# Snakemake cannot start more jobs per second than this; a limit of 100 or more has no effect.
-MOST_JOBS_A_SECOND = 100
-SLURM_PLUGIN = "2.8"  # version of snakemake-executor-plugin-slurm for which the patch was written
 _locks: list[TextIO] = []  # open lock files; closing a file would release its lock
 # Running servers; a server ends when its standard input is closed.
 _servers: list[subprocess.Popen[str]] = []
@@ -100,6 +97,17 @@ def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Pop
     return server if server.stdout.readline() else None
 
 
+def cancel_timers() -> None:
+    """Cancel the timers of this process, for which Python would wait before it exits.
+
+    They are those of Snakemake's limit on jobs per second (profiles/default), and would only wake
+    a scheduler that has ended.
+    """
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
+
+
 def last_lines(benchmarks: Iterable[str]) -> list[str]:
     """Return the lines that a run prints last: findings, pages, failed sanity checks (red gates).
 
@@ -125,50 +133,17 @@ def last_lines(benchmarks: Iterable[str]) -> list[str]:
     return [*lines, *red, *meaning]
 
 
-def share_gpus(workflow: Any) -> int:
-    """Let jobs share GPUs; return the number of jobs per GPU, such as 3 for `gpu_slots=3`.
+def slots_per_gpu(workflow: Any) -> int:
+    """Return how many jobs may share a GPU: the environment's COLLATERAL_GPU_SLOTS, or 1.
 
-    Snakemake then counts slots instead of GPUs. A scheduler such as SLURM counts GPUs itself.
+    `--resources gpu` then counts slots. A scheduler such as SLURM counts GPUs itself.
     """
-    given = workflow.resource_settings.resources
-    slots = (given.get("gpu_slots").value or 1) if workflow.local_exec else 1
-    if slots not in range(1, MOST_SLOTS + 1):
-        raise ValueError(f"--resources gpu_slots={slots}: choose 1 to {MOST_SLOTS} jobs per GPU")
-    if gpus := given.get("gpu").value:
-        workflow.register_resource("gpu", slots * gpus)
-    os.environ[GPU_SLOTS] = str(slots)
-    return slots
-
-
-class SlurmPluginError(Exception):
-    """Raised if `patch_slurm_plugin` does not support the version of the SLURM plug-in."""
-
-
-def lift_limit(scheduler: Any) -> None:
-    """Remove Snakemake's limit on jobs per second if the limit is 100 (the default) or more.
-
-    While jobs wait, each pass of the scheduler starts a timer for another pass one timespan later,
-    and each job that ends adds a pass: after 1,000 jobs, about 1,000 passes per second. CPU seconds
-    with and without this patch: 1.7 and 2.4 for 250 jobs of 1 s each, 13 and 38 for 1,000 such
-    jobs, and 102 in both cases for 10,000 jobs of 0 s, because no job waits for long.
-    """
-    limit = getattr(scheduler, "job_rate_limiter", None)
-    if limit and limit.max_jobs >= MOST_JOBS_A_SECOND * limit.timespan:
-        scheduler.job_rate_limiter = None
-
-
-# Without this patch, Snakemake would notice the end of a job up to 180 s late.
-def patch_slurm_plugin(plugin: Any, wait: int, memory: int) -> None:
-    """Make the SLURM plug-in check jobs every `wait` seconds, with `memory` seconds as MinJobAge.
-
-    The plug-in itself waits 10 s longer after each check at which no job had ended. It also asks
-    the controller for MinJobAge before each check and, without an answer, turns to sacct.
-    """
-    if not (hasattr(plugin, "get_min_job_age") and hasattr(plugin, "Executor")):
-        raise SlurmPluginError(
-            f"{plugin.__name__} is not as of {SLURM_PLUGIN}, which this was made for."
-        )
-    plugin.get_min_job_age = lambda: memory
-    plugin.Executor.next_seconds_between_status_checks = property(
-        lambda self: wait, lambda self, _: None
-    )
+    if workflow.resource_settings.resources.get("gpu_slots").value:
+        text = f"in place of gpu_slots, set {GPU_SLOTS} and let gpu count slots: docs/scale.md"
+        raise ValueError(f"--resources: {text}")
+    if not workflow.local_exec:
+        os.environ.pop(GPU_SLOTS, None)
+    slots = os.environ.get(GPU_SLOTS, "1")
+    if slots not in map(str, range(1, MOST_SLOTS + 1)):
+        raise ValueError(f"{GPU_SLOTS}={slots}: choose 1 to {MOST_SLOTS} jobs per GPU")
+    return int(slots)

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 
 from collateral.contract.messages import unknown_name
 
-# Minimum number of seconds for which squeue must list a finished job, so that Snakemake sees it.
-LEAST_MEMORY = 180
+# Minimum number of seconds for which squeue must list a finished job, so that Snakemake sees it:
+# the plug-in waits up to 180 s between two looks at the queue, and an answer may take a minute.
+LEAST_MEMORY = 240
 IN_FLIGHT = 100  # maximum number of submitted jobs, as in profiles/slurm
 # Resources that send a job to another cluster, whose partitions cannot be checked here.
 OTHER_CLUSTERS = ("slurm_cluster", "cluster", "clusters")

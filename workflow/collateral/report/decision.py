@@ -25,6 +25,7 @@ from collateral.findings.verdict.sentences import (
     HURT_FAR,
     NAMES,
     MethodVerdict,
+    describe_least,
     describe_worst,
     find_verdicts,
     is_harm_of_base,
@@ -430,7 +431,7 @@ def describe(one: Measured) -> str:
         side = "above" if one.mean > 0 else "below"
         text = f"{NAMES[one.at]} is {format_points(abs(one.mean))} points {side} Retrain's"
     if one.answer == "shown":
-        return f"{text} (at least {format_points(min(abs(one.low), abs(one.high)))})"
+        return f"{text} ({describe_least(min(abs(one.low), abs(one.high)))})"
     large = "large but not beyond chance" if one.is_large else "open"
     if one.at in LOSSES:
         return f"{text} ({large}: {describe_worst(one.mean, one.high)})"

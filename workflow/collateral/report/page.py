@@ -24,7 +24,7 @@ from collateral.findings import verdict
 from collateral.findings._shared.series import find_looks
 from collateral.findings._shared.write import to_csv
 from collateral.findings.registry import Problem, excluded_findings, read_problems
-from collateral.findings.verdict.sentences import EXAMPLES
+from collateral.findings.verdict.sentences import EXAMPLES, describe_least
 from collateral.report.decision import (
     CHIPS,
     Decision,
@@ -284,6 +284,7 @@ def as_order(value: float) -> str:
 FILTERS = (
     as_order,
     describe,
+    describe_least,
     format_points,
     format_share,
     number_hurt,

@@ -199,9 +199,9 @@ def _describe_needed(cell: CellTable, run: str) -> str:
 
 def describe_shown(cell: CellTable, run: str, at: str) -> str:
     """Return a text on a difference that is shown, with the least that its interval allows."""
-    least = points(min(abs(low_or_high) for low_or_high in _ends(cell, run, at)))
+    least = describe_least(min(abs(end) for end in _ends(cell, run, at)))
     details = f"margin {points(cell.number(run, 'margin', at=at))}, {_p(cell, run, at)}"
-    text = f"{_describe(cell, run, at)}, at least {least} ({details})"
+    text = f"{_describe(cell, run, at)}, {least} ({details})"
     return text + (_compare_with_base(cell, at, run) if is_loss(cell, run, at) else "")
 
 
@@ -213,6 +213,12 @@ def describe_open(cell: CellTable, run: str, at: str) -> str:
     if at not in LOSSES:
         return f"{_describe(cell, run, at)} [{_signed(low)}, {_signed(high)}]{large}"
     return f"{_describe(cell, run, at)}{large}, {describe_worst(_mean(cell, run, at), high)}"
+
+
+def describe_least(value: float) -> str:
+    """Return a text on the least that the interval of a shown difference allows."""
+    text = points(value)
+    return f"at least {text}" if text != points(0.0) else "more than 0"
 
 
 def describe_worst(mean: float, high: float) -> str:

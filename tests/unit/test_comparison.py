@@ -257,6 +257,12 @@ def test_a_record_without_values_is_of_another_version(finished):
     assert found == {name: ["it cannot be compared: another version wrote it"]}
 
 
+def test_a_record_of_a_kind_of_job_that_is_no_more_is_named(finished):
+    changed(finished, RUN, kind="older")
+    first, *_ = compare(grid(**TUNED), finished).different[RUN]
+    assert first == 'kind: "older", planned "unlearn"'
+
+
 def test_what_is_missing_and_what_nobody_planned_is_counted(finished):
     found = compare(grid(**{**TUNED, "seeds": [3, 5]}), finished)
     assert found.missing == [

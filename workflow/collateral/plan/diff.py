@@ -82,7 +82,7 @@ def _identity(found: Mapping[str, Any]) -> Record:
     """Return what must be as planned: description, code, and paths of inputs of a record."""
     try:
         job = parse_job(found[JOB])
-    except (ValueError, AssertionError):  # another version wrote it
+    except (ImportError, ValueError, AssertionError):  # another version wrote it
         return {**found[JOB], CODE: found[CODE], INPUTS: []}
     # Files that `prepare` wrote are left out, because the plan does not list them.
     inputs = {path for path in found[INPUTS] if layout.PREPARED not in Path(path).parts}

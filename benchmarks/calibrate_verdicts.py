@@ -15,7 +15,7 @@ docs/statistics.md explains the tables.
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -228,44 +228,51 @@ class Draws:
         retrained = self.population.retrained
         return self.population.samples(retrained[self.others] + away, retrained[self.seeds])
 
-    def nearest(self, methods: Floats) -> tuple[NDArray[np.int64], Flags]:
-        """Return the method with the smallest gap to Retrain, and whether that is beyond chance.
-
-        As on the page, two gaps are compared by a paired test over seeds (report/decision.py).
-        """
+    def gaps(self, methods: Floats) -> Floats:
+        """Return each seed's contribution to each gap to Retrain, (draws, methods, seeds)."""
         away = (self.rates(methods) - self.population.retrained[self.seeds][:, None])[..., GAP]
-        by_seed = (np.sign(away.mean(axis=2, keepdims=True)) * away).mean(axis=-1)
-        order, every = np.argsort(by_seed.mean(axis=-1), axis=-1), np.arange(len(by_seed))
-        p = p_value(by_seed[every, order[:, 1]] - by_seed[every, order[:, 0]])
-        return order[:, 0], p < ALPHA
+        by_seed: Floats = (np.sign(away.mean(axis=2, keepdims=True)) * away).mean(axis=-1)
+        return by_seed
 
 
 def decision_rows(populations: Mapping[str, Population]) -> Iterator[dict[str, object]]:
     """Yield how often what a page says is wrong, by number of seeds, for each cell and for both.
 
-    In the case *as run*, the methods are as they are; in the case *shifted*, none differs from
-    Retrain in truth. All cells draw the same seeds, as a page of both would.
+    In the case *as run*, the methods are as they are; in the cases *shifted* and *posing*, none
+    differs from Retrain in truth. All cells draw the same seeds, as a page of both would.
     """
-    for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted")):
-        verdicts, truths = [], []
+    for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted", "posing")):
+        verdicts, shown, truths, gaps = [], [], [], []
         for name, population in populations.items():
-            methods, truth = population.methods, population.truth
-            if case == "shifted":
+            truth, draws = population.truth, Draws(population, num_seeds)
+            methods = population.methods
+            if case != "as run":
                 methods, truth = population.shifted(population.retrained), truth.of_equals
-            draws = Draws(population, num_seeds)
-            tested = run_tests(draws.samples(methods))
+            samples = draws.posing() if case == "posing" else draws.samples(methods)
+            tested = run_tests(samples)
             verdicts.append(decide(tested, _nobody(tested)))
+            shown.append(tested.shown)
             truths.append(truth)
+            gaps.append(draws.gaps(methods))
             row = {"rule": "new", "cell": name, "case": case, "seeds": num_seeds}
-            row |= judge(verdicts[-1], tested.shown, truth)
-            yield row | (_judge_nearest(draws, methods, truth) if case == "as run" else {})
+            row |= judge(verdicts[-1], shown[-1], truth)
+            yield row | (judge_nearest(gaps[-1:], truths[-1:]) if case == "as run" else {})
+        row = {"rule": "new", "cell": "both", "case": case, "seeds": num_seeds}
+        row |= judge(np.hstack(verdicts), np.hstack(shown), _join(truths))
         is_like = np.array([found == LIKE for found in verdicts]).all(axis=0)
         is_beyond = np.array([truth.is_beyond.any(axis=-1) for truth in truths]).any(axis=0)
-        yield {
-            **{"rule": "new", "cell": "both", "case": case, "seeds": num_seeds},
-            "praised": is_like.any(axis=-1).mean(),
-            "praised_wrongly": (is_like & is_beyond).any(axis=-1).mean(),
-        }
+        row["praised"] = is_like.any(axis=-1).mean()
+        row["praised_wrongly"] = (is_like & is_beyond).any(axis=-1).mean()
+        yield row | (judge_nearest(gaps, truths) if case == "as run" else {})
+
+
+def _join(truths: Sequence[Truth]) -> Truth:
+    """Return the truth of the methods of all cells, as if they were methods of one cell."""
+    differences = np.concatenate([truth.difference for truth in truths])
+    margins = np.concatenate(
+        [np.broadcast_to(truth.margin, truth.difference.shape) for truth in truths]
+    )
+    return Truth(differences, margins, np.concatenate([truth.gap for truth in truths]))
 
 
 def judge(verdicts: NDArray[np.str_], shown: NDArray[np.int64], truth: Truth) -> dict[str, float]:
@@ -291,10 +298,16 @@ def judge(verdicts: NDArray[np.str_], shown: NDArray[np.int64], truth: Truth) ->
     }
 
 
-def _judge_nearest(draws: Draws, methods: Floats, truth: Truth) -> dict[str, float]:
-    """Return how often the method that is truly nearest to Retrain is named as the nearest."""
-    nearest, is_shown = draws.nearest(methods)
-    is_right = nearest == truth.gap.argmin()
+def judge_nearest(gaps: Sequence[Floats], truths: Sequence[Truth]) -> dict[str, float]:
+    """Return how often the method that is truly nearest to Retrain is named as the nearest.
+
+    As on the page, gaps are averaged over cells, and two of them are compared by a paired test over
+    seeds (report/decision.py). `gaps` has, for each cell, an array (draws, methods, seeds).
+    """
+    by_seed = np.mean(gaps, axis=0)
+    order, every = np.argsort(by_seed.mean(axis=-1), axis=-1), np.arange(len(by_seed))
+    p = p_value(by_seed[every, order[:, 1]] - by_seed[every, order[:, 0]])
+    is_shown, is_right = p < ALPHA, order[:, 0] == np.mean([t.gap for t in truths], axis=0).argmin()
     return {
         "nearest_right": is_right.mean(),
         "nearest_shown": is_shown.mean(),
@@ -337,24 +350,27 @@ def _found_by_family(samples: Samples) -> dict[str, Flags]:
 def equivalence_rows(name: str, population: Population) -> Iterator[dict[str, object]]:
     """Yield how often Retrains of other seeds pass as equal: as they are, and one margin away.
 
-    `level` is the largest share of any measure; `like_away` that of *like Retrain*.
+    `level` is the largest share of any measure; `like_away` that of *like Retrain*, `pages_away`
+    that of pages with any method *like Retrain*, if all are one margin away in one measure.
     """
     margin = population.truth.margin
     for num_seeds in NUM_SEEDS:
         draws = Draws(population, num_seeds)
         alike = run_tests(draws.posing())
-        levels, like = [], []
+        levels, like, pages = [], [], []
         for place in range(len(TESTED)):
             # Rates move to the side on which there is room.
             sign = -1 if population.retrained[:, place].mean() > 0.5 else 1
             away = sign * margin[place] * (np.arange(len(RATES)) == place)
             tested = run_tests(draws.posing(away))
             levels.append(tested.within[..., place].mean())
-            like.append((decide(tested, _nobody(tested)) == LIKE).mean())
+            is_like = decide(tested, _nobody(tested)) == LIKE
+            like.append(is_like.mean())
+            pages.append(is_like.any(axis=-1).mean())
         naive = _naive(draws.posing(-margin[UA] * (np.arange(len(RATES)) == UA)))
         yield {
             **{"cell": name, "seeds": num_seeds, "level_naive": naive},
-            **{"level": max(levels), "like_away": max(like)},
+            **{"level": max(levels), "like_away": max(like), "pages_away": max(pages)},
             "power": alike.within[..., UA].mean(),
             "like_retrain": (decide(alike, _nobody(alike)) == LIKE).mean(),
         }

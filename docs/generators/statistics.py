@@ -53,6 +53,7 @@ def _equivalence() -> str:
         "level_naive": ("level naive", "max"),
         "level": ("level", "max"),
         "like_away": ("*like Retrain*, one margin away", "max"),
+        "pages_away": ("any of eight", "max"),
         "power": ("power on UA", "mean"),
         "like_retrain": ("*like Retrain*, another Retrain", "mean"),
     }

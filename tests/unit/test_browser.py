@@ -221,7 +221,7 @@ def test_the_reader_of_a_link_sees_what_it_leads_to(browser, page_file):
 
 def test_the_table_that_decides_tells_its_numbers(browser, deciding):
     opened = Opened(browser, deciding)
-    number = opened.tab.locator("#decision button[data-source='ga|difference||damage']")
+    number = opened.tab.locator("#decision button[data-source='ga|difference||near_test']")
     assert "line" in open_dialog(opened.tab, number).locator("dd").first.inner_text()
     assert opened.said == []
     opened.tab.close()

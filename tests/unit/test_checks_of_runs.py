@@ -155,8 +155,8 @@ def test_with_a_red_check_the_sentence_is_the_check(red, sound):
         "No verdict: a check failed, so that the comparison with Retrain means nothing."
     )
     assert headline(sound).startswith(
-        "No method is shown to equal retraining, and each fails this test: retrain. Hurt the "
-        "neighbours: GA (41.5 points, at least 3"
+        "No method is shown to equal retraining, and each is shown to differ in this test: "
+        "retrain. Hurt the neighbours: GA (41.5 points, at least 3"
     )
     for root in (red, sound):
         assert f"<h1>{headline(root)}</h1>" in (root / layout.REPORT).read_text()

@@ -640,7 +640,7 @@ def test_with_declared_looks_the_caption_names_the_next_one(tmp_path, looks, sai
 @pytest.mark.parametrize(
     ("far", "note", "said"),
     [
-        ((20, 21, 22, 21, 19), " as the base model does", "the base model loses 32.4 too, so "),
+        ((20, 21, 22, 21, 19), " as the base model does", "the base model loses 32.4 too."),
         ((11, 10, 12, 10, 13), "", "the base model loses 13.6 too."),
         ((5, 3, 5, 4, 6), "", ""),  # one example in one seed, within the margin
         (RETRAIN.far_test, "", ""),

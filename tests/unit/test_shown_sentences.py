@@ -670,6 +670,13 @@ CLAUSES = [
         lambda a, s, *_: [points(min(a.long.values(s.cell, "retrain", "base_distance")))],
     ),
     Clause(
+        rf"its MIA is shown to be {N} points below Retrain's",
+        lambda a, s, *_: [
+            -points(a.long.number(s.cell, "original", "difference", "", "mia")),
+        ],
+        is_rare=True,
+    ),
+    Clause(
         rf"the base model's UA is {N} points from Retrain's, the margin is {N}",
         lambda a, s, *_: [
             points(

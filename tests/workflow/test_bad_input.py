@@ -21,8 +21,6 @@ WRONG = {
         "model: resnet8\n    model: mlp",
         'line 7: while constructing a mapping: found duplicate key "model"',
     ),
-    "a tag": ("[0, 1]", "!!python/object:os.system [0]", "python/object:os.system' is not allowed"),
-    "a tab": ("    seeds", "\tseeds", "wrong.yaml: line 8: while scanning for the next token"),
     "code": ("benchmarks:", "__use_yte__: true\nbenchmarks:", "__use_yte__: not allowed"),
     # Numbers.
     "a yes": ("[0, 1]", "[true]", "{at}.seeds[0]: True: should be a number"),
@@ -129,6 +127,27 @@ def test_what_is_wrong_is_said_in_a_line_by_a_dry_run(untouched, wrong):
     assert said.format(at=AT) in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert not (untouched.folder / "results").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[0, 1]", "!!python/object:os.system [0]", "python/object:os.system' is not allowed"),
+        ("    seeds", "\tseeds", "wrong.yaml: line 8: "),
+    ],
+    ids=["a tag", "a tab"],
+)
+def test_a_file_that_snakemake_cannot_read_is_named_by_line_by_the_doctor(
+    untouched, old, new, said
+):
+    """Snakemake reads `--configfile` itself, before the Snakefile, and names no line."""
+    (untouched.folder / "wrong.yaml").write_text(SMOKE.replace(old, new, 1))
+    done = untouched.snakemake("--dry-run", "--configfile", "wrong.yaml")
+    assert done.returncode == 1 and "Config file is not valid JSON or YAML" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+    found = untouched.collateral("doctor", "wrong.yaml")
+    assert found.returncode != 0 and said in found.stdout + found.stderr
 
 
 def test_twenty_wrong_configs_are_tried():

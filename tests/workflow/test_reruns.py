@@ -169,7 +169,7 @@ def test_one_more_forget_set_hides_no_other_change(copy):
     copy.edit("small.yaml", "fractions: [0.5]", "fractions: [0.5, 0.9]")
     copy.edit("small.yaml", "ft: {}", "ft: {lr: 0.3}")
     jobs = [job for job in copy.jobs(*OPTIONS) if job.wildcards.get("cell") == "digit_3-50"]
-    assert names(jobs) == {("unlearn", "ft"), ("metrics", None)}
+    assert names(jobs) == {("unlearn", "ft"), ("pictures", None), ("metrics", None)}
 
 
 def test_one_more_forget_set_trains_no_base_again(copy):

@@ -9,22 +9,31 @@ import pytest
 from conftest import REPOSITORY, SMOKE, Project, copy_project, job_counts, read_yaml
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-TOOLS = ("snakemake", "snakefmt", "snakedeploy")
 DEPLOYED = ("LICENSE", "pyproject.toml", ".snakemake-workflow-catalog.yml", "config")
 GIT = ("git", "-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
 
 
-@pytest.fixture(scope="session")
-def tools(tmp_path_factory) -> Path:
-    """The programs of an environment without any package of ours, by the versions of ours."""
-    folder = tmp_path_factory.mktemp("alone")
+def environment(folder: Path, *packages: str) -> Path:
+    """Return the folder of programs of a new environment, by the versions of ours."""
     run(folder, sys.executable, "-m", "venv", "venv")
     pins = str(REPOSITORY / "envs/constraints.txt")
-    pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet"]
-    done = subprocess.run([*pip, "-c", pins, *TOOLS], capture_output=True, text=True, check=False)
+    pip = [str(folder / "venv/bin/python"), "-m", "pip", "install", "--quiet", "-c", pins]
+    done = subprocess.run([*pip, *packages], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"needs PyPI: {done.stderr.splitlines()[-1]}")
     return folder / "venv/bin"
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory) -> Path:
+    """The programs of an environment with Snakemake and its formatter alone."""
+    return environment(tmp_path_factory.mktemp("alone"), "snakemake", "snakefmt")
+
+
+@pytest.fixture(scope="module")
+def snakedeploy(tmp_path_factory) -> str:
+    """The program snakedeploy, from an environment of its own: it brings pandas."""
+    return str(environment(tmp_path_factory.mktemp("deploying"), "snakedeploy") / "snakedeploy")
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +82,9 @@ def test_a_plan_is_made_of_the_package_beside_the_snakefile(tools, checkout, opt
     assert job_counts(said) == checkout.planned(*SMOKE)
 
 
-def test_snakedeploy_writes_a_workflow_that_plans_the_default(tools, checkout, tmp_path):
+def test_snakedeploy_writes_a_workflow_that_plans_the_default(
+    tools, snakedeploy, checkout, tmp_path
+):
     """Offline: git takes GitHub for a folder, in which there is a copy of this repository."""
     source, remote, mine = (tmp_path / name for name in ("source", "gh/owner", "mine"))
     remote.mkdir(parents=True)
@@ -88,8 +99,8 @@ def test_snakedeploy_writes_a_workflow_that_plans_the_default(tools, checkout, t
         "GIT_CONFIG_VALUE_0": "https://github.com/",
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
-    deploy = ("snakedeploy", "deploy-workflow", "https://github.com/owner/collateral", str(mine))
-    run(tmp_path, *deploy, "--tag", "v1", tools=tools, **variables)
+    deploy = (snakedeploy, "deploy-workflow", "https://github.com/owner/collateral", str(mine))
+    run(tmp_path, *deploy, "--tag", "v1", **variables)
     snakefile = (mine / "workflow/Snakefile").read_text()
     assert 'github("owner/collateral", path="workflow/Snakefile", tag="v1")' in snakefile
     assert read_yaml(mine / "config/config.yaml") == read_yaml(REPOSITORY / "config.yaml")

@@ -149,6 +149,9 @@ def check_forgettable(cell: CellTable) -> Outcome:
     margin = cell.number(cell.reference, "margin", at="ua")
     if not math.isnan(margin):
         text += f", the margin is {metric.text(margin)}"
+    found = cell.number(ORIGINAL, "difference", at="mia")
+    if cell.number(ORIGINAL, "shown", at="mia") == -1:
+        text += f"; its MIA is shown to be {metric.text(-found)} points below Retrain's"
     outcomes: dict[str, Outcome] = {
         "yes": ("green", text),
         "no": ("amber", f"nothing: {text}, and UA and MIA are shown to be within the margins"),

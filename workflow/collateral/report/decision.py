@@ -337,7 +337,7 @@ def compare_gaps(table: BenchmarkTable, runs: Sequence[str]) -> float:
     """Return the p-value of the difference between the mean gaps of two runs to Retrain.
 
     A gap is a mean of absolute differences of means over seeds. With the signs of these differences
-    it is a mean over seeds, so that two gaps are compared by a paired t-test over seeds.
+    it is a mean over seeds, so that two gaps are compared by a paired test over seeds.
     """
     gaps = [[_gap_by_seed(cell, run) for cell in table.cells] for run in runs]
     counts = {len(values) for of_run in gaps for values in of_run}

@@ -247,12 +247,8 @@ def decide(tested: Tested, is_collapsed: Flags) -> NDArray[np.str_]:
 
 
 def _pass_all(passes: Flags, is_defined: Flags) -> Flags:
-    """Tell which methods pass the test of every measure that is defined.
-
-    A method whose UA or damage is undefined does not pass.
-    """
-    is_tested = is_defined[..., (UA, DAMAGE)].all(axis=-1)
-    return np.asarray((passes | ~is_defined).all(axis=-1) & is_tested)
+    """Tell which methods pass the test of every measure; an undefined one is not passed."""
+    return np.asarray((passes & is_defined).all(axis=-1))
 
 
 def seeds_needed(samples: Samples, level: float = ALPHA) -> Floats:

@@ -147,11 +147,11 @@ def list_meanings(cell: CellTable, run: str) -> list[str]:
 def _is_loss_of_base(cell: CellTable, run: str, at: str) -> bool:
     """Tell whether the base model already has the loss that a run has, up to the margin.
 
-    It does if its own loss is above the margin, and the run's is at most a margin larger.
+    It does if its own loss is shown, and the run's is at most a margin larger.
     """
     own, base = (_mean(cell, one, at) for one in (run, ORIGINAL))
     margin = cell.number(run, "margin", at=at)
-    return is_beyond(base, margin) and not is_beyond(own - base, margin)
+    return cell.number(ORIGINAL, "shown", at=at) == 1 and not is_beyond(own - base, margin)
 
 
 def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
@@ -269,9 +269,7 @@ def _compare_with_base(cell: CellTable, at: str, run: str) -> str:
     base, margin = _mean(cell, ORIGINAL, at), cell.number(run, "margin", at=at)
     if not is_beyond(base, margin):
         return ""
-    is_same = _is_loss_of_base(cell, run, at)
-    rest = ", so unlearning did not cause it" if is_same else ""
-    return f", of which the base model loses {points(base)} too{rest}"
+    return f", of which the base model loses {points(base)} too"
 
 
 def _unknown(cell: CellTable, run: str) -> str:

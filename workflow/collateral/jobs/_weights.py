@@ -66,6 +66,11 @@ class WeightsJob(Job):
         return existing(self.own_file.file) if self.own_file else []
 
     @property
+    def precision(self) -> str:
+        """Precision in which the model is trained."""
+        return self.benchmark.config.base.precision
+
+    @property
     def num_trained(self) -> int:
         """Number of examples on which the model is trained."""
         return self.workload.size.num_train
@@ -74,12 +79,12 @@ class WeightsJob(Job):
     def work(self) -> Work:
         """Estimated amount of computation of training and one evaluation.
 
-        Weights that the user gives are not trained, but evaluated twice.
+        Weights that the user gives are not trained, but evaluated, at most twice.
         """
         evaluation = self.workload.evaluation
         if self.own:
-            return (evaluation * 2).for_model(self.model)
-        return (self.workload.fit(self.num_trained) + evaluation).for_model(self.model)
+            return evaluation * 2
+        return self.workload.fit(self.num_trained) + evaluation
 
     @property
     def bytes(self) -> float:

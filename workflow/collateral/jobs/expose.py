@@ -57,7 +57,7 @@ class ExposeJob(FirstSeedJob):
         work += workload.sum_work("unlearn_work", choices, sizes)
         if self.spec.prepare_calls:
             work += workload.sum_work("prepare_work", choices, sizes)
-        return (work * (len(self.shadows) / len(choices))).for_model(self.model)
+        return work * (len(self.shadows) / len(choices))
 
     @property
     def bytes(self) -> float:

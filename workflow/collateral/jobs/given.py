@@ -1,6 +1,5 @@
 """Job that evaluates an unlearned model that the user provides; nothing is trained."""
 
-from collateral.contract.work import Work
 from collateral.jobs._job import CellJob, OwnFile, Record
 from collateral.jobs._weights import WeightsJob
 from collateral.plan import paths
@@ -25,11 +24,6 @@ class GivenJob(WeightsJob, CellJob):
     def arguments(self) -> list[str]:
         """Options with the run's name, its weight file, and the seconds that unlearning took."""
         return ["--run", self.run, *self.start_arguments]
-
-    @property
-    def work(self) -> Work:
-        """Estimated amount of computation of one evaluation."""
-        return self.workload.evaluation.for_model(self.model)
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write with the current config and code."""

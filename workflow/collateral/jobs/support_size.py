@@ -62,7 +62,7 @@ class SupportSizeJob(MethodJob):
         by_k = {"k_each": None, "min_similarity": None}
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
-        return self.workload.prepare(self.cell, choices).for_model(self.model)
+        return self.workload.prepare(self.cell, choices)
 
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write now; it is compared with the record `found`.

@@ -52,7 +52,7 @@ class TuneJob(FirstSeedJob):
         """Estimated amount of computation of `prepare` and all trials, with one evaluation each."""
         params, workload = self.spec.trial_params, self.workload
         trials = workload.unlearn(self.cell, params) + workload.evaluation * len(params)
-        return trials.for_model(self.model) + super().work
+        return trials + super().work
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write with the current config and code."""

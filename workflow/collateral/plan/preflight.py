@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,6 @@ from collateral.jobs._job import OwnFile
 from collateral.jobs._method import MethodJob
 from collateral.jobs.data import DataJob, required_by_runs, required_retained
 from collateral.jobs.split import SplitJob
-from collateral.models._metadata import declared_work
 from collateral.plan import paths
 from collateral.plan.diff import record_differences
 from collateral.plan.fingerprint import fingerprint
@@ -66,8 +65,7 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
         models &= {benchmark.config.model, *values}
     for model in sorted(models):
         will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
-        found = _plugged_errors(MODEL.module(model), "build", will_run=will_run)
-        yield from found or _errors(declared_work, model)
+        yield from _plugged_errors(MODEL.module(model), "build", will_run=will_run)
     methods = {run.method.uses for run in runs}
     for method in sorted(filter(METHOD.is_plugged_in, methods)):
         of_methods = [job for job in list_jobs(benchmark) if isinstance(job, MethodJob)]
@@ -78,16 +76,12 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
 
 def _plugged_errors(module: str, function: str, *, will_run: bool) -> list[str]:
     """Return the problems of a plug-in's code, or why its fingerprint cannot be computed."""
-    found = [*code_errors(module, function, will_run=will_run)]
-    return found or [f"'{find_file(module)}': {error}" for error in _errors(fingerprint, [module])]
-
-
-def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
-    """Call a function; return a list with the text of its error, empty if it raises no error."""
+    if found := [*code_errors(module, function, will_run=will_run)]:
+        return found
     try:
-        function(argument)
+        fingerprint([module])
     except (ModuleNotFoundError, ValueError) as error:
-        return [str(error)]
+        return [f"'{find_file(module)}': {error}"]
     return []
 
 

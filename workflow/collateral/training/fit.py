@@ -82,6 +82,7 @@ def fit(
         if best:
             with run.phase(None):
                 run.log(epoch=epoch, **{params.checkpoint: best.evaluate()})
+    run.num_trained = params.epochs * len(examples)
     if best:
         best.restore()
     return model

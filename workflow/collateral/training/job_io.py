@@ -22,7 +22,13 @@ from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import atomic, report_broken_file, write_rows
 from collateral.results.outputs import Epochs, ModelOutputs
 from collateral.results.provenance import verify, write_record
-from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
+from collateral.results.record import (
+    EPOCH_SECONDS,
+    GPU_SLOTS,
+    SPEED,
+    gpu_slots,
+    measure_cost,
+)
 from collateral.results.split import Split
 from collateral.training.devices import choose_device, describe_numerics, make_deterministic
 from collateral.training.examples import Examples, Task, test_examples, train_examples
@@ -65,12 +71,15 @@ class Session:
         files: Sequence[Path],
         seconds: Mapping[str, float],
         devices: Sequence[str] = (),
-        by_epoch: Sequence[float] = (),
+        **cost: Any,
     ) -> None:
-        """Write the record and then the cost of a job, after all its other files."""
+        """Write the record and then the cost of a job, after all its other files.
+
+        `cost` are further entries of cost.json.
+        """
         numerics = {"numerics": describe_numerics(devices)} if devices else {}
         write_record(out / layout.RECORD, {**record, **numerics}, root=self.folder, files=files)
-        write_cost(out, seconds, self.device, self.folder, by_epoch)
+        write_cost(out, seconds, self.device, self.folder, **cost)
 
     def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
@@ -114,7 +123,22 @@ def write_results(
     if run.skipped:
         ended = {"status": SKIPPED, "reason": run.skipped}
     about, files = {**record, **ended, "extra": run.reported}, [out / name for name in names]
-    session.finish(out, about, files, run.clock.seconds, run.devices, run.tracked_seconds)
+    cost: dict[str, Any] = {EPOCH_SECONDS: [*run.tracked_seconds]} if run.tracked_seconds else {}
+    if speed := measure_speed(record, session, run):
+        cost[SPEED] = speed
+    session.finish(out, about, files, run.clock.seconds, run.devices, **cost)
+
+
+def measure_speed(record: Mapping[str, Any], session: Session, run: Run) -> dict[str, Any]:
+    """Return the model and its training speed, for `collateral estimate`.
+
+    The result is empty if the run did not train from scratch, or not on one device with one thread.
+    """
+    has_device = len(run.devices) == 1 and gpu_slots() == 1 and torch.get_num_threads() == 1
+    if not (has_device and run.num_trained):
+        return {}
+    model = (record["model"], session.data.info.shape, record["params"]["precision"])
+    return {"model": model, "images_per_second": run.num_trained / sum(run.clock.seconds.values())}
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:
@@ -143,14 +167,13 @@ def write_cost(
     seconds: Mapping[str, float],
     device: torch.device,
     root: Path,
-    by_epoch: Sequence[float] = (),
+    **more: Any,
 ) -> None:
-    """Write time and memory of this process so far; the record must have been written before."""
+    """Write time and memory of this process so far, and `more`; the record must exist."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = measure_cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
-    by_epoch_too = {EPOCH_SECONDS: list(by_epoch)} if by_epoch else {}
-    provenance.write_cost(out, {**found, **by_epoch_too}, root=root)
+    provenance.write_cost(out, {**found, **more}, root=root)
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

@@ -50,6 +50,7 @@ class Run:
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
+        self.num_trained = 0  # number of images, in all epochs, that `fit` trained on
         self.skipped = ""  # reason why the method could not run; empty if it ran
         # Tracked tensors of the base model, then those after each epoch.
         self.tracked: list[dict[str, Tensor]] = []

@@ -1,7 +1,5 @@
 """Measure the training speed of a model in about two seconds, for `collateral estimate`."""
 
-import time
-
 import torch
 
 from collateral.contract.data import ImageInfo
@@ -34,16 +32,13 @@ def measure(trained: tuple[str, Shape, str], params: TrainingParams) -> float:
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
-    # On a CPU, the CPU time of this process is measured, so that other jobs have little influence.
-    clock = time.process_time if device.type == "cpu" else time.perf_counter
-    count, seconds = FEWEST // 2, 0.0
-    while seconds < SECONDS:
+    count = FEWEST
+    while True:
+        examples, run = _noise(info, count, device), Run(device, seed=0)
+        fit(model, examples, examples, params, run)
+        if run.fitted_seconds >= SECONDS:
+            return count / run.fitted_seconds
         count *= 2
-        examples = _noise(info, count, device)
-        start = clock()
-        fit(model, examples, examples, params, Run(device, seed=0))
-        seconds = clock() - start
-    return count / seconds
 
 
 def _noise(info: ImageInfo, count: int, device: torch.device) -> Examples:

@@ -130,15 +130,15 @@ def write_results(
 
 
 def measure_speed(record: Mapping[str, Any], session: Session, run: Run) -> dict[str, Any]:
-    """Return the model and its training speed, for `collateral estimate`.
+    """Return a model and its training speed, for `collateral estimate`.
 
-    The result is empty if the run did not train from scratch, or not on one device with one thread.
+    The result is empty if the run did not train from scratch, or shared its GPU with other jobs.
     """
-    has_device = len(run.devices) == 1 and gpu_slots() == 1 and torch.get_num_threads() == 1
-    if not (has_device and run.num_trained):
+    is_shared = session.device.type == "cuda" and gpu_slots() > 1
+    if not run.fitted_images or is_shared:
         return {}
     model = (record["model"], session.data.info.shape, record["params"]["precision"])
-    return {"model": model, "images_per_second": run.num_trained / sum(run.clock.seconds.values())}
+    return {"model": model, "images_per_second": run.fitted_images / run.fitted_seconds}
 
 
 def write_history(path: Path, history: Sequence[Mapping[str, Any]]) -> None:

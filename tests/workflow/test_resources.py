@@ -88,6 +88,11 @@ def test_time_and_memory_follow_data_and_work(asked):
     assert asked["base"]["mem_mb"] == str(MEMORY)
 
 
+def test_reading_the_data_set_asks_for_three_copies_of_the_images(planned):
+    assert planned["big"]["data"]["mem_mb"] == str(1000 + 3 * 176 - 1)  # 175.8 MB each
+    assert planned["own"]["data"]["mem_mb"] == "1000"
+
+
 def test_only_jobs_that_train_ask_for_a_gpu(asked):
     assert {rule for rule in asked if "gpu" in asked[rule]} == PLANNED
 

@@ -18,6 +18,8 @@ rule data:
         paths.log("data", "benchmark"),
     conda:
         "../../envs/torch.yaml"
+    resources:
+        mem_mb=data_memory,
     params:
         **values("data", "name", "data_options", "code"),
         plugins=plugins,

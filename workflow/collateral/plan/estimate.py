@@ -56,6 +56,8 @@ SLOWNESS = 4  # time limit of a job divided by its estimated time
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
 LEAST_MB = 4000  # main memory of torch with CUDA, of Python, and of small models, in MB
+# Main memory of the job that reads the data set: without images in MB, and copies of the images.
+LEAST_DATA_MB, IMAGE_COPIES = 1000, 3
 WEIGHT_COPIES = 8  # weights, gradients, the optimizer's moments, the base, and those of a method
 # Bytes of activations per pixel value of a batch in training: 64 float32 values. ResNet-18 at 224
 # pixels has 209 bytes. Others have up to 20 times as many, which LEAST_MB covers for small images.
@@ -252,12 +254,21 @@ def memory_mb(benchmark: Benchmark, attempt: int) -> int:
     workload, batch = find_workload(benchmark), benchmark.config.base.batch_size
     try:
         values = prod(workload.size.shape)
-        images = workload.size.num_examples * values
-        weights = workload.facts.bytes(workload.size.num_classes)
+        needed = workload.size.num_examples * values
+        needed += WEIGHT_COPIES * workload.facts.bytes(workload.size.num_classes)
     except SizeUnknownError:
-        values, images, weights = prod(UNKNOWN_SHAPE), 0, 0
-    needed = WEIGHT_COPIES * weights + ACTIVATION_BYTES * batch * values + images
-    return _doubled(round(LEAST_MB + needed / 2**20), attempt)
+        values, needed = prod(UNKNOWN_SHAPE), 0
+    return _megabytes(LEAST_MB, needed + ACTIVATION_BYTES * batch * values, attempt)
+
+
+def data_mb(benchmark: Benchmark, attempt: int) -> int:
+    """Return the main memory of the job that reads the data set, in MB."""
+    try:
+        size = find_workload(benchmark).size
+        needed = IMAGE_COPIES * size.num_examples * prod(size.shape)
+    except SizeUnknownError:
+        needed = 0
+    return _megabytes(LEAST_DATA_MB, needed, attempt)
 
 
 def minutes(job: Job, attempt: int) -> int:
@@ -275,6 +286,10 @@ def planned_speeds() -> Speeds:
     """Return the speeds for time limits: of finished jobs on GPUs, else the assumed one."""
     measured = finished_speeds(Path(paths.RESULTS), is_gpu=True)
     return replace(SHIPPED["a100"], measured=measured)
+
+
+def _megabytes(least: int, needed: int, attempt: int) -> int:
+    return _doubled(round(least + needed / 2**20), attempt)
 
 
 def _doubled(amount: int, attempt: int) -> int:

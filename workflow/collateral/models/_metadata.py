@@ -18,21 +18,12 @@ from collateral.contract.messages import nearest_names, quoted
 from collateral.models import NAMES
 
 Shape = tuple[int, int, int]  # height, width, number of channels
+Layer = tuple[int, int]  # number of stored values per output channel, number of output channels
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of values that each stores per output channel
 UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
 PREFIX = "timm/"
 FILE = Path(__file__).with_name("_timm.csv")
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A convolution, a linear layer or a layer norm."""
-
-    weights: int  # number of weights per output channel
-    channels: int  # number of output channels
-    # Number of other stored values per output channel: BIAS, LAYER_NORM or BATCH_NORM.
-    kept: int
 
 
 @dataclass(frozen=True)
@@ -51,59 +42,48 @@ class ModelMetadata:
 def find_metadata(model: str, shape: Shape) -> ModelMetadata:
     """Return the metadata of a model by its name, for images of this shape."""
     if model.startswith(PREFIX):
-        timm = find_timm_metadata(model)
-        return ModelMetadata(timm.numbers, timm.features)
+        return find_timm_metadata(model)
     if model not in NAMES:
         return find_metadata(UNKNOWN, shape)
     family = model.rstrip("0123456789")
     if family == "resnet":
         return _sum(_resnet(int(model.removeprefix(family)), shape[2]))
-    if family == "vit_tiny":
-        return _vit(shape)
     return _sum(FAMILIES[family](shape))
 
 
 def _sum(layers: Iterator[Layer]) -> ModelMetadata:
     found = list(layers)
-    numbers = sum((layer.weights + layer.kept) * layer.channels for layer in found)
-    return ModelMetadata(numbers, found[-1].channels)
+    return ModelMetadata(sum(map(prod, found)), features=found[-1][1])
 
 
 def _resnet(depth: int, colours: int) -> Iterator[Layer]:
     """Yield the convolutions of a ResNet-(6n+2)."""
-    yield Layer(9 * colours, 16, BATCH_NORM)
+    yield 9 * colours + BATCH_NORM, 16
     for before, channels in pairwise((16, 16, 32, 64)):
         if channels != before:
-            yield Layer(before, channels, BATCH_NORM)  # projection in the shortcut
-        yield Layer(9 * before, channels, BATCH_NORM)
+            yield before + BATCH_NORM, channels  # projection in the shortcut
+        yield 9 * before + BATCH_NORM, channels
         for _ in range((depth - 2) // 3 - 1):
-            yield Layer(9 * channels, channels, BATCH_NORM)
+            yield 9 * channels + BATCH_NORM, channels
 
 
-def _vit(shape: Shape) -> ModelMetadata:
+def _vit(shape: Shape) -> Iterator[Layer]:
     height, width, channels = shape
     # Number of patches plus the class token.
     tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1
-
-    def layers() -> Iterator[Layer]:
-        yield Layer(VIT_PATCH**2 * channels, VIT_WIDTH, BIAS)
-        for _ in range(VIT_BLOCKS):
-            for inputs, outputs in ((1, 3), (1, 1), (1, 4), (4, 1)):
-                yield Layer(inputs * VIT_WIDTH, outputs * VIT_WIDTH, BIAS)
-            yield Layer(0, 2 * VIT_WIDTH, LAYER_NORM)
-        # Position embeddings and the class token.
-        yield Layer(tokens + 1, VIT_WIDTH, 0)
-        yield Layer(0, VIT_WIDTH, LAYER_NORM)
-
-    return _sum(layers())
+    yield VIT_PATCH**2 * channels + BIAS, VIT_WIDTH
+    for _ in range(VIT_BLOCKS):
+        for inputs, outputs in ((1, 3), (1, 1), (1, 4), (4, 1)):
+            yield inputs * VIT_WIDTH + BIAS, outputs * VIT_WIDTH
+        yield LAYER_NORM, 2 * VIT_WIDTH
+    yield tokens + 1, VIT_WIDTH  # position embeddings and the class token
+    yield LAYER_NORM, VIT_WIDTH
 
 
 @dataclass(frozen=True)
-class TimmMetadata:
+class TimmMetadata(ModelMetadata):
     """Metadata of a timm model without its head."""
 
-    numbers: int  # number of weights and buffers
-    features: int
     is_sized: bool  # whether the image size is an argument of the model
 
 
@@ -142,22 +122,23 @@ def no_such(model: str) -> str:
 
 def _small_cnn(shape: Shape) -> Iterator[Layer]:
     for before, channels in pairwise((shape[2], 32, 64, 128)):
-        yield Layer(9 * before, channels, BATCH_NORM)
+        yield 9 * before + BATCH_NORM, channels
 
 
 def _mnist_cnn(shape: Shape) -> Iterator[Layer]:
     height, width, channels = shape
-    yield Layer(9 * channels, 16, BIAS)
-    yield Layer(9 * 16, 32, BIAS)
-    yield Layer(32 * (height // 4) * (width // 4), 64, BIAS)
+    yield 9 * channels + BIAS, 16
+    yield 9 * 16 + BIAS, 32
+    yield 32 * (height // 4) * (width // 4) + BIAS, 64
 
 
 def _mlp(shape: Shape) -> Iterator[Layer]:
-    yield Layer(prod(shape), 256, BIAS)
+    yield prod(shape) + BIAS, 256
 
 
 FAMILIES: dict[str, Callable[[Shape], Iterator[Layer]]] = {
     "mlp": _mlp,
     "mnist_cnn": _mnist_cnn,
     "small_cnn": _small_cnn,
+    "vit_tiny": _vit,
 }

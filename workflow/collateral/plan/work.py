@@ -95,15 +95,15 @@ class Workload:
 
     def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the computation of `prepare`, summed over the parameter sets in `choices`."""
-        return self.sum_work("prepare_work", choices, self.sizes(cell))
+        return self._sum_work("prepare_work", cell, choices)
 
     def unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the computation of `unlearn`, summed over the parameter sets in `choices`."""
-        return self.sum_work("unlearn_work", choices, self.sizes(cell))
+        return self._sum_work("unlearn_work", cell, choices)
 
-    def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
+    def _sum_work(self, function: str, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the sum of `unlearn_work` or `prepare_work` over several sets of parameters."""
-        total = NO_WORK
+        total, sizes = NO_WORK, self.sizes(cell)
         for params in choices:
             try:
                 total += getattr(params, function)(sizes)

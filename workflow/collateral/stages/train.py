@@ -51,7 +51,8 @@ def _measure_speed(job: TrainedJob, session: Session, this: Run) -> dict[str, An
     is_shared = session.device.type == "cuda" and gpu_slots() > 1
     if not this.fitted_images or is_shared:
         return {}
-    model = (job.model, session.data.info.shape, job.params["precision"])
+    precision = TrainingParams.model_validate(job.params).precision
+    model = (job.model, session.data.info.shape, precision)
     return {SPEED: {"model": model, "images_per_second": this.fitted_images / this.fitted_seconds}}
 
 

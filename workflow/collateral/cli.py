@@ -2,8 +2,8 @@
 
 A command is a typed function in the file of its name. Its signature is its command line: parameters
 before `*` are positional arguments, those after it are options, and a dataclass stands for all of
-its fields. Each has the type `Annotated[TYPE, "help"]`, where a third value may have further keywords
-of argparse. Rules call `collateral run`, which runs any job (stages/run.py).
+its fields. Each has the type `Annotated[TYPE, "help"]`, where a third value may have further
+keywords of argparse. Rules call `collateral run`, which runs any job (stages/run.py).
 """
 
 import argparse

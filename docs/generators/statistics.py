@@ -13,6 +13,8 @@ from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
 LOOKS = {"weighted": "1, 1 and 3 %"}
+METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs of rates.csv
+TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
 MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
 DECISIONS = {
@@ -34,6 +36,7 @@ def calibration_tables() -> dict[str, str]:
         "equivalence": _equivalence(),
         "looks": _looks(),
         "decisions": _decisions(),
+        "population": _population(),
         "families": _families(),
         "cifar": _cifar(),
         "verdicts": _verdicts(),
@@ -80,6 +83,24 @@ def _decisions() -> str:
         for _, row in found.iterrows()
     )
     return table(["case", "cell", "seeds", "rule", *DECISIONS.values()], rows)
+
+
+def _population() -> str:
+    """Return how a method's rates go with its Retrain's over seeds, and how many are constant."""
+    rows = []
+    for cell, part in _read("rates").groupby("cell"):
+        runs = {run: of.sort_values("seed")[[*TESTED]] for run, of in part.groupby("run")}
+        retrained = runs["retrain"].reset_index(drop=True)
+        methods = [runs[run].reset_index(drop=True) for run in METHODS]
+        together = pd.concat([one.corrwith(retrained) for one in methods]).dropna()
+        most = sum(int((one.isin((0, 1)).mean() > 0.5).sum()) for one in methods)
+        ends = (together.mean(), together.min(), together.max())
+        numbers = [f"{value:.2f}".replace("-", "−") for value in ends]
+        rows.append(
+            [str(cell), str(len(retrained)), *numbers, f"{most} of {len(METHODS) * len(TESTED)}"]
+        )
+    head = ["cell", "seeds", "mean correlation", "smallest", "largest", "0 or 1 in most seeds"]
+    return table(head, rows)
 
 
 def _families() -> str:

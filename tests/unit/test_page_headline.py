@@ -39,11 +39,12 @@ KINDS = {
     "far": {"far": ("shown", 0.1, 0.02), "near": WITHIN},
     "damage": {"damage": ("shown", 0.09, 0.03), "near": WITHIN},
     DIFFERENT: {"ua": ("shown", 0.4, 0.15), "near": ("open", 0.03, 0.04)},
+    "gained": {"near": ("open", -0.03, 0.02), "far": WITHIN},
     "gain": {"near": ("shown", -0.1, 0.04), "far": WITHIN},
     COLLAPSED: {"ua": ("shown", -0.5, 0.1), "near": ("shown", 0.9, 0.1)},
     "": {},
 }
-VERDICT_OF = {"large": OPEN, "far": HARM, "damage": HARM, "gain": DIFFERENT}
+VERDICT_OF = {"large": OPEN, "gained": OPEN, "far": HARM, "damage": HARM, "gain": DIFFERENT}
 
 
 def score(kind: str, gap: float = 0.01, **more) -> Score:
@@ -134,6 +135,11 @@ SENTENCES = {
         "retrain. 5 seeds show "
         "no harm and do not exclude it: near retained examples may lose up to 7.0 points by A. "
         "Nearest to Retrain by estimate: A, but UA is 40.0 points above Retrain's (at least 25.0).",
+    ),
+    "an open gain is no loss that may be": (
+        decide(A=[score("gained", 0.02)], B=[score("gained", 0.03)]),
+        f"{NONE_IN} this test. {EXCLUDED} Nearest to Retrain by estimate: A, but near retained "
+        "examples gain 3.0 points (open: at least 1.0).",
     ),
     "a gain is no harm": (
         decide(A=["gain"]),

@@ -282,7 +282,7 @@ class Decision:
             for score in row.scores
             if score and not score.harms
             for one in score.measures
-            if one.at in HARMS and one.answer == "open"
+            if one.at in HARMS and one.answer == "open" and one.high > 0
         ]
         return max(found, key=lambda pair: (pair[1].high, pair[1].mean), default=None)
 

@@ -17,6 +17,7 @@ METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs o
 TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
 MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
+OLD_RULE = {"praised": "old: named", "praised_wrongly": "old: wrongly"}
 DECISIONS = {
     "praised": "named",
     "praised_wrongly": "wrongly",
@@ -74,15 +75,15 @@ def _looks() -> str:
 
 
 def _decisions() -> str:
-    """Return the errors of pages, by cell, case, number of seeds and rule."""
-    found = _read("decisions").sort_values(
-        ["case", "cell", "seeds", "rule"], ascending=[True, True, True, False]
-    )
+    """Return the errors of pages over all cells, by case and seeds, by the old and the new rule."""
+    both = _read("decisions").query("cell == 'both'").set_index(["rule", "case", "seeds"])
+    new = both.loc["new"].sort_index()
+    old = both.loc["old"].loc[new.index]
     rows = (
-        [row["case"], row["cell"], str(row["seeds"]), row["rule"], *_percent(row[[*DECISIONS]])]
-        for _, row in found.iterrows()
+        [str(case), str(count), *_percent(before[[*OLD_RULE]]), *_percent(after[[*DECISIONS]])]
+        for ((case, count), after), (_, before) in zip(new.iterrows(), old.iterrows(), strict=True)
     )
-    return table(["case", "cell", "seeds", "rule", *DECISIONS.values()], rows)
+    return table(["case", "seeds", *OLD_RULE.values(), *DECISIONS.values()], rows)
 
 
 def _population() -> str:

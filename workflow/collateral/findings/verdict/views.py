@@ -69,8 +69,9 @@ PLOT_CAPTION = (
     "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
     "with its interval over seeds (at the level of its test). Area: RTE as a share of Retrain's, "
     "without tuning (the table of costs has both). "
-    "Grey: the margins of the verdicts, within which a difference counts as equal (across, the "
-    "mean of the margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at "
+    "Grey: the margins of the verdicts (across, the mean of those of UA and MIA). What is like "
+    "Retrain lies inside; what lies inside may still be open or differ, in UA or MIA alone or on "
+    "test examples. Collapsed runs do not set the scale: they are drawn at "
     "its edge, hollow."
 )
 # Only the table of costs states times, so that captions do not change if a run is repeated.
@@ -78,7 +79,7 @@ READING = (
     "Area: time as a share of Retrain's, without tuning (table of costs). "
     "Hollow and grey: controls."
 )
-MARGIN_LABEL = "Margin: counts as equal"
+MARGIN_LABEL = "Margins"
 CONTROL_MARKERS = "XP*h"
 EDGE = 0.03  # fraction of the range added below and above the plot, and at its left
 LEAST_REACH = 5.0  # the axes reach at least this far from zero, in percentage points

@@ -862,7 +862,7 @@ def test_the_grey_box_is_that_of_the_margins_of_the_verdict(cell):
 
 
 def test_what_is_in_the_grey_box_and_open_is_not_called_equal(tmp_path):
-    """UA is beyond its margin, and that of MIA is large: the mean error is inside the mean margin."""
+    """UA is beyond its margin; that of MIA is large, so that the mean of both is inside."""
     made = table_of(tmp_path, {**ENDS, "ga": replace(ALIKE, forget=(2, 8, 20, 22, 45))})
     made = replace(made, _overall=made._overall | {("retrain", "margin", "", "mia"): 0.5})
     assert find_verdict(made, "ga") == OPEN

@@ -433,6 +433,27 @@ def test_the_table_of_a_page_has_the_losses_of_both_sets(tmp_path):
     assert "ga|difference||near_test" in shown and "ga|difference||near&#34;" not in shown
 
 
+def test_the_interval_of_what_is_within_is_inside_the_margin(tmp_path):
+    """It is that of the test that gave the answer, and not the wider one of the other test."""
+    table, decision = page_of(tmp_path, ONE_WINNER)
+    [cell] = table.cells
+    found = [(row.run, one) for row in decision.methods for one in row.scores[0].measures]
+    within = [(run, one) for run, one in found if one.answer == "within"]
+    assert all(-one.margin < one.low <= one.mean <= one.high < one.margin for _, one in within)
+    wider = [
+        one for run, one in within if cell.number(run, "difference_high", at=one.at) > one.high
+    ]
+    assert len(wider) > 5
+    assert all(
+        (one.low, one.high)
+        == tuple(cell.number(run, f"difference_{end}", at=one.at) for end in ("low", "high"))
+        for run, one in found
+        if one.answer != "within"
+    )
+    shown = str(template("decision.html.j2").module.table(decision))
+    assert "ltd|equivalence_low||near_test" in shown and "ltd|difference_low||near" not in shown
+
+
 def test_two_gaps_are_compared_by_a_paired_test_over_seeds(tmp_path):
     table, decision = page_of(tmp_path, ONE_WINNER)
     [cell] = table.cells

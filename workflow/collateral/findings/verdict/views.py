@@ -26,6 +26,7 @@ from collateral.findings.verdict.sentences import (
     EQUIVALENCE,
     MethodVerdict,
     find_measures,
+    find_test,
     find_verdicts,
 )
 from collateral.metrics.statistics import mean, mean_of_defined
@@ -178,6 +179,7 @@ def _make_record(cell: CellTable, run: str, verdict: MethodVerdict | None) -> di
         return factor * cell.number(run, metric, at=at)
 
     damages = cell.values(run, "damage", DAMAGED)
+    test = {at: find_test(cell, run, at) for at in ("damage", "ua")}
     return {
         "run": run,
         "label": cell.labels[run],
@@ -187,11 +189,11 @@ def _make_record(cell: CellTable, run: str, verdict: MethodVerdict | None) -> di
         "n": int(np.count_nonzero(~np.isnan(damages))),
         "forgetting_error": points("forgetting_error"),
         "damage": factor * mean(damages),
-        "damage_low": points("difference_low", "damage"),
-        "damage_high": points("difference_high", "damage"),
+        "damage_low": points(f"{test['damage']}_low", "damage"),
+        "damage_high": points(f"{test['damage']}_high", "damage"),
         "ua_difference": points(DIFFERENCE, "ua"),
-        "ua_low": points("difference_low", "ua"),
-        "ua_high": points("difference_high", "ua"),
+        "ua_low": points(f"{test['ua']}_low", "ua"),
+        "ua_high": points(f"{test['ua']}_high", "ua"),
         "price": cell.number(run, "rte_share"),
         "margin_error": mean_of_defined(points("margin", at) for at in FORGETTING),
         "margin_damage": points("margin", "damage"),

@@ -129,6 +129,8 @@ def test_the_page_shows_the_same(here):
     plain = re.sub(r"<[^>]*>", "", page)
     missing = [text for text in texts if text.replace("'", "&#39;").replace("`", "") not in plain]
     assert missing == []
+    # Holm and Benjamini and Hochberg give each interval a level of its own.
+    assert "[at the level of its test]" in plain and "[95 %" not in plain
 
 
 def test_the_record_never_says_that_a_law_is_met(here):

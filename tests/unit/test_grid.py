@@ -52,13 +52,15 @@ def test_cells_listed_one_by_one_come_after():
     assert cells["ones"].forget.params == {"class": "digit_1", "fraction": 0.2, "order": "random"}
 
 
-def test_the_classes_of_a_forget_set_may_be_numbers_which_are_text_in_a_description():
+def test_the_classes_of_a_forget_set_may_be_numbers_which_are_text_in_a_jobs_json():
+    """The description is the same after it was read from a record, so nothing runs again."""
     forget = {"kind": "classes_part", "classes": {"digit_1": 0.2, 3: 0.5}}
-    cells = {"some": {"forget": forget}}
-    (planned,) = PlannedSplit.list_all(grid(cells=cells, classes=[], fractions=[]))
-    assert planned.cell.forget.params == {"classes": {"digit_1": 0.2, 3: 0.5}}
-    assert planned.job.params == {"classes": {"digit_1": 0.2, "3": 0.5}}
-    assert read_job(planned.text) == planned.job
+    benchmark = grid(cells={"some": {"forget": forget}}, classes=[], fractions=[])
+    (job,) = PlannedSplit.list_all(benchmark)
+    assert job.cell.forget.params == {"classes": {"digit_1": 0.2, 3: 0.5}}
+    assert job.job.params == {"classes": {"digit_1": 0.2, "3": 0.5}}
+    assert read_job(job.text) == job.job
+    assert json.loads(json.dumps(job.job.content())) == job.job.content()
 
 
 def test_every_cell_has_every_method_and_control():

@@ -312,6 +312,14 @@ def test_a_pipe_is_not_read(tmp_path, trained, option):
         main([*trained, "--test-share", "0.2", option, "pipe"])
 
 
+def test_a_pipe_in_place_of_the_folder_is_one_line(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SystemExit) as error:
+        main(["init", "pipe", "--model", "resnet8"])
+    said = "folder: pipe: is a pipe or a device, whose reading may not end"
+    assert str(error.value) == f"collateral init: {said}"
+
+
 def test_without_the_mean_of_a_trained_model_there_is_a_warning(trained, capsys):
     main([*trained, "--test-share", "0.2"])
     assert "warning: no --mean and --std" in capsys.readouterr().out
@@ -466,6 +474,17 @@ def test_where_a_folder_has_its_test_set_nothing_is_drawn(tmp_path):
     only = benchmark(tmp_path)
     assert {*only.data} == {"name", "path", "size", "table"}
     assert only.cells["withdrawn"].forget["is"] == ["3"]
+
+
+def test_of_a_value_of_the_test_set_alone_it_is_said_where_it_is(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))
+    people = ["004" if f.startswith("test") else "029" for f in files]
+    rows = [f"{f},{one}\n" for f, one in zip(files, people, strict=True)]
+    (tmp_path / "who.csv").write_text("file,who\n" + "".join(rows))
+    said = "no value '004' in column who; the test set has it (4 examples), and no model is trained"
+    with pytest.raises(SystemExit, match=re.escape(said)):
+        main(["init", "pictures", "--model", "resnet8", "--forget-where", "who=004"])
 
 
 @pytest.mark.parametrize(

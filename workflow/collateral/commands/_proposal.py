@@ -243,12 +243,12 @@ def find_typical_size(headers: Mapping[str, ImageHeader | str]) -> tuple[int, in
 def _num_forget(request: InitRequest, index: FolderIndex) -> int:
     """Return the number of train images to forget; raise an error if none or all are forgotten."""
     labels, columns = index.examples.read_part(test=False)
+    _, tested = index.examples.read_part(test=True)
     count = int(FRACTION * labels.count(0))
     if request.forget:
-        tested = index.examples.read_part(test=True)[1][FILE]
-        count = len(find_listed("--forget", request.forget, columns[FILE], tested))
+        count = len(find_listed("--forget", request.forget, columns[FILE], tested[FILE]))
     if request.forget_where:
-        count = len(where.find_indices(request.forget_where, columns))
+        count = len(where.find_indices(request.forget_where, columns, tested))
     if 0 < count < len(labels):
         return count
     if not request.forget and not request.forget_where:

@@ -110,7 +110,7 @@ def find_indices(
             hint = _hint(value, there, count)
             column = f"column {printable(params.column)}"
             found = f"no value {quoted(str(value))} in {column}{hint}"
-            raise ValueError(f"is: {found}; {listed('known', sorted(there))}")
+            raise ValueError(f"is: {found}; {listed('known', sorted(filter(str.strip, there)))}")
     return [place for place, value in enumerate(values) if value in wanted]
 
 

@@ -4,7 +4,7 @@ from collateral.contract.params import StudentParams
 
 
 class Params(StudentParams):
-    """Ideal soft labels (the paper, section 4): LTD with Retrain as the teacher.
+    """Ideal soft labels (Dolgova and Stich, 2026, section 4): LTD with Retrain as the teacher.
 
     Upper bound of LTD with a perfect teacher; a control, not a method.
 

@@ -26,21 +26,21 @@ POWER = "collateral.metrics.power"  # module that imports SciPy
 
 
 def estimate(
-    config: Annotated[Path, "a config, as configs/paper.yaml"],
+    config: Annotated[Path, "a config, such as configs/paper.yaml"],
     *,
     device: Annotated[
         str | None,
-        "whose rates to take; by default a100, cpu without a GPU",
+        "device whose speed is assumed; default: a100 if there is a GPU here, else cpu",
         {"choices": SHIPPED},
     ] = None,
-    calibrate: Annotated[bool, "measure the rates on this device"] = False,
-    rates: Annotated[Path | None, "take the rates that --save wrote"] = None,
-    save: Annotated[Path | None, "write the rates to this file"] = None,
+    calibrate: Annotated[bool, "measure the speed of this machine"] = False,
+    rates: Annotated[Path | None, "file of speeds that --save wrote, to use them again"] = None,
+    save: Annotated[Path | None, "file to which the speeds are written"] = None,
     jobs: Annotated[
-        int | None, f"how many run at a time: {IN_FLIGHT} with GPUs, else one a core"
+        int | None, f"number of jobs at a time; default: {IN_FLIGHT} with GPUs, else one per core"
     ] = None,
-    results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
-    json: Annotated[bool, "print JSON"] = False,
+    results: Annotated[Path, "folder of results, whose disk must have room"] = Path(paths.RESULTS),
+    json: Annotated[bool, "print JSON instead of text"] = False,
 ) -> None:
     """Print the estimated jobs, hours and disk space of a config."""
     if rates and not rates.is_file():

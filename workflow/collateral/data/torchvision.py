@@ -6,6 +6,7 @@ size. Train and test set are torchvision's; if there is no test set, a fraction 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +30,28 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="torchvision", licence="the data set's own")
+# Key of each data set's entry in torchvision.bib.
+ENTRIES = {
+    "CIFAR10": "krizhevsky2009learning",
+    "CIFAR100": "krizhevsky2009learning",
+    "Country211": "radford2021learning",
+    "DTD": "cimpoi2014describing",
+    "EMNIST": "cohen2017emnist",
+    "EuroSAT": "helber2019eurosat",
+    "FGVCAircraft": "maji2013fine",
+    "FashionMNIST": "xiao2017fashion",
+    "Flowers102": "nilsback2008automated",
+    "Food101": "bossard2014food",
+    "GTSRB": "stallkamp2012man",
+    "Imagenette": "howard-imagenette",
+    "KMNIST": "clanuwat2018deep",
+    "MNIST": "lecun1998gradient",
+    "OxfordIIITPet": "parkhi2012cats",
+    "QMNIST": "yadav2019cold",
+    "STL10": "coates2011analysis",
+    "SVHN": "netzer2011reading",
+    "USPS": "hull1994database",
+}
 SIZE = 64  # default height and width for data sets whose images differ in size
 
 
@@ -88,6 +111,11 @@ class Options(RootOptions):
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the class names; None if they are known only after the download."""
     return _facts(options).names
+
+
+def cited(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of the entries in torchvision.bib that `collateral cite` prints."""
+    return "torchvision2016", ENTRIES[options["dataset"]]
 
 
 def draws_test(options: Options) -> bool:

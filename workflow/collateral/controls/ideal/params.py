@@ -12,6 +12,7 @@ class Params(StudentParams):
     """
 
     label = "Ideal"
+    paper = "https://arxiv.org/abs/2605.31317"
     touches = frozenset({"retain", "forget images"})
     needs_retrain = True
     inherits = "ltd"

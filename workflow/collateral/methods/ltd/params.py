@@ -31,6 +31,7 @@ class Prepare(MethodParams):
     """Parameters of the support and of the training of the teacher."""
 
     label = "LTD"
+    paper = "https://arxiv.org/abs/2605.31317"
     touches = frozenset({"retain", "forget images"})
 
     support: Literal["closest", "random", "farthest"] = Field(

@@ -19,6 +19,7 @@ class Prepare(MethodParams):
     """Parameters of the neighbours: their number, and the number of candidate examples."""
 
     label = "Neighbor"
+    paper = "https://arxiv.org/abs/2605.31317"
     touches = frozenset({"retain", "forget images"})
 
     k: Whole = Field(

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from collateral import __version__
-from collateral.cli import commands, main
+from collateral.cli import HIDDEN, commands, main
 from collateral.commands import unlock
 from collateral.findings.registry import Problem, write_problems
 from collateral.jobs import kinds
@@ -27,6 +27,9 @@ from collateral.results import layout
 from collateral.results.provenance import write_record
 from collateral.stages import check
 
+# Commands in the overview, in its order.
+FOR_PEOPLE = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence"]
+FOR_PEOPLE += ["bundle", "unbundle", "claims"]
 COMMAND = "from collateral.cli import main; main()"
 
 
@@ -65,15 +68,48 @@ def test_help_names_the_commands(capsys):
     assert leave("--help") == 0
     said = capsys.readouterr().out
     assert "usage: collateral" in said
-    assert all(name in said for name in [*commands(), "run"])
-    assert "unlearn" not in said  # a stage is no command
+    entries = re.findall(r"^  (\w+) +\w", said, re.M)
+    assert entries[: len(FOR_PEOPLE)] == FOR_PEOPLE
+    assert "\n  unlearn" not in said  # a stage is no command
+
+
+def test_commands_for_scripts_are_left_out_of_the_overview_but_have_help(capsys):
+    leave("--help")
+    overview = capsys.readouterr().out
+    assert {*HIDDEN} == {*commands(), "run"} - {*FOR_PEOPLE}
+    for name in HIDDEN:
+        assert f"\n  {name} " not in overview
+        assert leave(name, "--help") == 0
+        assert f"usage: collateral {name} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["", "run", *find.COMMAND.names()])
+def test_no_line_of_help_is_longer_than_80_characters(capsys, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert leave(*filter(None, [name, "--help"])) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 8
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_help_keeps_the_paragraphs_of_a_description(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    leave("run", "--help")
+    said = capsys.readouterr().out
+    assert "and write its record.\n\nThe job is a description as JSON:" in said
+
+
+def test_init_has_the_options_of_its_request(capsys):
+    assert leave("init", "--help") == 0
+    said = capsys.readouterr().out
+    assert all(option in said for option in ("--forget-where COLUMN=", "--minutes", "--out"))
 
 
 def test_help_is_in_the_order_of_use_and_has_an_example(capsys):
     leave("--help")
     said = capsys.readouterr().out
-    order = ["init", "estimate", "doctor", "list", "verify", "export", "evidence", "run"]
-    order += ["Example:"]
+    order = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence"]
+    order += ["Examples:"]
     places = [said.index(f"\n  {word}" if word.islower() else word) for word in order]
     assert places == sorted(places)
     assert "collateral estimate config.yaml" in said

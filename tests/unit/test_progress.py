@@ -257,6 +257,36 @@ def test_a_failure_that_a_retry_made_good_is_forgotten(handler):
     assert handler.stream.getvalue().endswith("\n1 of 2 jobs done in 0 s.\n")
 
 
+def test_the_first_line_of_a_run_with_many_rules_is_wrapped(handler):
+    rules = {f"rule_{letter}": 100 for letter in "abcdefghij"}
+    emit(handler, LogEvent.RUN_INFO, stats={**rules, "total": 1000})
+    first, second = handler.stream.getvalue().splitlines()[-2:]
+    assert first.startswith("1000 jobs: 100 rule_a, ")
+    assert second.startswith("  100 rule_")
+    assert second.endswith("100 rule_j")
+    assert len(second) < len(first) <= 80
+
+
+def test_the_status_in_a_file_has_at_most_80_characters(handler):
+    start(handler, 2, "unlearn", cell="a-long-name-of-a-cell-50", seed="1", run="neggrad_plus")
+    start(handler, 3, "unlearn", cell="a-long-name-of-a-cell-90", seed="4", run="neggrad_plus")
+    handler._draw()
+    status = handler.stream.getvalue().splitlines()[-1]
+    assert status.startswith("[0/2]   0 %  3 running: base, unlearn (a-long-name")
+    assert len(status) == 80
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_status_on_a_terminal_is_narrower_than_the_terminal(handler, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    handler.is_terminal = True
+    start(handler, 2, "unlearn", cell="a-long-name-of-a-cell-50", seed="1", run="neggrad_plus")
+    start(handler, 3, "unlearn", cell="a-long-name-of-a-cell-90", seed="4", run="neggrad_plus")
+    handler._draw()
+    status = handler.stream.getvalue().splitlines()[-1].rpartition("\x1b[K")[2]
+    assert min(columns - 1, 100) <= len(status) <= columns - 1
+
+
 def test_a_run_is_summed_up_once(handler):
     for jobid in (1, 2):
         emit(handler, LogEvent.JOB_FINISHED, job_id=jobid)

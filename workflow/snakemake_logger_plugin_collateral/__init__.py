@@ -22,6 +22,7 @@ from snakemake_logger_plugin_collateral.progress import Progress, duration
 
 REDRAW_SECONDS = 0.2  # time between an event and the drawing of the status line
 PLAIN_WIDTH = 80  # width of lines if the output is not a terminal
+JOINED = "\u00a0"  # space at which no line is broken
 ERASE_LINE = "\r\x1b[K"  # terminal code that erases the current line
 # First words of log messages that have no event type; they identify these messages.
 BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
@@ -98,9 +99,10 @@ class LogHandler(LogHandlerBase):
     def _begin(self, stats: dict[str, int]) -> None:
         planned = {rule: count for rule, count in stats.items() if rule != "total"}
         self.progress = Progress(planned)
-        kinds = ", ".join(f"{count} {rule}" for rule, count in planned.items())
+        kinds = ", ".join(f"{count}{JOINED}{rule}" for rule, count in planned.items())
         text = f"{jobs(self.progress.total)}: {kinds}"
-        self._print("\n".join(wrap(text, self._width(), subsequent_indent="  ")))
+        lines = wrap(text, self._width(), subsequent_indent="  ")
+        self._print("\n".join(lines).replace(JOINED, " "))
 
     def _finish(self, jobid: int) -> None:
         self.progress.finish(jobid)

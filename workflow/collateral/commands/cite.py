@@ -4,6 +4,7 @@ The first two entries are Collateral and the paper that it implements. A comment
 says what it is cited for; what has no publication is listed at the end.
 """
 
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -14,6 +15,7 @@ from collateral.contract.terminal import hang
 from collateral.plugins.find import CONTROL, DATA, METHOD, MODEL, Kind, params_class
 
 ENTRIES = "citation.bib"  # file in the folder of a method, and in that of the package
+KEY = re.compile(r"@\w+\s*\{\s*([^\s{},]+)\s*,")  # beginning of an entry, with its key
 OWN = Path(__file__).parents[1] / ENTRIES
 
 
@@ -88,11 +90,11 @@ def read_entries(file: Path) -> dict[str, str]:
     start = text.find("@")
     while start >= 0:
         end = _find_end(text, start)
-        key = text[start:end].partition("{")[2].partition(",")[0].strip()
-        if not key or end < 0:
+        match = KEY.match(text[start:end])
+        if end < 0 or not match:
             line = text.count("\n", 0, start) + 1
             raise ValueError(f"{file}: line {line}: no BibTeX entry: @type{{key, ...}} is expected")
-        found[key] = text[start:end]
+        found[match[1]] = text[start:end]
         start = text.find("@", end)
     return found
 

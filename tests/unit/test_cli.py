@@ -134,20 +134,20 @@ def test_help_of_run_says_what_it_does_and_takes(capsys):
 
 
 @pytest.mark.parametrize(("given", "meant"), [("verifi", "verify"), ("doctro", "doctor")])
-def test_a_misspelt_command_is_told_the_nearest_one(capsys, given, meant):
+def test_a_misspelt_command_is_answered_with_the_nearest_one(capsys, given, meant):
     assert leave(given) == 2
     said = capsys.readouterr().err
     assert f"error: no command '{given}'; did you mean {meant}?" in said
 
 
-def test_an_unknown_command_is_told_the_known_ones(capsys):
+def test_an_unknown_command_is_answered_with_the_known_ones(capsys):
     assert leave("xyzzy") == 2
     said = capsys.readouterr().err
     assert "no command 'xyzzy'" in said
     assert all(name in said for name in [*commands(), "run"])
 
 
-def test_no_command_is_told_the_known_ones(capsys):
+def test_without_a_command_the_known_ones_are_listed(capsys):
     assert leave() == 0
     assert "verify" in capsys.readouterr().out
 
@@ -214,7 +214,7 @@ def test_a_parameter_is_an_argument_of_its_type(calls):
         ([*REQUIRED, "--values", "{"], "argument --values: invalid loads value: '{'"),
     ],
 )
-def test_what_does_not_fit_the_signature_is_refused(calls, capsys, words, said):
+def test_arguments_that_do_not_fit_the_signature_are_refused(calls, capsys, words, said):
     assert leave("unlock", *words) == 2
     assert said in capsys.readouterr().err
     assert not calls
@@ -237,12 +237,12 @@ def test_no_stage_reads_a_namespace():
     assert found == {"cli", "_proposal"}  # `init` refuses a value with an error of argparse
 
 
-def test_what_is_no_stage_is_not_offered():
+def test_modules_that_are_no_stages_are_not_listed():
     assert not {"__init__", "_workspace"} & {*find.STAGE.names(), *commands()}
     assert not {*find.STAGE.names()} & {*commands()}
 
 
-def test_no_stage_is_imported_before_it_is_asked_for():
+def test_help_imports_no_stage():
     code = "import sys; from collateral import cli; cli._overview(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "collateral.cli" in done.stdout.split()
@@ -385,6 +385,6 @@ def test_a_reader_that_has_enough_is_no_error():
     assert not done.stderr
 
 
-def test_the_version_is_said():
+def test_the_version_is_printed():
     done = collateral("--version")
     assert (done.returncode, done.stdout) == (0, f"collateral {__version__}\n")

@@ -114,7 +114,7 @@ def test_choosing_the_epoch_is_counted():
     assert base(work) == only(3 * 0.9 * TRAIN, 3 * 0.1 * TRAIN + ALL)
 
 
-def test_what_is_prepared_is_worked_for_once():
+def test_preparation_is_counted_once():
     """SalUn is prepared once per seed, for which one pass over the data is assumed."""
     work = workload(methods={"salun": {"epochs": 1, "lr": [0.1, 0.2]}})
     trained = Counter()
@@ -532,7 +532,7 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
         ([4], "tiny: one seed tells nothing from chance; three are few, five are fair"),
     ],
 )
-def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, words):
+def test_the_estimate_states_which_differences_the_seeds_can_show(tmp_path, capsys, seeds, words):
     path = tmp_path / "tiny.yaml"
     path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK | {"seeds": seeds}}}))
     main(["estimate", str(path)])
@@ -577,7 +577,7 @@ def test_without_scipy_it_says_what_is_missing_and_all_else(config):
 
 
 @pytest.mark.parametrize(("device", "is_most"), [("a100", True), ("cpu", False)])
-def test_a_rate_that_is_the_most_is_said_to_be(config, capsys, device, is_most):
+def test_a_speed_that_is_an_upper_bound_is_described_as_one(config, capsys, device, is_most):
     main(["estimate", config, "--device", device])
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "resnet8 on" in one]
     assert "by multiply-adds" in line
@@ -708,7 +708,7 @@ def test_the_papers_setting_is_as_the_paper_states_it():
 
 
 @pytest.mark.parametrize("ltd", [{}, {"lr": [0.1, 0.2]}])
-def test_the_teacher_that_tuning_asks_is_counted_once(ltd):
+def test_the_teacher_of_tuning_is_counted_once(ltd):
     given = {"teacher_epochs": 2, "epochs": 1, "k": 20, "teacher_ensemble": 3, **ltd}
     methods = {"ft": {"lr": [0.1, 0.2]}, "ltd": given}
     trained, jobs = {}, {}

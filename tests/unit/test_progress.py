@@ -238,14 +238,14 @@ def test_a_failure_names_job_log_and_cause_at_once_and_at_the_end(handler, tmp_p
     assert handler.stream.getvalue().endswith(said + "0 of 2 jobs done in 0 s; 1 failed.\n" + said)
 
 
-def test_a_failure_tells_what_the_cluster_says(handler):
+def test_a_failure_shows_the_message_of_the_cluster(handler):
     fail(handler, 1, "base", [], "SLURM status is: OUT_OF_MEMORY", external_jobid="17")
     assert handler.stream.getvalue().endswith(
         "failed: base\n  SLURM status is: OUT_OF_MEMORY\n  external_jobid: 17\n"
     )
 
 
-def test_a_log_that_was_not_written_is_said_to_be_missing(tmp_path):
+def test_a_missing_log_is_reported(tmp_path):
     assert last_lines(tmp_path / "none.log") == ["(not written)"]
 
 

@@ -1,6 +1,7 @@
 """`collateral cite`: BibTeX of what a config uses; every shipped part has its entry."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,11 @@ def test_the_entry_of_collateral_agrees_with_citation_cff():
     assert paper["identifiers"][0]["value"] == f"arXiv:{of_paper['eprint']}"
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.count(f"arXiv {of_paper['eprint']}") == 2
+
+
+def test_the_wheel_contains_the_entries():
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "**/*.bib" in packaged["tool"]["setuptools"]["package-data"]["collateral"]
 
 
 def test_entries_of_a_plug_in_are_cited(tmp_path, cited):

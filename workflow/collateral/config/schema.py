@@ -154,8 +154,9 @@ class ShadowsConfig(Strict):
         0.5,
         gt=0,
         lt=1,
-        description="Share of the train set on which each shadow model is trained. Each example "
-        "is in the train set of the same share of the models.",
+        description="Share of the shadow models that are trained on a given example, the same for "
+        "every example. On average, it is also the share of the train set on which one model is "
+        "trained.",
     )
     attack: bool = Field(
         True,
@@ -185,7 +186,11 @@ class BenchmarkConfig(Strict):
         description="Initial weights from which the base model and Retrain are both fine-tuned. "
         "Default: random weights.",
     )
-    base: BaseParams = Field(default_factory=BaseParams)
+    base: BaseParams = Field(
+        default_factory=BaseParams,
+        description="Training of the base model and of Retrain, and whether all seeds share one "
+        "base model.",
+    )
     seeds: tuple[Seed, ...] = Field(
         min_length=1,
         description="Random seeds. Retraining and unlearning are repeated with each seed; tuning "
@@ -255,12 +260,13 @@ class BenchmarkConfig(Strict):
     )
     select: Rule = Field(
         PAPER,
-        description="Rule by which tuning selects parameters without Retrain. `paper`: the lowest "
-        "accuracy on the forget set (UA) among trials with accuracy above 90 % on all retained "
-        "examples and above 70 % on those of the affected classes. `interval`: the same, but the "
-        "70 % must only be reached by the upper limit of the 95 % confidence interval. `teacher`: "
-        "under the conditions of `paper`, the UA nearest to that of a teacher trained once per "
-        "cell, with the parameters of the entry `ltd` or else LTD's defaults.",
+        description="Rule by which tuning selects parameters without Retrain. `paper`: the trial "
+        "with the lowest accuracy on the forget set (UA) among those with accuracy above 90 % on "
+        "all retained examples and above 70 % on those of the affected classes. `interval`: the "
+        "same, but only the upper limit of the 95 % confidence interval must be above 70 %. "
+        "`teacher`: under the conditions of `paper`, the trial whose UA is nearest to that of a "
+        "teacher, which is trained once per cell with the parameters of the entry `ltd`, or LTD's "
+        "defaults.",
     )
     support_size: SupportSizeConfig | None = Field(
         None,
@@ -367,7 +373,11 @@ class FiguresConfig(Strict):
 class Config(Strict):
     """The whole config: benchmarks by name."""
 
-    benchmarks: dict[str, BenchmarkConfig] = Field(min_length=1)
+    benchmarks: dict[str, BenchmarkConfig] = Field(
+        min_length=1,
+        description="Benchmarks, by name. Each has one data set, one model, and all experiments "
+        "with both.",
+    )
     plugins: tuple[UserPath, ...] = Field(
         (),
         description="Folders with your own plug-ins. Each has subfolders such as methods/, "

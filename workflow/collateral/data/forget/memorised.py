@@ -29,7 +29,8 @@ class Params(hardest.Params):
 
     level: Literal["high", "low"] = Field(
         description="`high`: forget the most memorised examples. `low`: forget those whose "
-        "memorisation is nearest to 0."
+        "memorisation is nearest to 0. Memorisation is how much more probable the true class is "
+        "to models that were trained on the example."
     )
 
 

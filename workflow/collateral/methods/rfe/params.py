@@ -61,68 +61,80 @@ class Params(Prepare):
     epochs: Epochs = Field(
         7,
         ge=0,
-        description="Number of epochs of both stages together. Public code: 7, on Tiny ImageNet 6.",
+        description="Number of epochs of stage 1 (ascent on the forget set) and stage 2 (repair "
+        "of adjacent examples) together. Public code: 7, on Tiny ImageNet 6.",
     )
     ascent_epochs: Epochs = Field(
         1,
         ge=0,
-        description="Number of epochs of stage 1, i.e. passes over the remote examples; all other "
-        "epochs belong to stage 2. Public code: 1.",
+        description="Number of epochs of stage 1 (ascent), i.e. passes over the remote retained "
+        "examples; all other epochs belong to stage 2 (repair). Public code: 1.",
     )
     ascent_lr: float = Field(
-        2.5e-6, ge=0, description="Learning rate of stage 1, which uses Adam. Public code: 2.5e-6."
+        2.5e-6,
+        ge=0,
+        description="Learning rate of stage 1 (ascent), which uses Adam. Public code: 2.5e-6.",
     )
     penalty: float = Field(
         10.0,
         ge=0,
-        description="Penalty factor of the augmented Lagrangian in stage 1: the larger it is, the "
-        "less the loss on remote examples may change. Public code: 10.",
+        description="Penalty factor of the augmented Lagrangian in stage 1 (ascent): the larger "
+        "it is, the less the loss on remote retained examples may change. Public code: 10.",
     )
     ceiling: float = Field(
         10.0,
         gt=0,
-        description="Maximum loss of a forget example in stage 1; the loss of an example above it "
-        "is not raised further. Public code: 10.",
+        description="Maximum loss of a forget example in stage 1 (ascent); the loss of an example "
+        "above it is not raised further. Public code: 10.",
     )
     batch_size: Whole = Field(
         128,
         ge=1,
-        description="Number of examples per step: remote examples in stage 1, adjacent examples "
-        "in stage 2. Public code: 128.",
+        description="Number of retained examples per step: remote ones (far from the forget set) "
+        "in stage 1, adjacent ones (near it) in stage 2. Public code: 128.",
     )
     ascent_batch: Whole = Field(
-        16, ge=1, description="Number of forget examples per step of stage 1. Public code: 16."
+        16,
+        ge=1,
+        description="Number of forget examples per step of stage 1 (ascent). Public code: 16.",
     )
     lr: float = Field(
         2e-5,
         ge=0,
-        description="Learning rate of stage 2, constant during training. Public code: 2e-5.",
+        description="Learning rate of stage 2 (repair), constant during training. Public code: "
+        "2e-5.",
     )
-    momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of stage 2. Public code: 0.9.")
+    momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Momentum of the optimiser in stage 2 (repair). Public code: 0.9.",
+    )
     distance: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="Weight in stage 2's forgetting objective of the distance between the current "
-        "losses and those after stage 1; the loss itself has the weight 1 - distance. Public "
-        "code: 0.5.",
+        description="Weight, in the objective whose gradient stage 2 must not follow, of the "
+        "distance between the losses of forget examples now and after stage 1; their loss itself "
+        "has the weight 1 - distance. Public code: 0.5.",
     )
     span_batches: Whole = Field(
         10,
         ge=1,
-        description="Maximum number of batches from which each of the two gradients is computed "
-        "that stage 2 must not follow; never more than one pass. Public code: 10.",
+        description="Maximum number of batches from which stage 2 computes each of the two "
+        "gradients that its steps must not follow (of forget examples and of remote ones). Never "
+        "more than one pass. Public code: 10.",
     )
     forget_batch: Whole = Field(
         128,
         ge=1,
-        description="Number of forget examples per batch for the forget gradient of stage 2. "
-        "Public code: 128.",
+        description="Batch size for the gradient of forget examples in stage 2 (repair). Public "
+        "code: 128.",
     )
     remote_batch: Whole = Field(
         512,
         ge=1,
-        description="Number of remote examples per batch for the remote gradient of stage 2. "
+        description="Batch size for the gradient of remote retained examples in stage 2 (repair). "
         "Public code: 512.",
     )
 

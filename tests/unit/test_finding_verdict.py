@@ -753,7 +753,7 @@ def test_with_the_seeds_that_are_proposed_the_test_of_equivalence_passes(sd, ste
     assert seeds_needed(alike(sd, step)).tolist() == [next(n for n in range(3, 101) if passes(n))]
 
 
-def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):
+def test_the_sentence_counts_the_seeds_with_damage(tmp_path):
     lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
     made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
     assert find_verdict(made, "ft") == "open"
@@ -884,7 +884,7 @@ def test_the_plot_covers_the_margins_and_all_runs_but_the_collapsed_ones(tmp_pat
     assert panel.bands[0].high < panel.y.limits[1] < 30 and panel.bands[0].right < panel.x.limits[1]
 
 
-def test_the_long_table_has_the_word(cell):
+def test_metrics_csv_contains_the_verdict(cell):
     like = RUNS["like Retrain"]
     assert cell.indices(like, "verdict") == ["like Retrain"]
     assert cell.number(like, "verdict", at="like Retrain") == 1

@@ -27,7 +27,7 @@ MOST_LISTED = 20  # maximum number of classes that are listed
 def init(
     request: InitRequest,
     *,
-    out: Annotated[Path | None, "the config; by default named as the folder"] = None,
+    out: Annotated[Path | None, "file to write; default: the name of the folder, .yaml"] = None,
 ) -> None:
     """Inspect the folder, write the config, and print the next steps."""
     out = out or Path(f"{slug(request.folder.resolve().name)}.yaml")

@@ -70,7 +70,7 @@ def run(job: ProbeJob, place: Workspace) -> Made:
     if chosen.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
-    Probe(np.array(job.runs), **arrays).save(place.output("shows"))
+    Probe(np.array(job.runs), **arrays).save(place.output("probe"))
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
     return session.finish({}, seconds, this.devices)
 

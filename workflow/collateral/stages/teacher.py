@@ -18,5 +18,5 @@ def run(job: TeacherJob, place: Workspace) -> Made:
     checkpoints = open_checkpoints(place.checkpoints, place.identity)
     prepared = opened.prepare(params, checkpoints)
     assert prepared is not None
-    write_json(place.output("says"), {"teacher_ua": prepared.reported["teacher_ua"]})
+    write_json(place.output("teacher"), {"teacher_ua": prepared.reported["teacher_ua"]})
     return opened.session.finish({}, prepared.seconds)

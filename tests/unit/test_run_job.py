@@ -1,4 +1,4 @@
-"""The runner of all jobs: the checkpoints that it deletes."""
+"""The runner of all jobs: which checkpoints it deletes, and from which a job resumes."""
 
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
@@ -7,11 +7,12 @@ import pytest
 from small_grid import grid
 
 from collateral.jobs import kinds, list_jobs
+from collateral.jobs._job import OwnFile
 from collateral.jobs.base import BaseJob
 from collateral.jobs.data import DataJob
 from collateral.jobs.theory import TheoryJob
 from collateral.results.record import Made
-from collateral.stages import run
+from collateral.stages import _workspace, run
 from collateral.stages._workspace import Workspace
 
 EVERYTHING = {
@@ -57,6 +58,31 @@ def test_a_job_that_trains_deletes_its_own_checkpoints_at_its_end(tmp_path, monk
     job = BaseJob(benchmark="b", seed=0, model="mlp", params={}, own=None)
     run_without_work(monkeypatch, job, tmp_path, cost={"total_seconds": 1.0})
     assert not own.exists() and other.exists()
+
+
+def base_with(tmp_path, weights: bytes, name="start.pt"):
+    """Return what identifies the checkpoints of a base model that starts from a user's file."""
+    file = tmp_path / name
+    file.write_bytes(weights)
+    own = OwnFile(key="init.weights", name="start.pt")
+    job = BaseJob(benchmark="b", seed=0, model="mlp", params={}, own=own)
+    return Workspace(job, tmp_path, beside={"weights": str(file)})
+
+
+def test_a_job_does_not_resume_from_checkpoints_of_other_initial_weights(tmp_path, monkeypatch):
+    monkeypatch.setattr(BaseJob, "inputs", {})
+    known = base_with(tmp_path, b"one").checkpoint_identity
+    assert base_with(tmp_path, b"one", "moved.pt").checkpoint_identity == known
+    other = base_with(tmp_path, b"two")
+    assert other.checkpoint_identity != known
+    assert {key: known[key] for key in other.identity} == other.identity  # by name it is the same
+
+
+def test_a_job_does_not_resume_from_checkpoints_of_other_packages(tmp_path, monkeypatch):
+    monkeypatch.setattr(BaseJob, "inputs", {})
+    known = base_with(tmp_path, b"one").checkpoint_identity
+    monkeypatch.setattr(_workspace, "versions", lambda: {"torch": "another"})
+    assert base_with(tmp_path, b"one").checkpoint_identity != known
 
 
 def test_no_job_with_checkpoints_has_a_folder_above_that_of_another():

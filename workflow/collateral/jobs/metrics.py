@@ -82,7 +82,7 @@ class PlannedMetrics(PlannedInCell):
 
     @property
     def values(self) -> dict[str, Any]:
-        """What the numbers are computed from, and whether tuning used a teacher."""
+        """What the numbers are computed from, and which jobs besides those of runs they read."""
         return {
             "numbers": cell_numbers(self.benchmark, self.cell),
             "has_teacher": bool(self.cell.teacher),
@@ -93,8 +93,10 @@ class PlannedMetrics(PlannedInCell):
         """Yield the kinds of jobs that the cell has once per seed and that numbers read."""
         for name, kind in kinds().items():
             wildcards = [field.name for field in fields(kind)]
-            is_by_seed = wildcards == ["benchmark", "cell", "seed"] and name != layout.RETRAIN
-            if is_by_seed and kind.evaluated and any(kind.list_in_cell(self.benchmark, self.cell)):
+            if name == layout.RETRAIN or wildcards != ["benchmark", "cell", "seed"]:
+                continue
+            assert issubclass(kind, PlannedInCell), "a job with the wildcard `cell` is in a cell"
+            if kind.evaluated and any(kind.list_in_cell(self.benchmark, self.cell)):
                 yield name
 
     @property

@@ -74,6 +74,7 @@ NOISE_CAPTION = (
     "per teacher and seed. On the dotted line a student has its teacher's UA. Dashed: Retrain; "
     "grey: the range of 95 % of the means of other retrainings."
 )
+LEAST_VALUES = 3  # minimum number of values of a parameter for a plot
 DECADE = 10.0  # the x-axis is logarithmic if its largest / smallest value is at least this
 
 
@@ -246,8 +247,11 @@ def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
 
 
 def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
-    """Return the metrics of each kind of plot; none if fewer than two swept values are numbers."""
-    if len(sweep.numbers) < 2:
+    """Return the metrics of each kind of plot; none if fewer than three values can be drawn.
+
+    Two values are compared by the table of the sweep.
+    """
+    if len(_drawn_runs(cell, sweep)) < LEAST_VALUES:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
     # If the teacher's metrics are the same for all values, they are not plotted.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -70,8 +71,8 @@ PLOT_CAPTION = (
     "with its interval over seeds (at the level of its test). Area: RTE as a share of Retrain's, "
     "without tuning (the table of costs has both). "
     "Grey: the margins of the verdicts, within which a difference counts as equal (across, the "
-    "mean of the margins of UA and MIA). Collapsed runs do not set the scale: they are drawn at "
-    "its edge, hollow."
+    "mean of the margins of UA and MIA). Arrows: an interval goes on beyond the axis. Collapsed "
+    "runs do not set the scale: they are drawn at its edge, hollow."
 )
 # Only the table of costs states times, so that captions do not change if a run is repeated.
 READING = (
@@ -86,6 +87,11 @@ ROOM = 1.15  # factor by which the axes extend beyond the outermost values
 AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
 MOST_SHARE = 1.5  # marks do not grow above this fraction of Retrain's time
+# Entries of the legend for the areas of marks.
+SIZES = {
+    f"{LEAST_AREA / AREA:.0%} of Retrain's time or less".replace("%", " %"): LEAST_AREA,
+    "100 %": AREA,
+}
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -242,7 +248,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         join_sentences(words(cell), _describe_marks(drawn), describe_seeds(cell)),
         *_list_missing(cell, drawn),
     ]
-    yield Plot("verdict", cell.title, PLOT_CAPTION, [panel], notes=notes, width=5.2, row_height=3.6)
+    plot = Plot("verdict", cell.title, PLOT_CAPTION, [panel], notes=notes, width=5.2)
+    yield replace(plot, row_height=3.6, sizes=SIZES)
 
 
 def _find_margin(cell: CellTable, measures: Sequence[str]) -> float:

@@ -117,6 +117,7 @@ class BenchmarkPlan:
     printed: str = ""
     # Description of the method of each run, by run.
     about: Mapping[str, About] = field(default_factory=dict)
+    config: str = ""  # name of the config file, relative to the working folder if it is inside
     figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 
     def save(self, path: Path) -> None:

@@ -2,8 +2,8 @@
 
 import json
 import re
-from dataclasses import asdict
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 

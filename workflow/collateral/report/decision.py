@@ -14,8 +14,8 @@ from collateral.contract.metrics import EMPTY, format_percent
 from collateral.contract.tables import Source
 from collateral.contract.verdicts import ALPHA, LOSSES, MEASURES
 from collateral.findings import verdict
+from collateral.findings._shared.compare import gap_by_seed
 from collateral.findings.checks import is_there_anything_to_forget, red_gates
-from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import MEANINGS
 from collateral.findings.verdict.sentences import (
@@ -30,7 +30,6 @@ from collateral.findings.verdict.sentences import (
     find_verdicts,
     is_harm_of_base,
 )
-from collateral.metrics.arrays import Floats
 from collateral.metrics.differences import LEAST_SEEDS, is_beyond, p_value
 from collateral.results.gates import Gate
 from collateral.results.layout import ORIGINAL
@@ -382,26 +381,13 @@ def compare_gaps(table: BenchmarkTable, runs: Sequence[str]) -> float:
     A gap is a mean of absolute differences of means over seeds. With the signs of these differences
     it is a mean over seeds, so that two gaps are compared by a paired test over seeds.
     """
-    gaps = [[_gap_by_seed(cell, run) for cell in table.cells] for run in runs]
+    gaps = [[gap_by_seed(cell, run) for cell in table.cells] for run in runs]
     counts = {len(values) for of_run in gaps for values in of_run}
     if len(runs) != 2 or len(counts) > 1 or min(counts) < LEAST_SEEDS:
         return math.nan
     first, second = np.mean(gaps, axis=1)
     more = second - first
     return math.nan if np.isnan(more).any() else float(p_value(more))
-
-
-def _gap_by_seed(cell: CellTable, run: str) -> Floats:
-    """Return the contribution of each seed to a run's gap; their mean is the gap.
-
-    All are NaN if a term of the gap is undefined in a seed.
-    """
-    away = np.array(
-        [cell.values(run, at) - cell.values(cell.reference, at) for at in TERMS["avg_gap"]]
-    )
-    signs = np.sign(away.mean(axis=1, keepdims=True))
-    parts: Floats = (signs * away).mean(axis=0)
-    return parts
 
 
 def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> Score | None:

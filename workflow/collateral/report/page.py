@@ -45,15 +45,15 @@ from collateral.report.images import (
     number_hurt,
 )
 from collateral.report.provenance import (
-    Rows,
     Parameters,
+    Rows,
     describe_metrics,
     first_record,
     index_rows,
+    list_parameters,
     list_runs,
     list_sources,
     name_places,
-    list_parameters,
     provenance,
 )
 from collateral.report.sections import TABS, TERMS, Findings, Section, split_terms

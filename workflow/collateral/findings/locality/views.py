@@ -43,6 +43,7 @@ CONVENTIONS = (
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
 MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
+MOST_CLASSES = 6  # largest number of classes that the sentence on the neighbours lists
 FEW = 5  # bins with fewer examples are faint
 MOST_AREA, LEAST_AREA = 30.0, 3.0  # area in square points of the marks of the largest bin, at least
 PLOT_CAPTION = (
@@ -184,6 +185,30 @@ def _name_collapsed(cell: CellTable) -> str:
 
 
 def words(cell: CellTable) -> str:
+    """Return sentences on the loss near the forget set, and on the classes of the neighbours."""
+    return join_sentences(_describe_loss_near(cell), describe_classes(cell))
+
+
+def describe_classes(cell: CellTable) -> str:
+    """Return a sentence on the classes of the examples near the forget set, the largest first.
+
+    It is empty for results of older versions, which do not have these numbers.
+    """
+    parts = []
+    for name, kind in SETS.items():
+        names = cell.indices(cell.reference, "near_class", name)
+        counts = {at: cell.number(cell.reference, "near_class", name, at) for at in names}
+        order = sorted(counts, key=lambda at: -counts[at])
+        listed = [f"{at} ({find_metric('near_class').text(counts[at])})" for at in order]
+        if len(order) > MOST_CLASSES:
+            rest = f"{len(order) - MOST_CLASSES} more classes"
+            listed = [*listed[:MOST_CLASSES], rest]
+        if listed:
+            parts.append(f"{kind} ones {', '.join(listed)}")
+    return f"Classes of the neighbours: {'; '.join(parts)}." if parts else ""
+
+
+def _describe_loss_near(cell: CellTable) -> str:
     """Return sentences on the largest loss near the forget set, and on all other methods."""
     losses = find_losses(cell)
     if losses.empty:

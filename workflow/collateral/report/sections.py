@@ -126,6 +126,9 @@ class Findings:
                     name, "words", cell, lambda: [name_extremes(source, *finding.ANSWER)]
                 )
                 words = "".join(answer)
+        else:
+            across = self._ask(name, "words", cell, lambda: _call(name, "words_across", source))
+            words = "".join(across)
         return Section(
             name,
             str(finding.__doc__).partition("\n")[0],

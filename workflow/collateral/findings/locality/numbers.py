@@ -100,15 +100,10 @@ def _describe_bins(binned: Binned) -> Iterator[Row]:
     for part, mask in binned.masks.items():
         yield Row(reference, f"{part}_count", float(mask.sum()), set=name)
     labels = binned.cell.sets(binned.cell.labels.train, binned.cell.labels.test)[name]
-    of_near = np.bincount(labels[binned.masks[NEAR]], minlength=1)
-    for c in np.flatnonzero(of_near):
-        yield Row(
-            reference,
-            "near_class",
-            float(of_near[c]),
-            set=name,
-            at=binned.cell.labels.class_names[c],
-        )
+    classes, counts = np.unique(labels[binned.masks[NEAR]], return_counts=True)
+    for c, count in zip(classes, counts, strict=True):
+        at = binned.cell.labels.class_names[c]
+        yield Row(reference, "near_class", float(count), set=name, at=at)
 
 
 def _reference_accuracies(binned: Binned) -> Iterator[Row]:

@@ -32,7 +32,7 @@ from collateral.findings.verdict.sentences import (
 from collateral.metrics.statistics import mean, mean_of_defined
 from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series, format_number
 from collateral.plots.style import GREY, Look
-from collateral.results.table import CellTable
+from collateral.results.table import BenchmarkTable, CellTable
 
 CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
@@ -62,6 +62,13 @@ NEXT_LOOK = (
 NO_LOOKS = (
     "Deciding again after adding seeds raises the error above 5 %, unless the config declares "
     "`looks` beforehand."
+)
+# Measures of the table for a paper, with their headings.
+SUMMARY_MEASURES = {"near": "Near loss, kept", "near_test": "Near loss, new"}
+SUMMARY_CAPTION = (
+    "Verdict, loss of accuracy near the forget set, and average gap to Retrain, in points: {title}; "
+    "n = {n} seeds. Near loss: accuracy lost against Retrain on the retained (kept) or test (new) "
+    "examples nearest to the forget set, with its interval at the level of the verdict's test."
 )
 MOST_LISTED = 20  # maximum number of proposed seeds that are listed in full
 LOOKS = "Looks declared in the config: {looks}."
@@ -105,6 +112,73 @@ def tables(cell: CellTable) -> Iterator[Table]:
         grid = Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)
         caption = _make_caption(cell, verdicts)
         yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, list_runs(cell))
+        yield make_summary([cell])
+
+
+def tables_across(table: BenchmarkTable) -> Iterator[Table]:
+    """Yield the table for a paper, with all cells that have verdicts."""
+    if cells := [cell for cell in table.cells if any(find_verdicts(cell))]:
+        yield make_summary(cells)
+
+
+def make_summary(cells: Sequence[CellTable]) -> Table:
+    """Return the table for a paper: verdict, losses near the forget set, and gap of every method.
+
+    There is one group of lines per cell.
+    """
+    is_one = len(cells) == 1
+    groups = [
+        [_make_line(cell, one, "" if is_one else cell.title) for one in find_verdicts(cell)]
+        for cell in cells
+    ]
+    headings = ["Verdict", *SUMMARY_MEASURES.values(), find_metric("avg_gap").label]
+    grid = Grid("Method", headings if is_one else ["Forget set", *headings], groups)
+    seeds = sorted({len(cell.seeds) for cell in cells})
+    caption = SUMMARY_CAPTION.format(
+        title=cells[0].title if is_one else f"{len(cells)} forget sets",
+        n=" or ".join(map(str, seeds)),
+    )
+    records = [one for cell in cells for one in _summary_records(cell)]
+    return Table("paper-summary", "Table for a paper", [grid], caption, records=records)
+
+
+def _make_line(cell: CellTable, one: MethodVerdict, title: str) -> Line:
+    metric = find_metric(DIFFERENCE)
+    fields = []
+    for at in SUMMARY_MEASURES:
+        names = (DIFFERENCE, f"{DIFFERENCE}_low", f"{DIFFERENCE}_high")
+        value, low, high = (cell.number(one.run, name, at=at) for name in names)
+        text, *ends = (metric.text(number, sign=True) for number in (value, low, high))
+        is_known = not math.isnan(low + high)
+        first, *others = (number_source(one.run, name, at=at) for name in names)
+        field = Field(f"{text} [{', '.join(ends)}]" if is_known else text, value, source=first)
+        fields.append(replace(field, also=tuple(others)))
+    gap = cell.number(one.run, "avg_gap")
+    fields.append(
+        Field(find_metric("avg_gap").text(gap), gap, source=number_source(one.run, "avg_gap"))
+    )
+    verdict = number_source(one.run, "verdict", at=one.verdict)
+    fields.insert(0, Field(", ".join(one.words) or one.verdict, source=verdict))
+    if title:
+        sourced = [
+            replace(f, source=f.source and replace(f.source, cell=cell.name)) for f in fields
+        ]
+        fields = [Field(title), *sourced]
+    return Line(one.label, fields)
+
+
+def _summary_records(cell: CellTable) -> Iterator[dict[str, Any]]:
+    factor = find_metric(DIFFERENCE).factor
+    for one in find_verdicts(cell):
+        yield {
+            **{"cell": cell.name, "run": one.run, "label": one.label, "verdict": one.verdict},
+            **{
+                f"{at}{end}": factor * cell.number(one.run, f"{DIFFERENCE}{end}", at=at)
+                for at in SUMMARY_MEASURES
+                for end in ("", "_low", "_high")
+            },
+            "avg_gap": factor * cell.number(one.run, "avg_gap"),
+        }
 
 
 def _make_fields(cell: CellTable, method: MethodVerdict) -> list[Field]:

@@ -272,7 +272,10 @@ def render_theory(folder: Path) -> str:
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
     images = {name: as_uri((figures / f"{name}.png").read_bytes()) for name in captions}
     tables = [_read_table(folder / name) for name in THEORY_TABLES if (folder / name).exists()]
-    return template("theory.html.j2").render(captions=captions, images=images, tables=tables)
+    statements: list[str] = read_json(folder / layout.THEORY_STATEMENTS)["statements"]
+    return template("theory.html.j2").render(
+        captions=captions, images=images, tables=tables, statements=statements
+    )
 
 
 def _read_table(file: Path) -> Table:

@@ -66,8 +66,8 @@ NO_LOOKS = (
 # Measures of the table for a paper, with their headings.
 SUMMARY_MEASURES = {"near": "Near loss, kept", "near_test": "Near loss, new"}
 SUMMARY_CAPTION = (
-    "Verdict, loss of accuracy near the forget set, and average gap to Retrain, in points: {title}; "
-    "n = {n} seeds. Near loss: accuracy lost against Retrain on the retained (kept) or test (new) "
+    "Verdict, loss of accuracy near the forget set, and average gap to Retrain, in points: "
+    "{title}; n = {n} seeds. Near loss: accuracy lost against Retrain on the retained (kept) or test (new) "
     "examples nearest to the forget set, with its interval at the level of the verdict's test."
 )
 MOST_LISTED = 20  # maximum number of proposed seeds that are listed in full
@@ -158,13 +158,14 @@ def _make_line(cell: CellTable, one: MethodVerdict, title: str) -> Line:
         Field(find_metric("avg_gap").text(gap), gap, source=number_source(one.run, "avg_gap"))
     )
     verdict = number_source(one.run, "verdict", at=one.verdict)
-    fields.insert(0, Field(", ".join(one.words) or one.verdict, source=verdict))
+    fields.insert(0, Field(next(iter(one.words), one.verdict), source=verdict))
     if title:
-        sourced = [
-            replace(f, source=f.source and replace(f.source, cell=cell.name)) for f in fields
-        ]
-        fields = [Field(title), *sourced]
+        fields = [Field(title), *(_name_cell(one, cell.name) for one in fields)]
     return Line(one.label, fields)
+
+
+def _name_cell(field: Field, cell: str) -> Field:
+    return replace(field, source=field.source and replace(field.source, cell=cell))
 
 
 def _summary_records(cell: CellTable) -> Iterator[dict[str, Any]]:

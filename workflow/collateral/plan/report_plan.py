@@ -14,6 +14,7 @@ from collateral.plan.fingerprint import hash_texts, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
 from collateral.plugins.find import FINDING, params_class
+from collateral.results import layout
 from collateral.results.plan import About, BenchmarkPlan, CellNumbers, CellPlan
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
@@ -117,4 +118,7 @@ def _cell_plan(benchmark: Benchmark, cell: Cell) -> CellPlan:
     trials = {name: cell.runs[name].trials for name in cell.tuned}
     candidates = {name: len(method.trials()) for name, method in cell.tuned.items()}
     numbers = cell_numbers(benchmark, cell)
-    return CellPlan(cell.sweeps, trials, paced, candidates, numbers)
+    given = {name: (*run.method.fixed, *run.vary) for name, run in cell.runs.items()}
+    of_base = tuple(sorted(benchmark.config.base.model_fields_set))
+    given |= dict.fromkeys((benchmark.reference, layout.ORIGINAL), of_base)
+    return CellPlan(cell.sweeps, trials, paced, candidates, given, numbers)

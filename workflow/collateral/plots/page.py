@@ -424,7 +424,7 @@ def _place(panel: Panel, name: XY, field: str) -> Spec:
         ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
     if axis.is_whole:
         ticks |= {"tickMinStep": 1, "format": "d"}
-    if panel.message and name == "y":
+    if panel.message and name == "y" and not axis.ticks:
         ticks |= {"labels": False, "ticks": False}
     note = " (log scale)" if axis.scale == "log" else ""
     title = f"{axis.title}{note}".split("\n") if axis.title else None

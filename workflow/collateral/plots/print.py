@@ -241,6 +241,12 @@ def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float
     colour = "0.2" if series.mark == "bar" else series.look.colour
     if series.is_across:
         axes.hlines(series.y, low, high, color=colour, linewidth=0.8)
+        left, right = axes.get_xlim()
+        style: dict[str, Any] = {"color": colour, "markersize": ARROW, "clip_on": False}
+        y = np.asarray(series.y, dtype=float)
+        for at, is_cut, marker in ((left, low < left, "<"), (right, high > right, ">")):
+            if is_cut.any():
+                axes.plot(np.full(is_cut.sum(), at), y[is_cut], marker, **style)
     elif panel.interval == "area" and series.mark == "line":
         ends = np.clip([low, high], *axes.get_ylim())
         axes.fill_between(x, *ends, color=colour, alpha=0.13, linewidth=0)
@@ -287,7 +293,7 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:
             one.set_inverted(True)
-    if panel.message:
+    if panel.message and not panel.y.ticks:
         axes.set_yticks([])
     if panel.x.top_ticks:
         top = axes.secondary_xaxis("top")

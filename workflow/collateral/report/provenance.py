@@ -15,7 +15,6 @@ from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict.sentences import NAMES
-from collateral.plugins.find import params_class
 from collateral.results import layout
 from collateral.results.provenance import read_record
 from collateral.results.table import BenchmarkTable, CellTable
@@ -24,11 +23,10 @@ from collateral.results.table import BenchmarkTable, CellTable
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
 HASH = 12  # number of characters of a hash that the page shows
-NOTHING = object()  # a value that no parameter has
 # Caption of the table of runs.
 CAPTION = (
     "On the first seed; Original is the base model. Tuned: chosen among the values in parentheses, "
-    "without Retrain (tab Cost: Tuning). From the config: other than the default."
+    "without Retrain (tab Cost: Tuning). From the config: stated there."
 )
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
@@ -152,7 +150,7 @@ class Parameters:
 
     method: str  # name of the method's code, or of the model
     tuned: str  # tuned parameters, each with the values that were tried
-    given: str  # parameters that the config gives another value than the default
+    given: str  # parameters that the config states
     defaults: str  # all other parameters
 
 
@@ -170,7 +168,7 @@ def _sort_parameters(cell: CellTable, run: str, record: Mapping[str, Any]) -> Pa
     grid = cell.plan.grid(tuned) if (tuned := run.partition("@")[0]) in cell.plan.trials else []
     tried = {key: [trial[key] for trial in grid] for key in (grid[0] if grid else {})}
     varied = run.partition("@")[2].partition("=")[0]
-    is_default = _defaults(method)
+    given = cell.plan.given.get(run, ())
     parts: dict[str, list[str]] = {"tuned": [], "given": [], "defaults": []}
     for key, value in values.items():
         text = f"{key}={value}"
@@ -178,18 +176,8 @@ def _sort_parameters(cell: CellTable, run: str, record: Mapping[str, Any]) -> Pa
             texts = dict.fromkeys(map(str, tried[key]))
             parts["tuned"].append(f"{text} (tried: {', '.join(texts)})")
         else:
-            parts["defaults" if is_default.get(key, NOTHING) == value else "given"].append(text)
+            parts["given" if key in given else "defaults"].append(text)
     return Parameters(method, **{name: ", ".join(texts) for name, texts in parts.items()})
-
-
-def _defaults(method: str) -> dict[str, Any]:
-    """Return the default values of a method's parameters; empty if the method is not known here."""
-    try:
-        fields = params_class(method).model_fields
-    except ValueError:
-        return {}
-    known = {name: one.get_default(call_default_factory=True) for name, one in fields.items()}
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in known.items()}
 
 
 def list_runs(cell: CellTable, parameters: Mapping[str, Parameters]) -> list[Table]:
@@ -200,9 +188,8 @@ def list_runs(cell: CellTable, parameters: Mapping[str, Parameters]) -> list[Tab
     ]
     headings = ["Method", "Tuned", "From the config", "Defaults"]
     grid = Grid("Run", headings, [lines], is_prose=True)
-    return [Table("what-ran", "What ran, and where its values come from", [grid], CAPTION)] * bool(
-        lines
-    )
+    title = "What ran, and where its values come from"
+    return [Table("what-ran", title, [grid], CAPTION)] if lines else []
 
 
 def first_record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:

@@ -80,6 +80,8 @@ class CellPlan:
     # For each tuned method, the number of trials among which tuning selects.
     # After these trials, `trials` may have one more: that of the default parameters.
     candidates: Mapping[str, int] = field(default_factory=dict)
+    # Names of the parameters that the config states, by run.
+    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What the numbers of the cell are computed from; None in a plan of an older version.
     numbers: CellNumbers | None = None
 

@@ -178,7 +178,11 @@ def test_tooltips(charts):
                 row["noise floor, ±"] = said(noise, math.nan, math.nan, form.lstrip("+"), unit)
             row["seeds"] = find(one.n, index, None)
             expected.append({title: text for title, text in row.items() if text is not None})
-        found = [m for m in series_marks(marks, *SHOWN.values()) if m.hover and {"x", "y"} <= m.datum.keys()]
+        found = [
+            m
+            for m in series_marks(marks, *SHOWN.values())
+            if m.hover and {"x", "y"} <= m.datum.keys()
+        ]
         titles = {title for m in found for title in m.hover}
         texts = [{t: v for t, v in m.hover.items() if v is not None} for m in found]
         expected = [{t: v for t, v in row.items() if t in titles} for row in expected]

@@ -74,7 +74,8 @@ def state(checks: Sequence[Check]) -> list[str]:
         others = [check.identity.partition(" ")[2] for check in own if check.measure != IDENTITY]
         failed = [check.identity for check in own if not check.holds]
         error = max((check.error for check in identities), default=0.0)
-        text = f"{len(identities)} identities on random data (largest relative error {error:.0e})"
+        count = "1 identity" if len(identities) == 1 else f"{len(identities)} identities"
+        text = f"{count} on random data (largest relative error {error:.0e})"
         text += (
             f" and {len(others)} limit{'s' * (len(others) > 1)} ({'; '.join(others)})"
             if others

@@ -387,7 +387,9 @@ def test_every_term_of_the_page_opens_its_meaning(fresh):
         term.focus()
         fresh.keyboard.press("Enter")
         title, text = fresh.locator("#pop > b"), fresh.locator("#pop > p")
-        assert title.inner_text() and text.text_content()
+        # These made-up methods have no publication; their values are in other tests.
+        is_method = "method" in term.get_attribute("class").split()
+        assert title.inner_text() and (text.text_content() or is_method)
         fresh.keyboard.press("Escape")
 
 

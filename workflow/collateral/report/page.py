@@ -272,7 +272,8 @@ def render_theory(folder: Path) -> str:
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
     images = {name: as_uri((figures / f"{name}.png").read_bytes()) for name in captions}
     tables = [_read_table(folder / name) for name in THEORY_TABLES if (folder / name).exists()]
-    statements: list[str] = read_json(folder / layout.THEORY_STATEMENTS)["statements"]
+    stated = folder / layout.THEORY_STATEMENTS  # results of older versions do not have it
+    statements: list[str] = read_json(stated)["statements"] if stated.exists() else []
     return template("theory.html.j2").render(
         captions=captions, images=images, tables=tables, statements=statements
     )

@@ -67,8 +67,9 @@ NO_LOOKS = (
 SUMMARY_MEASURES = {"near": "Near loss, kept", "near_test": "Near loss, new"}
 SUMMARY_CAPTION = (
     "Verdict, loss of accuracy near the forget set, and average gap to Retrain, in points: "
-    "{title}; n = {n} seeds. Near loss: accuracy lost against Retrain on the retained (kept) or test (new) "
-    "examples nearest to the forget set, with its interval at the level of the verdict's test."
+    "{title}; n = {n} seeds. Near loss: accuracy lost against Retrain on the retained (kept) or "
+    "test (new) examples nearest to the forget set, with its interval at the level of the "
+    "verdict's test."
 )
 MOST_LISTED = 20  # maximum number of proposed seeds that are listed in full
 LOOKS = "Looks declared in the config: {looks}."
@@ -112,7 +113,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
         grid = Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)
         caption = _make_caption(cell, verdicts)
         yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, list_runs(cell))
-        yield make_summary([cell])
+        if len(cell.benchmark.cells) < 2:  # else one table has all cells
+            yield make_summary([cell])
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:

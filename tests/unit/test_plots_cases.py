@@ -378,7 +378,7 @@ def two_epochs_cell():
     [
         ("locality", full_cell, "between retrainings lie; a line inside it is no finding."),
         ("accuracy", full_cell, "Grey: where 95 % of differences between retrainings lie."),
-        ("epochs", epochs_cell, "Grey: the range of 95 % of the means of other retrainings."),
+        ("epochs", two_epochs_cell, "Grey: the range of 95 % of the means of other retrainings."),
     ],
 )
 def test_each_caption_says_what_its_grey_area_is(plots_of, finding, fake, grey):

@@ -230,7 +230,8 @@ def draw_weighted_marks(
         return
     opacity = np.where(np.asarray(series.is_faint or [False] * len(x)), PALE_MARK, 1.0)
     look: dict[str, Any] = {"marker": series.look.marker, "color": series.look.colour}
-    axes.scatter(x, y, series.areas, alpha=opacity, linewidths=0, zorder=2, clip_on=False, **look)
+    look |= {"alpha": opacity, "linewidths": 0, "zorder": 2, "clip_on": False}
+    axes.scatter(x, y, series.areas, **look)
 
 
 def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:

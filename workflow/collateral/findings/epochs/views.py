@@ -53,5 +53,7 @@ def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:
 def leave_out_start(series: Series) -> Series:
     """Return epoch 0 and the later half of the epochs of a series."""
     kept = [at for at, epoch in enumerate(series.x) if not 0 < epoch < max(series.x) / 2]
-    parts = {name: [getattr(series, name)[at] for at in kept] for name in ("x", "y", "low", "high")}
-    return replace(series, **parts)
+    x, y, low, high = (
+        [values[at] for at in kept] for values in (series.x, series.y, series.low, series.high)
+    )
+    return replace(series, x=x, y=y, low=low, high=high)

@@ -364,7 +364,7 @@ def test_with_one_seed_only_a_collapse_can_be_told(tmp_path):
     found = {run: find_verdict(made, run) for run in runs}
     assert found.pop(RUNS["collapsed"]) == "collapsed"
     assert set(found.values()) == {OPEN}
-    [table] = tables(made)
+    table, *_ = tables(made)
     assert "only a collapse can be told" in table.caption
     said = [one for one in find_verdicts(made) if one.verdict == OPEN]
     assert {one.title for one in said} == {"open (1 seed)"}
@@ -607,7 +607,7 @@ def test_the_sentence_of_what_is_open_says_how_many_seeds_would_decide(cell):
     needed = cell.number(unsure.run, "seeds_needed")
     assert unsure.title == "open (5 seeds)" and 5 < needed <= 100
     assert unsure.sentence.endswith(f"Probably about {needed:.0f} seeds would decide.")
-    [table] = tables(cell)
+    table, *_ = tables(cell)
     line = f"would decide {unsure.label}: `seeds: [0, 1, 2, ..., {needed - 1:.0f}]` in the config"
     assert line in table.caption
     looks = f"`looks: [5, {needed:.0f}]` beside it decides at stricter levels, and keeps 5 % if "
@@ -615,7 +615,7 @@ def test_the_sentence_of_what_is_open_says_how_many_seeds_would_decide(cell):
 
 
 def test_without_a_proposal_the_caption_warns_of_deciding_again(tmp_path):
-    [table] = tables(table_of(tmp_path, {**ENDS, "ft": CASES["like Retrain"]}))
+    table, *_ = tables(table_of(tmp_path, {**ENDS, "ft": CASES["like Retrain"]}))
     assert "Deciding again after adding seeds raises the error" in table.caption
 
 
@@ -632,7 +632,7 @@ def test_without_a_proposal_the_caption_warns_of_deciding_again(tmp_path):
 )
 def test_with_declared_looks_the_caption_names_the_next_one(tmp_path, looks, said):
     made = table_of(tmp_path, {**ENDS, "ft": CASES["open (5 seeds)"]}, looks=looks)
-    [table] = tables(made)
+    table, *_ = tables(made)
     assert table.caption.endswith(said)
     assert "raises the error" not in table.caption
 
@@ -802,7 +802,7 @@ def test_where_seeds_do_not_differ_an_example_off_is_never_like_retrain(
 
 
 def test_the_table_has_a_line_a_method_and_records_of_all_runs(cell):
-    [table] = tables(cell)
+    table, *_ = tables(cell)
     [grid] = table.grids
     lines = [line for group in grid.groups for line in group]
     assert [line.fields[0].value for line in lines] == list(CASES)

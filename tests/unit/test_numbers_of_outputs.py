@@ -118,6 +118,14 @@ def test_near_and_far_are_counted_once_for_all_seeds(animals, see, metric):
         same(row, parts_of(animals, see, row.cell, row.set)[metric.partition("_")[0]].sum())
 
 
+@recomputes("near_class")
+def test_the_neighbours_are_counted_by_their_own_class(animals, see):
+    for row in rows_of(animals, "near_class"):
+        seen = see(row.cell, "retrain", animals.made.seeds[0])
+        of = seen.label[row.set][parts_of(animals, see, row.cell, row.set)["near"]]
+        same(row, (of == list(animals.made.labels.class_names).index(row.at)).sum())
+
+
 @recomputes_each("near_accuracy", "far_accuracy")
 def test_retrains_accuracy_is_that_of_each_part(animals, see, metric):
     for row in rows_of(animals, metric):

@@ -115,6 +115,7 @@ def theory_files() -> dict[str, str | list[str]]:
         "points": f"{THEORY}/{layout.THEORY_POINTS}",
         "findings": f"{THEORY}/{layout.THEORY_FINDINGS}",
         "checks": f"{THEORY}/{layout.THEORY_CHECKS}",
+        "statements": f"{THEORY}/{layout.THEORY_STATEMENTS}",
         "record": record(THEORY),
         "captions": f"{figures}/{layout.CAPTIONS}",
         "figures": [f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")],

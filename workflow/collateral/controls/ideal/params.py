@@ -11,7 +11,7 @@ class Params(StudentParams):
     Formula: LTD's, with q the probabilities of Retrain.
     """
 
-    label = "Ideal"
+    label = "LTD taught by Retrain"
     paper = "https://arxiv.org/abs/2605.31317"
     touches = frozenset({"retain", "forget images"})
     needs_retrain = True

@@ -49,7 +49,7 @@ TERMS = "Not stated. The record is for the file of a request."
 
 
 def evidence(
-    cell: Annotated[str, "as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}],
+    cell: Annotated[str, "as digits/untypical_3", {"metavar": "BENCHMARK/CELL"}],
     run: Annotated[str, "as ltd, or retrain", {"metavar": "RUN"}],
     *,
     seed: Annotated[int | None, "of the model that is used; the run's first if left out"] = None,

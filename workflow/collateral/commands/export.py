@@ -28,7 +28,7 @@ SUFFIX = ".safetensors"
 
 
 def export(
-    cell: Annotated[str, "as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}],
+    cell: Annotated[str, "as digits/untypical_3", {"metavar": "BENCHMARK/CELL"}],
     run: Annotated[str, "as ltd; retrain; original is the base model", {"metavar": "RUN"}],
     *,
     seed: Annotated[int | None, "the run's first if left out"] = None,

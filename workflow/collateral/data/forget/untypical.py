@@ -1,7 +1,7 @@
-"""Least typical examples of the train set or a class: furthest from the mean image of their class.
+"""Least typical examples of the train set or a class: pixels furthest from the class's mean image.
 
-The distance is that of pixels (Euclidean), and the mean is that of all train images of the class.
-So the choice depends on no model, and is the same on every machine.
+The distance is Euclidean, and the mean is that of all train images of the class. So the choice
+depends on no model, and is the same on every machine.
 """
 
 from __future__ import annotations

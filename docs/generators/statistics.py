@@ -12,6 +12,7 @@ from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
+DEFAULT = DATA / "untypical"  # the population of the default's first benchmark
 LOOKS = {"weighted": "1, 1 and 3 %"}
 MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
@@ -36,7 +37,9 @@ def calibration_tables() -> dict[str, str]:
         "decisions": _decisions(),
         "families": _families(),
         "cifar": _cifar(),
-        "verdicts": _verdicts(),
+        "verdicts": _verdicts(_read("verdicts")),
+        "decisions of the default": _decisions_of_default(),
+        "verdicts of the default": _verdicts(_read("verdicts", DEFAULT)),
     }
 
 
@@ -44,8 +47,8 @@ def _percent(values: Iterable[float], digits: int = 1) -> list[str]:
     return ["–" if pd.isna(value) else f"{100 * value:.{digits}f}" for value in values]
 
 
-def _read(name: str) -> pd.DataFrame:
-    return pd.read_csv(DATA / f"{name}.csv")
+def _read(name: str, folder: Path = DATA) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv")
 
 
 def _equivalence() -> str:
@@ -82,6 +85,16 @@ def _decisions() -> str:
     return table(["case", "cell", "seeds", "rule", *DECISIONS.values()], rows)
 
 
+def _decisions_of_default() -> str:
+    """Return the errors of the default's first page, by case and number of seeds."""
+    found = _read("decisions", DEFAULT).sort_values(["case", "seeds"])
+    rows = (
+        [row["case"], str(row["seeds"]), *_percent(row[[*DECISIONS]])]
+        for _, row in found.iterrows()
+    )
+    return table(["case", "seeds", *DECISIONS.values()], rows)
+
+
 def _families() -> str:
     found = _read("families")
     found["error"] = found[["posing", "shifted"]].max(axis=1)
@@ -115,9 +128,8 @@ def _cifar() -> str:
     )
 
 
-def _verdicts() -> str:
+def _verdicts(verdicts: pd.DataFrame) -> str:
     """Return the share of draws that decide, and the most frequent verdict with most seeds."""
-    verdicts = _read("verdicts")
     found = verdicts.set_index(["method", "cell", "seeds"]).sort_index()
     cells, counts = verdicts["cell"].unique(), verdicts["seeds"].unique()
     head = ["method"]

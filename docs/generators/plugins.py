@@ -38,7 +38,7 @@ FORMULA = "Formula: "  # First word of the last paragraph in the docstring of `P
 OF_THE_METHOD = "the method's"  # Shown as default where every method has its own.
 WIDTH = 90  # Characters per line of a formula.
 EVERYTHING = ("forget images", "forget labels", "retain")  # Data that a method may use.
-EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
+EXAMPLES = (("config.yaml", "digits_resnet"), ("configs/field.yaml", "field"))
 SHAPE = (32, 32, 3)
 
 

@@ -12,6 +12,7 @@ from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
+DEFAULT = DATA / "untypical"  # the population of the default's first benchmark
 LOOKS = {"weighted": "1, 1 and 3 %"}
 METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs of rates.csv
 TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
@@ -40,7 +41,9 @@ def calibration_tables() -> dict[str, str]:
         "population": _population(),
         "families": _families(),
         "cifar": _cifar(),
-        "verdicts": _verdicts(),
+        "verdicts": _verdicts(_read("verdicts")),
+        "decisions of the default": _decisions_of_default(),
+        "verdicts of the default": _verdicts(_read("verdicts", DEFAULT)),
     }
 
 
@@ -48,8 +51,8 @@ def _percent(values: Iterable[float], digits: int = 1) -> list[str]:
     return ["–" if pd.isna(value) else f"{100 * value:.{digits}f}" for value in values]
 
 
-def _read(name: str) -> pd.DataFrame:
-    return pd.read_csv(DATA / f"{name}.csv")
+def _read(name: str, folder: Path = DATA) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv")
 
 
 def _equivalence() -> str:
@@ -104,6 +107,16 @@ def _population() -> str:
     return table(head, rows)
 
 
+def _decisions_of_default() -> str:
+    """Return the errors of the default's first page, by case and number of seeds."""
+    found = _read("decisions", DEFAULT).sort_values(["case", "seeds"])
+    rows = (
+        [row["case"], str(row["seeds"]), *_percent(row[[*DECISIONS]])]
+        for _, row in found.iterrows()
+    )
+    return table(["case", "seeds", *DECISIONS.values()], rows)
+
+
 def _families() -> str:
     found = _read("families")
     found["error"] = found[["posing", "shifted"]].max(axis=1)
@@ -137,9 +150,8 @@ def _cifar() -> str:
     )
 
 
-def _verdicts() -> str:
+def _verdicts(verdicts: pd.DataFrame) -> str:
     """Return the share of draws that decide, and the most frequent verdict with most seeds."""
-    verdicts = _read("verdicts")
     found = verdicts.set_index(["method", "cell", "seeds"]).sort_index()
     cells, counts = verdicts["cell"].unique(), verdicts["seeds"].unique()
     head = ["method"]

@@ -12,6 +12,7 @@ import verdict_by_hand as by_hand
 from fake_cell import FAR, FORGET, LABELS, NEAR, TEST, FakeRun, Wrong, counted, table_of
 from scipy.stats import t as students_t
 
+from collateral.config.load import read
 from collateral.contract.rows import Row
 from collateral.contract.verdicts import MARGIN_KEYS, MEASURES
 from collateral.findings.checks import is_there_anything_to_forget
@@ -41,6 +42,7 @@ from collateral.results.table import CellTable
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import calibrate_verdicts as calibration
 
+ROOT = Path(__file__).resolve().parents[2]
 HALF = TEST // 2  # test examples that are near, and that are far
 
 
@@ -1003,3 +1005,35 @@ def test_the_population_of_the_calibration_moves_to_a_mean_on_the_logit_scale():
     expected = np.broadcast_to(population.retrained.mean(axis=0), (8, 8))
     assert moved.mean(axis=1) == pytest.approx(expected, abs=1e-3)
     assert moved.min() >= 0 and moved.max() <= 1
+
+
+def test_a_population_is_judged_by_the_margins_of_its_config(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    stated = calibration.stated_margins("untypical")
+    assert dict(zip(MEASURES, stated, strict=True)) == {
+        MARGIN_KEYS[key]: points / 100
+        for key, points in read(Path("config.yaml")).benchmarks["digits"].margin.items()
+    }
+    assert np.isnan(calibration.stated_margins("calibration")).all()
+    rates = np.random.default_rng(0).binomial(50, 0.3, (20, 8)) / 50
+    stated[2] = np.nan  # the margin of the near loss is estimated then
+    population = calibration.Population(
+        np.repeat(rates[None], 8, axis=0), rates, rates, np.full(8, 50), stated
+    )
+    margins = population.truth.margin
+    assert margins[2] == pytest.approx(1.96 * 2**0.5 * rates[:, 2].std(ddof=1), rel=1e-3)
+    assert np.delete(margins, 2).tolist() == np.delete(stated, 2).tolist()
+    samples = calibration.Draws(population, 3, count=2).samples(population.methods)
+    assert np.isnan(samples.stated).tolist() == (np.arange(7) == 2).tolist()
+
+
+def test_the_population_of_the_default_is_the_default_with_selected_values():
+    default = read(ROOT / "config.yaml").benchmarks["digits"]
+    population = read(ROOT / "configs/calibration.yaml").benchmarks["untypical"]
+    for key in ("data", "model", "base", "cells", "margin"):
+        assert getattr(population, key) == getattr(default, key), key
+    assert population.methods.keys() == default.methods.keys()
+    for name, values in population.methods.items():
+        tuned = {key: value for key, value in default.methods[name].items() if values[key] != value}
+        [(key, grid)] = tuned.items()
+        assert values[key] in grid and values.keys() == default.methods[name].keys()

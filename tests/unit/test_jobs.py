@@ -682,20 +682,22 @@ HARD = {
     "cells": {
         "hard": {"forget": {"kind": "hardest", "share": 0.1}},
         "known": {"forget": {"kind": "memorised", "level": "high", "share": 0.1}},
+        "odd": {"forget": {"kind": "untypical", "count": 7}},
     },
     "methods": {"ga": {}},
     "shadows": {"count": 12},
 }
 
 
-def test_a_hard_forget_set_is_chosen_by_the_first_seeds_base():
+def test_a_forget_set_that_needs_more_than_labels_is_chosen_by_the_files_it_needs():
     benchmark = grid(**HARD, seeds=[4, 1])
     jobs = {name: PlannedSplit(benchmark, cell) for name, cell in benchmark.cells.items()}
-    models = {name: job.inputs["models"] for name, job in jobs.items()}
-    assert models["hard"] == ["results/b/base/seed-4/outputs.npz"]
-    assert models["digit_3-50"] == []
+    needed = {name: job.inputs["needed"] for name, job in jobs.items()}
+    assert needed["hard"] == ["results/b/base/seed-4/outputs.npz"]
+    assert needed["odd"] == ["results/b/dataset.npz"]
+    assert needed["digit_3-50"] == []
     margins = [f"results/b/shadows/member-{member}/margins.npz" for member in range(12)]
-    assert models["known"] == margins
+    assert needed["known"] == margins
 
 
 def test_the_half_of_the_pool_that_chose_the_forget_set_is_not_attacked():

@@ -64,7 +64,7 @@ STANDS_FOR = {
     "docs/data/NAME": "results/smoke",
     "results/digits": "results/smoke",
     "results/field": "results/smoke",
-    "digits/digit_3-50": "smoke/digit_3-50",
+    "digits/untypical_3": "smoke/digit_3-50",
     "<benchmark>": "digits",
 }
 # Modules that are imported once for all commands.

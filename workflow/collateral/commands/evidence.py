@@ -50,7 +50,7 @@ TERMS = "Not stated. The record is for the file of a request."
 
 def evidence(
     cell: Annotated[
-        str, "cell of the run, such as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}
+        str, "cell of the run, such as digits/untypical_3", {"metavar": "BENCHMARK/CELL"}
     ],
     run: Annotated[str, "run, such as ltd or retrain", {"metavar": "RUN"}],
     *,

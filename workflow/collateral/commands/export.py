@@ -29,7 +29,7 @@ SUFFIX = ".safetensors"
 
 def export(
     cell: Annotated[
-        str, "cell of the run, such as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}
+        str, "cell of the run, such as digits/untypical_3", {"metavar": "BENCHMARK/CELL"}
     ],
     run: Annotated[
         str, "run, such as ltd or retrain; original is the base model", {"metavar": "RUN"}

@@ -276,7 +276,7 @@ def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 def _repeated_errors(cell: CellConfig, where: Place) -> Iterator[Problem]:
     """Report a round whose request is the same as an earlier one, so that nothing in it is new."""
     for index, (forget, place) in enumerate(zip(cell.requests, cell.places, strict=True)):
-        # A kind that depends on models selects other examples in every round.
+        # A kind that ranks examples selects other ones in every round.
         kind: Any = forget.get("kind")
         is_fixed = FORGET.has(kind) and not hasattr(FORGET.load(kind), "NEEDS")
         if is_fixed and forget in cell.requests[:index]:

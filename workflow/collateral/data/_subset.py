@@ -87,8 +87,8 @@ def choose_forget_set(
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the forget set and its description; raise if no train example is retained.
 
-    `values` has one number per train example, for a kind that depends on trained models. Without
-    them, as before any training, all examples count as equal.
+    `values` has one number per train example, for a kind that depends on models or on the images.
+    Without them, as before any training, all examples count as equal.
     """
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)

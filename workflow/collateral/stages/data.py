@@ -34,7 +34,7 @@ def run(job: DataJob, place: Workspace) -> Made:
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
     """Select every forget set once, so that errors appear before any training."""
-    known: dict[str, Indices] = {}  # forget sets that do not depend on models, by cell
+    known: dict[str, Indices] = {}  # forget sets that labels decide, by cell
     for one in given:
         try:
             forget, chosen = choose_forget_set(labels, one["kind"], one["params"])

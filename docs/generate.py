@@ -39,6 +39,8 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "contents": plugins.table_of_data(),
         "shared": plugins.shared_options(),
         "data": plugins.data_sets(),
+        "sizes": plugins.sizes_of_models(),
+        "models": plugins.models(),
     },
     "defaults": defaults.default_tables,
     "findings": lambda: {
@@ -50,7 +52,6 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "shared": plugins.shared_keys(),
         "methods": plugins.methods(),
     },
-    "models": lambda: {"sizes": plugins.sizes_of_models(), "models": plugins.models()},
     "reproduction": reproduction.result_tables,
     "statistics": statistics.calibration_tables,
 }

@@ -9,7 +9,7 @@ from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
 TRIED = ["method", "cell", "defaults", "nearest of the config's"]
-# Defaults that differ from every published value on purpose; docs/deviations.md has the reasons.
+# Defaults that differ from every published value on purpose; docs/defaults.md has the reasons.
 OURS: dict[str, dict[str, Any]] = {
     "amun": {"lr_decay_epochs": None, "median_after": None, "give_up": True},
     "iu": {"augment": False},

@@ -1,4 +1,4 @@
-"""Sections of docs/methods.md, data-sets.md and models.md, made from docstrings and schemas."""
+"""Sections of docs/methods.md and data-sets.md, made from docstrings and schemas."""
 
 import ast
 import inspect

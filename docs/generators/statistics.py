@@ -71,15 +71,13 @@ def _looks() -> str:
 
 
 def _decisions() -> str:
-    """Return the errors of pages, by cell, case, number of seeds and rule."""
-    found = _read("decisions").sort_values(
-        ["case", "cell", "seeds", "rule"], ascending=[True, True, True, False]
-    )
+    """Return the errors of pages over all cells by the present rule, by case and seeds."""
+    found = _read("decisions").query("rule == 'new' and cell == 'both'")
     rows = (
-        [row["case"], row["cell"], str(row["seeds"]), row["rule"], *_percent(row[[*DECISIONS]])]
-        for _, row in found.iterrows()
+        [row["case"], str(row["seeds"]), *_percent(row[[*DECISIONS]])]
+        for _, row in found.sort_values(["case", "seeds"]).iterrows()
     )
-    return table(["case", "cell", "seeds", "rule", *DECISIONS.values()], rows)
+    return table(["case", "seeds", *DECISIONS.values()], rows)
 
 
 def _families() -> str:
@@ -98,21 +96,16 @@ def _families() -> str:
 
 def _cifar() -> str:
     """Return one row per cell and method: the verdict, and each difference with its answer."""
-    old = _read("cifar-old").set_index(["cell", "method"])["verdict"]
     rows = []
     for (cell, method), part in _read("cifar").groupby(["cell", "method"], sort=False):
         by_measure = part.set_index("measure")
         texts = []
         for at in MEASURES:
             one = by_measure.loc[at]
-            mean, low, high = (100 * one[name] for name in ("difference", "low", "high"))
-            texts.append(f"{MARKS[one['answer']]} {mean:+.1f} [{low:+.1f}, {high:+.1f}]")
+            texts.append(f"{MARKS[one['answer']]} {100 * one['difference']:+.1f}")
         label = params_class(str(method)).label
-        verdicts = [old[cell, method], part["verdict"].iloc[0]]
-        rows.append([str(cell), label, *verdicts, *texts])
-    return table(
-        ["cell", "method", "old verdict", "verdict", *(NAMES[at] for at in MEASURES)], rows
-    )
+        rows.append([str(cell), label, part["verdict"].iloc[0], *texts])
+    return table(["cell", "method", "verdict", *(NAMES[at] for at in MEASURES)], rows)
 
 
 def _verdicts() -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from generators import (
+    captions,
     config,
     defaults,
     findings,
@@ -52,6 +53,7 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "shared": plugins.shared_keys(),
         "methods": plugins.methods(),
     },
+    "reading": lambda: captions.sentences(("tour-page", "tour-similarity", "tour-verdict")),
     "reproduction": reproduction.result_tables,
     "results": lambda: {"benchmarks": results.results_table()},
     "statistics": statistics.calibration_tables,
@@ -76,6 +78,7 @@ FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}.md": partial(marked_page, name) for name in MARKED},
     "docs/troubleshooting.md": partial(fill_messages, DOCS / "troubleshooting.md"),
     "docs/images/workflow.svg": rule_graph.rule_graph,
+    "README.md": lambda: fill_marks(ROOT / "README.md", captions.sentences(("tour-page",))),
 }
 
 

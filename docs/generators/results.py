@@ -1,11 +1,11 @@
 """Table of docs/results.md: every method of every benchmark whose numbers docs/data keeps.
 
-A benchmark is a folder with plan.json, metrics.csv and costs.csv as a run writes them. The
-population of the calibration (docs/data/calibration) has rates by seed instead.
+A benchmark is a folder with plan.json, metrics.csv and costs.csv as a run writes them. A population
+of the calibration (docs/data/calibration, and folders in it) has rates by seed instead; its folder
+has the name of its benchmark in configs/calibration.yaml.
 """
 
 import math
-import runpy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from collateral.config.load import read
-from collateral.findings.verdict.rule import decide, run_tests
+from collateral.contract.verdicts import MARGIN_KEYS, MEASURES
+from collateral.findings.gap import TERMS
+from collateral.findings.verdict.rule import Samples, decide, run_tests
 from collateral.metrics.statistics import mean
-from collateral.plan.grid import build_grid
-from collateral.plugins.find import params_class
+from collateral.plugins.find import METHOD, params_class
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import BenchmarkTable, CellTable, read_tables
@@ -31,10 +33,14 @@ DATA = ROOT / "docs" / "data"
 CALIBRATION = DATA / "calibration"
 # Results of before the present rule, whose verdicts calibrate_verdicts.py recomputed.
 REJUDGED = {"cifar-small": CALIBRATION / "cifar.csv"}
+GAP_TERMS = TERMS["avg_gap"]
 HEAD = ["data, model", "forget set", "seeds", "method", "verdict"]
 HEAD += ["near, kept", "near, new", "gap", "time"]
 OWN_FILES = ("arrays", "folder", "parquet")
 ONE_SEED, NO_RETRAIN, EMPTY = "one seed", "no Retrain", "–"
+
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -162,35 +168,49 @@ def _time(cell: CellTable, run: str) -> float:
 
 
 def _population() -> Iterator[Result]:
-    """Yield the methods of the calibration, judged with all seeds; times were not kept."""
-    script = runpy.run_path(str(ROOT / "benchmarks" / "calibrate_verdicts.py"))
-    names, places = script["METHODS"], {name: i for i, name in enumerate(script["TESTED"])}
-    for cell, rates in pd.read_csv(CALIBRATION / "rates.csv").groupby("cell"):
-        population = script["Population"].read(rates)
-        samples = population.samples(population.methods, population.retrained)
-        verdicts = decide(run_tests(samples), np.zeros(len(names), bool))
-        lost = (population.methods - population.retrained).mean(axis=1)
-        for i, name in enumerate(names):
-            yield Result(
-                setting=_setting_of(str(cell)),
-                forget_set=str(cell),
-                seeds=population.retrained.shape[0],
-                method=params_class(name).label,
-                verdict=str(verdicts[i]),
-                near=lost[i, places["near"]],
-                near_test=lost[i, places["near_test"]],
-                gap=population.truth.gap[i],
-                time=math.nan,
-            )
+    """Yield the methods of every calibration, judged with all seeds; times were not kept."""
+    benchmarks = read(ROOT / "configs" / "calibration.yaml").benchmarks
+    for file in sorted(CALIBRATION.rglob("rates.csv")):
+        benchmark = benchmarks[file.parent.name]
+        margins = {MARGIN_KEYS[key]: value / 100 for key, value in benchmark.margin.items()}
+        stated = np.array([margins.get(at, np.nan) for at in MEASURES])
+        for cell, rates in pd.read_csv(file).groupby("cell"):
+            setting = f"{_data_text(file.parent.name, benchmark.data)}, {benchmark.model}"
+            yield from _judge(setting, str(cell), rates, stated)
 
 
-def _setting_of(cell: str) -> str:
-    """Return data set and model of a cell of the calibration."""
-    grid = build_grid(read(ROOT / "configs" / "calibration.yaml"))
-    for benchmark in grid.values():
-        if cell in benchmark.cells:
-            return f"{benchmark.config.data['name']}, {benchmark.config.model}"
-    raise ValueError(f"configs/calibration.yaml has no cell {cell}")
+def _judge(setting: str, cell: str, rates: pd.DataFrame, stated: Floats) -> Iterator[Result]:
+    """Yield the methods of one cell of rates.csv, with the verdict of all its seeds."""
+    by_run = {str(run): part.sort_values("seed") for run, part in rates.groupby("run", sort=False)}
+    num_examples = by_run.pop("count").iloc[0]
+    names = [run for run in by_run if run not in (layout.RETRAIN, layout.ORIGINAL)]
+    measures = {run: _measures(part) for run, part in by_run.items()}
+    steps = [1 / num_examples["near" if at == "damage" else at] for at in MEASURES]
+    runs, retrained = np.array([measures[run] for run in names]), measures[layout.RETRAIN]
+    samples = Samples(runs, retrained, np.array(steps), stated)
+    verdicts = decide(run_tests(samples), np.zeros(len(names), bool))
+    means = {run: part[[*GAP_TERMS]].mean() for run, part in by_run.items()}
+    lost = (runs - retrained).mean(axis=-1)
+    for place, name in enumerate(names):
+        yield Result(
+            setting=setting,
+            forget_set=cell,
+            seeds=retrained.shape[-1],
+            method=params_class(name).label if name in METHOD.names() else name,
+            verdict=str(verdicts[place]),
+            near=lost[place, MEASURES.index("near")],
+            near_test=lost[place, MEASURES.index("near_test")],
+            gap=float((means[name] - means[layout.RETRAIN]).abs().mean()),
+            time=math.nan,
+        )
+
+
+def _measures(rates: pd.DataFrame) -> Floats:
+    """Return the rates that verdicts test, (measures, seeds); accuracies become errors."""
+    errors = {at: 1 - rates[at].to_numpy() for at in ("near", "near_test", "far", "far_test")}
+    damage = errors["near"] - errors["far"]
+    known = {"ua": rates["ua"], "mia": rates["mia"], **errors, "damage": damage}
+    return np.array([known[at] for at in MEASURES])
 
 
 def _text(value: float, digits: int) -> str:

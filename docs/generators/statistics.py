@@ -5,15 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from collateral.contract.verdicts import MEASURES
 from collateral.findings.verdict import OPEN
-from collateral.findings.verdict.sentences import NAMES
 from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
 LOOKS = {"weighted": "1, 1 and 3 %"}
-MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
 DECISIONS = {
     "praised": "named",
@@ -35,7 +32,6 @@ def calibration_tables() -> dict[str, str]:
         "looks": _looks(),
         "decisions": _decisions(),
         "families": _families(),
-        "cifar": _cifar(),
         "verdicts": _verdicts(),
     }
 
@@ -92,20 +88,6 @@ def _families() -> str:
         for family, row in error.iterrows()
     )
     return table([*head, *map(str, others)], rows)
-
-
-def _cifar() -> str:
-    """Return one row per cell and method: the verdict, and each difference with its answer."""
-    rows = []
-    for (cell, method), part in _read("cifar").groupby(["cell", "method"], sort=False):
-        by_measure = part.set_index("measure")
-        texts = []
-        for at in MEASURES:
-            one = by_measure.loc[at]
-            texts.append(f"{MARKS[one['answer']]} {100 * one['difference']:+.1f}")
-        label = params_class(str(method)).label
-        rows.append([str(cell), label, part["verdict"].iloc[0], *texts])
-    return table(["cell", "method", "verdict", *(NAMES[at] for at in MEASURES)], rows)
 
 
 def _verdicts() -> str:

@@ -156,6 +156,14 @@ def test_the_cost_has_seconds_by_phase(workshop):
     assert cost["threads"] == 1
 
 
+def test_the_cost_of_a_training_has_its_speed(workshop):
+    """Of 64 images 8 are forgotten, for 4 epochs; CPU time is at most wall-clock time."""
+    cost = read(workshop, "retrain", "cost.json")
+    assert cost["speed"]["model"] == ["small_cnn", [8, 8, 3], "float32"]
+    assert cost["speed"]["images_per_second"] > 0.99 * 4 * 56 / cost["total_seconds"]
+    assert "speed" not in read(workshop, "ft", "cost.json")
+
+
 def test_retrain_is_trained_on_exactly_what_is_retained(workshop, monkeypatch):
     seen, batches = [], Examples.batches
 

@@ -109,6 +109,32 @@ def test_snakemake_is_told_also_of_what_stayed_behind(one, new):
     assert again.read_bytes() == (one / "a.tar").read_bytes()
 
 
+def test_archives_of_seeds_have_what_each_seed_made_and_are_joined(one, new):
+    """The near examples follow from the embeddings of all seeds, so these go along."""
+    root = FakeBenchmark(seeds=(4, 11, 1)).write(one)
+    for seed in (4, 11, 1):
+        write_bundle(one / f"{seed}.tar", [root], with_models=False, seeds=[seed])
+    unpack(new, one / "1.tar")
+    ours = {name for name in contents(one) if "seed-1/" in name}
+    assert {name for name in contents(new) if "/seed-" in name} == {
+        name for name in ours if not name.endswith("model.safetensors")
+    }
+    unpack(new, one / "11.tar", one / "4.tar")
+    of_seeds = {name: file for name, file in contents(one).items() if "/seed-" in name}
+    kept = {name: of_seeds[name] for name in of_seeds if not name.endswith("model.safetensors")}
+    found = contents(new)
+    assert {name: found[name] for name in found if "/seed-" in name} == kept
+    assert "b/data.json" in found
+    assert not {name for name in found if name.endswith(("metrics.csv", "neighbours.npz", "html"))}
+
+
+def test_an_archive_of_a_seed_without_results_is_not_written(one):
+    root = FakeBenchmark(seeds=(4, 11)).write(one)
+    with pytest.raises(ValueError, match=r"--seeds: 1: no results of this seed"):
+        write_bundle(one / "a.tar", [root], with_models=False, seeds=[4, 1])
+    assert not (one / "a.tar").exists()
+
+
 def test_theory_and_index_go_along_if_the_index_shows_nothing_else(one, new):
     root = FakeBenchmark().write(one)
     (one / "results/theory").mkdir()

@@ -9,12 +9,14 @@ from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
+from collateral.commands import _proposal
 from collateral.commands._proposal import InitRequest, propose
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
 from collateral.data.folder import index_folder
 from collateral.data.forget import where
+from collateral.plan.estimate import SHIPPED
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import make_plan
@@ -25,7 +27,8 @@ from collateral.plugins.find import params_class
 def _elsewhere(tmp_path, monkeypatch):
     index_folder.cache_clear()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("collateral.commands._proposal.default_device", lambda: "cpu")
+    monkeypatch.setattr(_proposal, "default_device", lambda: "cpu")
+    monkeypatch.setattr(_proposal, "select_speeds", lambda *_, **__: SHIPPED["cpu"])
 
 
 def request(folder, **more):
@@ -113,6 +116,20 @@ def test_seeds_are_as_many_as_fit_the_time(tmp_path, minutes, seeds):
     assert (found.minutes <= minutes) == (minutes == 60)
 
 
+def test_speeds_are_measured_once_for_each_size_of_the_images(tmp_path, monkeypatch):
+    sizes = []
+
+    def select(config, device, results, *, calibrate):
+        assert (device, calibrate) == (None, False)
+        sizes.append(config.benchmarks["pictures"].data["size"])
+        return SHIPPED["cpu"]
+
+    monkeypatch.setattr(_proposal, "select_speeds", select)
+    root = write_folder(tmp_path / "pictures", each=(6, 2), height=140, width=300)
+    propose(request(root, minutes=0))
+    assert sizes == [128, 96, 64, 48, 32]
+
+
 def test_images_are_made_as_large_as_they_are_and_time_allows(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2), height=140, width=300)
     assert propose(request(root)).size == 128
@@ -175,7 +192,7 @@ def test_results_are_not_put_among_the_images(tmp_path, monkeypatch):
 def test_plug_ins_are_in_the_config(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     (tmp_path / "mine/models").mkdir(parents=True)
-    (tmp_path / "mine/models/net.py").write_text("MULTIPLY_ADDS = 10\n\ndef build(info): ...\n")
+    (tmp_path / "mine/models/net.py").write_text("def build(info): ...\n")
     with forgotten_after():
         main(["init", str(root), "--model", "net", "--plugins", "mine"])
         assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]

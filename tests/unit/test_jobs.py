@@ -9,6 +9,7 @@ from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
+from collateral.contract.work import inference_work, training_work
 from collateral.jobs import as_argument, find_job, kinds, list_jobs, read_argument, read_job
 from collateral.jobs._job import OwnFile
 from collateral.jobs.base import PlannedBase
@@ -227,7 +228,9 @@ def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tm
     assert all(job.job.is_given for job in bases)
     assert (retrain.job.own, retrain.beside, retrain.user_files) == (None, {}, [])
     assert base.job.params == {} and retrain.job.params["epochs"] == 7
-    assert base.work.trained == {} and retrain.work.trained["resnet8"] > 0
+    evaluated = inference_work(retrain.workload.size.num_examples)
+    assert base.work == evaluated * 2
+    assert retrain.work == training_work(7 * retrain.num_trained) + evaluated
 
 
 def test_a_description_has_no_path_of_the_users_weights(tmp_path):
@@ -252,7 +255,8 @@ def test_a_retrained_model_of_ones_own_is_not_trained(tmp_path):
         key="retrain.weights", name="digit_8-90-3.pt", rename={"a.": ""}, rte=9
     )
     assert job.beside == {"weights": str(tmp_path / "digit_8-90-3.pt")}
-    assert job.job.params == {} and job.work.trained == {}
+    assert job.job.params == {}
+    assert job.work == inference_work(job.workload.size.num_examples) * 2
 
 
 def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
@@ -268,7 +272,7 @@ def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
     job = PlannedGiven(benchmark, benchmark.cells["digit_3-50"], 1, "its")
     own = OwnFile(key="given.its.weights", name="its weights-digit_3-50-1.pt", rte=120)
     assert (job.job.run, job.job.own) == ("its", own)
-    assert job.work.trained == {} and job.work.seen["resnet8"] > 0
+    assert job.work == inference_work(job.workload.size.num_examples) * 2
 
 
 def test_without_retrain_runs_are_held_against_the_base(tmp_path):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from collateral.commands.estimate import default_device
+from collateral.commands.estimate import default_device, select_speeds
 from collateral.config.cells import slug
 from collateral.config.load import load
 from collateral.config.weights import BaseParams
@@ -25,7 +25,8 @@ from collateral.data._readers.file_list import find_listed
 from collateral.data.folder import TESTS, TRAIN, FolderIndex, index_folder
 from collateral.data.folder import Options as FolderOptions
 from collateral.data.forget import where
-from collateral.plan.estimate import SHIPPED, Rates, estimate
+from collateral.plan import paths
+from collateral.plan.estimate import SHIPPED, Speeds, estimate
 
 # Pairs (seeds, epochs) from best to worst. More seeds are preferred to more epochs:
 # only with several seeds can a difference between methods be significant.
@@ -92,14 +93,14 @@ class InitRequest:
     plugins: Annotated[Sequence[Path], "folders as under `plugins:`"] = ()
 
     @property
-    def rates(self) -> Rates:
-        """Assumed training speed of models: of an A100 if this machine has a GPU, else of a CPU."""
-        return SHIPPED[default_device()]
+    def has_gpu(self) -> bool:
+        """Whether jobs run on a GPU of this machine."""
+        return SHIPPED[default_device()].is_gpu
 
     @property
     def cores(self) -> int:
         """Number of processor cores that run jobs in parallel; 1 if the machine has a GPU."""
-        return 1 if self.rates.is_gpu else count_cores()
+        return 1 if self.has_gpu else count_cores()
 
     @property
     def has_own_test(self) -> bool:
@@ -216,10 +217,15 @@ def propose(request: InitRequest) -> Proposal:
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
     rows = take_evenly(index.examples.rows(test=False), NUM_HEADERS)
     headers = {index.examples.names[row]: read_image_header(index.locations[row]) for row in rows}
+    speeds: dict[int, Speeds] = {}  # by size of the images
     for size, seeds, epochs in _candidates(request, min(find_typical_size(headers))):
         proposal = Proposal(request, index, headers, num_forget, size, seeds, epochs)
-        total = estimate(load(parse(proposal.text)), request.rates, request.cores).total
-        seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
+        config = load(parse(proposal.text))
+        if size not in speeds:
+            results = Path(paths.RESULTS)
+            speeds[size] = select_speeds(config, None, results, calibrate=False)
+        total = estimate(config, speeds[size], request.cores).total
+        seconds = total.gpu_seconds if request.has_gpu else total.cpu_seconds / request.cores
         proposal = replace(proposal, minutes=seconds / 60)
         if proposal.minutes <= request.minutes:
             break

@@ -19,9 +19,12 @@ def bundle(
         bool,
         "also models, and, where the pages may show all pictures, data set and prepared files",
     ] = False,
+    seeds: Annotated[
+        Sequence[int], "only what these seeds have made: one archive per seed, joined by `unbundle`"
+    ] = (),
 ) -> None:
     """Write the archive, and print a summary of its content."""
-    made = write_bundle(out, folders, with_models=with_models)
+    made = write_bundle(out, folders, with_models=with_models, seeds=seeds)
     if made.unwatched:
         some = f"files without metadata of Snakemake: {len(made.unwatched)}, as {made.unwatched[0]}"
         print(f"{some}: elsewhere it will not notice other parameters or code of them")

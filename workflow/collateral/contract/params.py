@@ -174,7 +174,7 @@ class MethodParams(Strict):
         """Return the estimated amount of computation of `unlearn`.
 
         By default, it is all epochs on all examples that the method reads. Time limits and
-        `collateral estimate` follow from this, to within about 50 %.
+        `collateral estimate` follow from this.
         """
         touched = self._count_touched(sizes)
         if (steps := self._count_steps()) is not None:

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 
 import collateral
@@ -65,14 +64,12 @@ def plan_hash(benchmark: Benchmark) -> str:
     return hash_texts(json.dumps(asdict(make_plan(benchmark))))
 
 
-@cache
 def presenting_code(stage: str) -> str:
     """Return the fingerprint of the source code of a stage and of all findings that it presents."""
     findings = [FINDING.module(name) for name in FINDING.names()]
     return stage_code(stage, *findings, *FINDING.parts(PARTS[stage]))
 
 
-@cache
 def templates_hash(folder: Path = TEMPLATES) -> str:
     """Return a hash of the page's templates, because fingerprints include only Python files."""
     return hash_texts(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.j2"))))

@@ -53,12 +53,13 @@ def test_cells_listed_one_by_one_come_after():
 
 
 def test_the_classes_of_a_forget_set_may_be_numbers_which_are_text_in_a_description():
+    """The description is the same after it was read from a record, so nothing runs again."""
     forget = {"kind": "classes_part", "classes": {"digit_1": 0.2, 3: 0.5}}
-    cells = {"some": {"forget": forget}}
-    (planned,) = PlannedSplit.list_all(grid(cells=cells, classes=[], fractions=[]))
-    assert planned.cell.forget.params == {"classes": {"digit_1": 0.2, 3: 0.5}}
-    assert planned.job.params == {"classes": {"digit_1": 0.2, "3": 0.5}}
-    assert read_job(planned.text) == planned.job
+    benchmark = grid(cells={"some": {"forget": forget}}, classes=[], fractions=[])
+    (job,) = PlannedSplit.list_all(benchmark)
+    assert job.cell.forget.params == {"classes": {"digit_1": 0.2, 3: 0.5}}
+    assert job.job.params == {"classes": {"digit_1": 0.2, "3": 0.5}}
+    assert read_job(job.text) == job.job
 
 
 def test_every_cell_has_every_method_and_control():
@@ -265,7 +266,7 @@ def test_a_sweep_is_of_the_cells_that_it_names_with_their_own_values():
     }
 
 
-def test_what_goes_along_is_in_the_runs_name_and_values():
+def test_parameters_that_change_along_are_in_name_and_values_of_the_run():
     entry = {
         "method": "ft",
         "vary": {"optimizer": ["sgd", "adamw", "adam"]},
@@ -340,7 +341,7 @@ def test_a_control_takes_what_the_method_was_given_in_this_cell(follower):
     assert follow(follower, {"two": {"lr": 0.3}}, cell="ones", cells=cells).params.lr == 0.9
 
 
-def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
+def test_a_control_uses_the_tuned_parameters_of_its_method(follower):
     run = follow(follower, {"two": {"lr": [0.1, 0.2]}})
     assert run.tuned_by == "two"
     assert run.method.trials() == [{}]

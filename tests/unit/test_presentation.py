@@ -110,7 +110,7 @@ def test_the_plan_says_of_every_method_its_name_or_purpose_and_its_publication()
     assert about == {
         "ft": About("fine-tuning", "Warnecke et al., NDSS 2023", f"{paper}2108.11577"),
         "sparse": About(
-            "fine-tuning with an l1 penalty that falls to zero",
+            "fine-tune on retained examples with an l1 penalty that falls to zero",
             "Jia et al., NeurIPS 2023",
             f"{paper}2304.04934",
         ),

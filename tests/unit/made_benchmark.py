@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from drive import run_stage
 from scipy.special import softmax
-from sealing import seal
+from sealing import seal, sign_folder
 
 from collateral.contract.rows import ATTACKS
 from collateral.jobs.figures import FiguresJob
@@ -44,7 +44,7 @@ from collateral.results.outputs import (
     keep_outputs,
 )
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.provenance import INPUTS, hash_files, sign_folder
+from collateral.results.provenance import INPUTS, hash_files
 from collateral.results.split import Split
 
 KEPT = Path(__file__).parents[2] / "docs" / "data"

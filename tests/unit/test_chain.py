@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from sealing import sign_folder
 
 from collateral.results import layout, provenance
 from collateral.results.files import InvalidResultError
@@ -17,7 +18,6 @@ from collateral.results.provenance import (
     read_cost,
     read_page,
     read_signed,
-    sign_folder,
     sign_page,
     verify,
     write_cost,

@@ -13,12 +13,12 @@ from collateral.cli import main
 from collateral.commands import doctor
 from collateral.commands.doctor import (
     Check,
+    check_machine,
     data_check,
     in_json,
     in_words,
     needed_bytes,
     read_config,
-    run_checks,
 )
 from collateral.config.load import load
 from collateral.plan.grid import build_grid
@@ -233,7 +233,7 @@ def test_the_disk_that_a_config_takes_is_known_but_for_data_of_ones_own(tmp_path
 
 
 def test_without_slurm_only_a_cluster_misses_it(no_torch):
-    checks = {purpose: [*run_checks(Path("none"), purpose, Path())] for purpose in doctor.NEEDED}
+    checks = {purpose: [*check_machine(Path("none"), purpose, Path())] for purpose in doctor.NEEDED}
     found = {purpose: one for purpose in checks for one in checks[purpose] if one.name == "SLURM"}
     assert found.keys() == doctor.NEEDED.keys()
     assert [purpose for purpose in found if found[purpose].status == "missing"] == ["cluster"]

@@ -19,8 +19,8 @@ from collateral.findings.locality.views import words as words_of_locality
 from collateral.findings.verdict import OPEN, VERDICTS
 from collateral.findings.verdict.numbers import (
     AgainstRetrain,
+    compare_by_look,
     declared_looks,
-    find_looks,
     numbers,
     verdict_rows,
 )
@@ -904,7 +904,7 @@ def test_a_look_that_decided_stays_and_later_looks_have_their_own_level(tmp_path
     cell = cell_with_looks(tmp_path, runs, (3, 5, 8))
     assert [count for count, _ in declared_looks(cell)] == [3, 5, 8]
     assert [level for _, level in declared_looks(cell)] == pytest.approx([0.01, 0.01, 0.03])
-    rows = {(row.run, row.metric): row for row in verdict_rows(find_looks(cell), ["ga", "ft"])}
+    rows = {(row.run, row.metric): row for row in verdict_rows(compare_by_look(cell), ["ga", "ft"])}
     assert rows["ga", "verdict"].at == "difference shown"
     assert rows["ga", "decided_at"].value == 3
     assert (rows["ft", "verdict"].at, rows["ft", "decided_at"].value) == ("open", 5)
@@ -920,7 +920,7 @@ def test_rates_margins_and_collapse_are_those_of_the_seeds_that_decided(tmp_path
         "rl": replace(CASES["open (5 seeds)"], status=broken),
     }
     cell = cell_with_looks(tmp_path, runs, (3, 5))
-    rows = list(verdict_rows(find_looks(cell), ["ga", "ft", "rl"]))
+    rows = list(verdict_rows(compare_by_look(cell), ["ga", "ft", "rl"]))
     number = {(row.run, row.metric, row.at): row.value for row in rows}
     verdicts = {
         row.run: (row.at, number[row.run, "decided_at", None])

@@ -10,6 +10,7 @@ from drive import write_index
 from fake_results import RUNS, FakeCell, full_cell, read_cells
 from page_reading import Links, report
 from PIL import Image
+from sealing import sign_folder
 
 from collateral.findings.registry import Problem, write_problems
 from collateral.findings.verdict import LIKE
@@ -18,7 +19,7 @@ from collateral.report.page import list_pages, write
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.plan import About, BenchmarkPlan, CellPlan
-from collateral.results.provenance import sign_folder, write_signed
+from collateral.results.provenance import write_signed
 
 
 @pytest.fixture

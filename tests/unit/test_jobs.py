@@ -10,8 +10,17 @@ from small_grid import grid
 
 from collateral.config.errors import ConfigError
 from collateral.contract.work import inference_work, training_work
-from collateral.jobs import as_argument, find_job, kinds, list_jobs, read_argument, read_job
-from collateral.jobs._job import OwnFile
+from collateral.jobs import (
+    as_argument,
+    description_class,
+    find_job,
+    kinds,
+    list_jobs,
+    metrics,
+    read_argument,
+    read_job,
+)
+from collateral.jobs._job import Job, OwnFile, PlannedInCell
 from collateral.jobs.base import PlannedBase
 from collateral.jobs.data import PlannedData
 from collateral.jobs.expose import PlannedExpose
@@ -581,6 +590,28 @@ def test_trials_and_support_sizes_are_read_where_there_are_some():
     sizes = [f"{CELL}/support_size/seed-{seed}" for seed in (3, 1, 2)]
     assert read_by(job, "support_size") == sizes
     assert read_by(evaluation(), "tune") == read_by(evaluation(), "support_size") == []
+
+
+def test_a_new_kind_of_job_per_seed_is_read_by_the_metrics_without_being_named_there(monkeypatch):
+    class DriftJob(Job):
+        folder = "{cell}/drift/seed-{seed}"
+        cell: str
+        seed: int
+
+    class PlannedDrift(PlannedInCell):
+        describes = DriftJob
+        evaluated = "drift.npz"
+        seed: int
+
+    known, find = kinds(), description_class
+    monkeypatch.setattr(metrics, "kinds", lambda: {**known, "drift": PlannedDrift})
+    monkeypatch.setattr(
+        metrics, "description_class", lambda kind: DriftJob if kind == "drift" else find(kind)
+    )
+    job = evaluation(probe=["zrf"])
+    assert job.job.by_seed == ("probe", "drift")
+    assert read_by(job, "drift") == [f"{CELL}/drift/seed-{seed}" for seed in (3, 1, 2)]
+    assert read_by(job, "probe") == [f"{CELL}/probe/seed-{seed}" for seed in (3, 1, 2)]
 
 
 def test_metrics_read_the_teacher_that_tuning_asked():

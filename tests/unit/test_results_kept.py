@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from collateral.findings.registry import cell_numbers
 from collateral.results import layout, row_cache
 from collateral.results.cell import CellResults
 from collateral.results.outputs import ModelOutputs
+from collateral.results.plan import CellNumbers
 from collateral.results.row_cache import RowCache
 
 CODE = {"mine": "1"}
@@ -87,6 +88,21 @@ def test_a_change_of_shared_files_computes_all_rows_again(cell, name):
 def test_other_looks_make_all_anew_since_other_examples_may_be_near(cell):
     made_anew(cell)
     assert len(made_anew(replace(cell, looks=(2, 3)))) == 6
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("groups", ("sex",)), ("positive", ("three",)), ("margins", {"ua": 2.0})],
+)
+def test_every_key_of_the_config_that_numbers_use_makes_all_anew(cell, key, value):
+    made_anew(cell)
+    assert len(made_anew(replace(cell, **{key: value}))) == 6
+
+
+def test_names_of_other_runs_and_cells_make_nothing_anew(cell):
+    made_anew(cell)
+    assert made_anew(replace(cell, tracked=("ft",), probed=("zrf",), rounds=("one", "cell"))) == []
+    assert {one.name for one in fields(CellNumbers)} > row_cache.NAMES
 
 
 def test_other_code_and_other_attacks_make_all_anew(cell):

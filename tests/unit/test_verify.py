@@ -11,7 +11,7 @@ import pytest
 from drive import run_stage
 from fake_benchmark import FakeBenchmark
 from fake_cell import FakeCell, FakeRun
-from sealing import seal
+from sealing import seal, sign_folder
 
 from collateral.cli import main
 from collateral.jobs.gather import GatherJob
@@ -34,7 +34,6 @@ from collateral.results.provenance import (
     SEAL,
     content_hash,
     hash_files,
-    sign_folder,
     sign_page,
     write_record,
 )

@@ -43,7 +43,7 @@ def verify(
         import_module("collateral.commands.evidence").verify_evidence(results)
         return
     found = check_results(results, deep=deep)
-    closed = red_gates(results, found)
+    closed = list_red_gates(results, found)
     for line in closed:
         print(line)
     is_planned = not config or compare_with_plan(config, results)
@@ -83,7 +83,7 @@ def compare_with_plan(config: Path, results: Path) -> bool:
     return is_planned
 
 
-def red_gates(results: Path, found: Verification) -> list[str]:
+def list_red_gates(results: Path, found: Verification) -> list[str]:
     """Return one line per red gate (a failed check of a cell's results)."""
     lines = []
     for path in sorted(results.rglob(layout.GATES)):

@@ -38,7 +38,7 @@ class ProbeJob(Job):
     @property
     def files(self) -> dict[str, str]:
         """What the probes measured."""
-        return self.in_folder(shows=layout.PROBE_RESULT)
+        return self.in_folder(probe=layout.PROBE_RESULT)
 
 
 class PlannedProbe(PlannedInCell):

@@ -48,7 +48,7 @@ def find_metadata(model: str, shape: Shape) -> ModelMetadata:
     family = model.rstrip("0123456789")
     if family == "resnet":
         return _sum(_resnet(int(model.removeprefix(family)), shape[2]))
-    return _sum(FAMILIES[family](shape))
+    return _sum(LAYERS[family](shape))
 
 
 def _sum(layers: Iterator[Layer]) -> ModelMetadata:
@@ -136,7 +136,7 @@ def _mlp(shape: Shape) -> Iterator[Layer]:
     yield prod(shape) + BIAS, 256
 
 
-FAMILIES: dict[str, Callable[[Shape], Iterator[Layer]]] = {
+LAYERS: dict[str, Callable[[Shape], Iterator[Layer]]] = {
     "mlp": _mlp,
     "mnist_cnn": _mnist_cnn,
     "small_cnn": _small_cnn,

@@ -43,7 +43,7 @@ def run(job: ExposeJob, place: Workspace) -> Made:
     )
     session = open_session(place.input("data"), place.threads, shares_gpu=True)
     parts = Split.load(place.input("split"), session.folder)
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     shadows = place.inputs("shadows")
     margins = [ShadowMargins.load(path) for path in place.inputs("margins")]
     found = []

@@ -50,7 +50,7 @@ def run(job: ProbeJob, place: Workspace) -> Made:
     chosen = Probes.model_validate(job.params)
     session = open_session(place.input("data"), place.threads)
     parts = Split.load(place.input("split"), session.folder)
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     near = [find_near(session, parts, path) for path in place.inputs("embeddings")]
     prober = Prober(session, job.model, parts, chosen, *near)
     found = []
@@ -70,7 +70,7 @@ def run(job: ProbeJob, place: Workspace) -> Made:
     if chosen.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
-    Probe(np.array(job.runs), **arrays).save(place.output("shows"))
+    Probe(np.array(job.runs), **arrays).save(place.output("probe"))
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
     return session.finish({}, seconds, this.devices)
 

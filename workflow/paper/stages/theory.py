@@ -25,7 +25,7 @@ def run(job: TheoryJob, place: Workspace) -> Made:
     points, findings = run_panels(seed, runs)
     write_table(out / layout.THEORY_POINTS, points)
     write_table(out / layout.THEORY_FINDINGS, findings)
-    checks = run_checks(seed, runs)
+    checks = check_theory(seed, runs)
     write_table(out / layout.THEORY_CHECKS, checks)
     print(checks.to_string(index=False))
     # Figures are drawn from the CSV file, so that this file is enough to draw them again.
@@ -55,7 +55,7 @@ def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table, pd.DataFrame(findings)
 
 
-def run_checks(seed: int, draws: int) -> pd.DataFrame:
+def check_theory(seed: int, draws: int) -> pd.DataFrame:
     """Run all checks; return a table with one row per identity, convergence rate and limit."""
     rng = generator(seed, "checks")
     checks = [*identity_checks(rng, draws), *limit_checks(rng, draws)]

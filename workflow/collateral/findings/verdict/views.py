@@ -131,7 +131,7 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
     undecided = {v.label: v.run for v in verdicts if v.verdict == OPEN}
     needed = {label: cell.number(run, "seeds_needed") for label, run in undecided.items()}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
-    looks = _find_looks(cell)
+    looks = _levels_by_look(cell)
     if looks:
         text, labels = NEXT_LOOK, [*undecided]
         count = next((look for look in looks if look > len(cell.seeds)), 0)
@@ -145,7 +145,7 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
     return text.format(count=count, labels=", ".join(labels), seeds=listed, now=len(cell.seeds))
 
 
-def _find_looks(cell: CellTable) -> dict[int, float]:
+def _levels_by_look(cell: CellTable) -> dict[int, float]:
     """Return the test level of each look (interim analysis), by its number of seeds.
 
     The dict is empty if the config declares no looks.
@@ -160,7 +160,7 @@ def _name_looks(cell: CellTable) -> str:
 
     It is empty if the config declares no looks.
     """
-    levels = _find_looks(cell).items()
+    levels = _levels_by_look(cell).items()
     parts = [f"{count} seeds at {format_exact_percent(level)}" for count, level in levels]
     return LOOKS.format(looks=", ".join(parts)) if parts else ""
 

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from collateral.contract.verdicts import MEASURES
 from collateral.findings.verdict import OPEN
-from collateral.findings.verdict.sentences import NAMES
 from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
@@ -16,7 +14,6 @@ DEFAULT = DATA / "untypical"  # the population of the default's first benchmark
 LOOKS = {"weighted": "1, 1 and 3 %"}
 METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs of rates.csv
 TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
-MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
 OLD_RULE = {"praised": "old: named", "praised_wrongly": "old: wrongly"}
 DECISIONS = {
@@ -40,7 +37,6 @@ def calibration_tables() -> dict[str, str]:
         "decisions": _decisions(),
         "population": _population(),
         "families": _families(),
-        "cifar": _cifar(),
         "verdicts": _verdicts(_read("verdicts")),
         "decisions of the default": _decisions_of_default(),
         "verdicts of the default": _verdicts(_read("verdicts", DEFAULT)),
@@ -129,25 +125,6 @@ def _families() -> str:
         for family, row in error.iterrows()
     )
     return table([*head, *map(str, others)], rows)
-
-
-def _cifar() -> str:
-    """Return one row per cell and method: the verdict, and each difference with its answer."""
-    old = _read("cifar-old").set_index(["cell", "method"])["verdict"]
-    rows = []
-    for (cell, method), part in _read("cifar").groupby(["cell", "method"], sort=False):
-        by_measure = part.set_index("measure")
-        texts = []
-        for at in MEASURES:
-            one = by_measure.loc[at]
-            mean, low, high = (100 * one[name] for name in ("difference", "low", "high"))
-            texts.append(f"{MARKS[one['answer']]} {mean:+.1f} [{low:+.1f}, {high:+.1f}]")
-        label = params_class(str(method)).label
-        verdicts = [old[cell, method], part["verdict"].iloc[0]]
-        rows.append([str(cell), label, *verdicts, *texts])
-    return table(
-        ["cell", "method", "old verdict", "verdict", *(NAMES[at] for at in MEASURES)], rows
-    )
 
 
 def _verdicts(verdicts: pd.DataFrame) -> str:

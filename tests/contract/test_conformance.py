@@ -66,7 +66,7 @@ def write_plugins(folder: Path) -> None:
     """Write what is right, and then what is wrong under names of their own."""
     shutil.copytree(HERE / "plugins", folder, dirs_exist_ok=True)
     block = r"```python\n(.*?)```"
-    guide = (DOCS / "add-a-method.md").read_text()
+    guide = (DOCS / "extend.md").read_text()
     found = re.findall(rf"`my_methods/(last_layer/\w+\.py)`[^\n]*\n\n{block}", guide, re.S)
     assert len(found) == 2
     (folder / "methods/last_layer").mkdir()
@@ -176,7 +176,7 @@ def asked_of_plug_ins(suite: str) -> list[ast.FunctionDef]:
     return [f for f in functions if f.name in SHARED or OF_PLUG_INS.search(decorators(f))]
 
 
-# What docs/add-a-method.md calls the rules, and the tests that ask them.
+# What docs/extend.md calls the rules, and the tests that ask them.
 RULES = {
     "The card.": {"test_its_card_is_complete"},
     "The model.": {
@@ -206,7 +206,8 @@ RULES = {
 
 
 def test_the_guide_lists_every_conformance_test_of_methods():
-    guide = (DOCS / "add-a-method.md").read_text().partition("## What is tested")[2]
+    text = (DOCS / "extend.md").read_text()
+    guide = text.partition("### What is tested of a method")[2].partition("\n## ")[0]
     assert re.findall(r"^- \*\*(.+?)\*\*", guide, re.M) == [*RULES]
     asked = {function.name for function in asked_of_plug_ins("test_methods.py")} - SHARED
     assert set().union(*RULES.values()) == asked

@@ -16,7 +16,6 @@ from paper.claims.evaluate import (
     choose,
     count_verdicts,
     evaluate,
-    fill_page,
     holds,
     markdown_table,
     ranges,
@@ -569,18 +568,3 @@ def test_the_command_prints_claims_of_a_folder(kept, capsys):
 def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(SystemExit, match=r"no results: there is no metrics\.csv"):
         main(["claims", str(tmp_path)])
-
-
-PAGE = "# Page\n<!-- claims: paper 1-2 -->\nold\n<!-- end of claims -->\nend\n"
-
-
-def test_a_page_gets_the_table_between_its_marks(kept):
-    page = fill_page(PAGE, kept)
-    assert page.startswith("# Page\n<!-- claims: paper 1-2 -->\n| claim | here | numbers |\n")
-    assert page.endswith(" |\n<!-- end of claims -->\nend\n")
-    assert "stale" not in page
-    assert fill_page(page, kept) == page
-
-
-def test_a_page_without_marks_stays(kept):
-    assert fill_page("| claim |\n", kept) == "| claim |\n"

@@ -36,7 +36,7 @@ def test_no_two_metrics_have_the_same_text(field):
 
 
 def test_the_guide_lists_every_unit_and_how_it_is_shown():
-    text = (Path(__file__).resolve().parents[2] / "docs" / "add-a-finding.md").read_text()
+    text = (Path(__file__).resolve().parents[2] / "docs" / "extend.md").read_text()
     rows = [row.split(" | ") for row in text.splitlines() if row.startswith('| `"')]
     listed = [unit for row in rows for unit in re.findall(r'`"(.*?)"`', row[0])]
     assert sorted(listed) == sorted(DIGITS)

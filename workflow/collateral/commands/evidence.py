@@ -206,7 +206,7 @@ def verify_evidence(path: Path) -> None:
     stated = ", ".join(f"{key} ({record[key] or 'not stated'})" for key in STATED)
     print(f"not checked, {'only' if is_signed else 'and not'} signed: {stated}, {CRATE}")
     if is_signed:
-        print(f"{SIGNATURE} fits; whose key it is: ssh-keygen -Y verify (docs/evidence.md)")
+        print(f"{SIGNATURE} fits; whose key it is: ssh-keygen -Y verify (docs/trust.md)")
 
 
 def _read_record(path: Path) -> dict[str, Any]:

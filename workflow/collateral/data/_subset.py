@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import DataOptions
 from collateral.data._metadata import find_classes
+from collateral.data._readers.pieces import DatasetInPieces
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.split import Split
 
 
-def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
-    """Return the selected classes and examples; classes are numbered in the order of the config."""
+AnyDataset = TypeVar("AnyDataset", Dataset, DatasetInPieces)
+
+
+def take_subset(dataset: AnyDataset, options: DataOptions) -> AnyDataset:
+    """Return the selected classes and examples; classes are numbered in the order of the config.
+
+    Images of a data set in pieces are not read yet.
+    """
     names = dataset.labels.class_names
     kept = find_classes(options, names)
     kept_names = tuple(names[index] for index in kept)
@@ -43,7 +50,7 @@ def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
     )
 
 
-def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
+def _normalisation(dataset: Dataset | DatasetInPieces, options: DataOptions) -> dict[str, Any]:
     """Return the mean and std of the config, if given, which replace those of the data set."""
     if options.mean is None:
         return {}

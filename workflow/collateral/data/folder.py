@@ -30,6 +30,7 @@ from collateral.data._readers.file_list import (
 )
 
 if TYPE_CHECKING:
+    from collateral.data._readers.pieces import DatasetInPieces
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
@@ -220,9 +221,14 @@ def test_columns(options: Options) -> tuple[list[int], Columns]:
     return index_folder(options).examples.read_part(test=True)
 
 
-def load(options: Options) -> Dataset:
-    """Load the images in the order of their paths; print how many were skipped or converted."""
+def open_pieces(options: Options) -> DatasetInPieces:
+    """Open the images in the order of their paths; print how many were skipped or converted."""
     index = index_folder(options)
     if index.left_out:
         print(listed(f"left out {len(index.left_out):,} files and folders", index.left_out))
-    return index.examples.load(index.locations, options)
+    return index.examples.open_pieces(lambda: index.locations, options)
+
+
+def load(options: Options) -> Dataset:
+    """Load all images into memory."""
+    return open_pieces(options).read()

@@ -3,9 +3,7 @@
 import numpy as np
 
 from collateral.metrics.arrays import Ints
-from collateral.metrics.copies import Images
-
-CHUNK = 2048  # number of images that are read at a time
+from collateral.metrics.copies import Images, in_chunks
 
 
 def summarize_pixels(*parts: Images) -> Ints:
@@ -15,8 +13,7 @@ def summarize_pixels(*parts: Images) -> Ints:
     """
     lows, highs, num_constant = list[int](), list[int](), 0
     for images in parts:
-        for start in range(0, len(images), CHUNK):
-            chunk = images[start : start + CHUNK]
+        for chunk in in_chunks(images):
             low, high = chunk.min(axis=(1, 2)), chunk.max(axis=(1, 2))  # (chunk, channels)
             lows.append(int(low.min()))
             highs.append(int(high.max()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.data._readers.decoding import Source
-    from collateral.results.dataset import Dataset, Labels
+    from collateral.data._readers.pieces import DatasetInPieces
+    from collateral.results.dataset import Labels
 
 
 class ImageFileOptions(DataOptions):
@@ -165,21 +166,35 @@ class Examples:
             {name: _to_array(values) for name, values in test_columns.items()},
         )
 
-    def load(self, sources: Iterable[Source], options: ImageFileOptions) -> Dataset:
-        """Decode all images at one size; print how many images were skipped or converted."""
+    def open_pieces(
+        self, read_sources: Callable[[], Iterable[Source]], options: ImageFileOptions
+    ) -> DatasetInPieces:
+        """Check the headers of all images; return the data set, whose images are decoded later.
+
+        `read_sources` returns the images of all examples in their order. Print how many images
+        were skipped or converted.
+        """
         import numpy as np
 
-        from collateral.data._readers.decoding import decode
-        from collateral.data._readers.pixels import split, statistics
-        from collateral.results.dataset import Dataset
+        from collateral.data._readers.decoding import DecodedPieces, inspect
+        from collateral.data._readers.pieces import DatasetInPieces
 
         skip = options.broken == "skip"
-        images, rows = decode(sources, self.names, options.size, skip_broken=skip)
+        channels, rows = inspect(read_sources, self.names, skip_broken=skip)
         kept = self.take(rows)
         kept.check(f"data.broken: {options.broken}")
-        train, test = split(images, np.array(kept.is_test))
+        train, test = (
+            DecodedPieces(
+                read_sources,
+                self.names,
+                np.array(rows, np.int64)[kept.rows(test=is_test)],
+                options.size,
+                channels,
+            )
+            for is_test in (False, True)
+        )
         labels = kept.split_labels()
-        return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
+        return DatasetInPieces(train, test, labels, padding=options.padding, flip=options.flip)
 
 
 def _to_array(values: list[Any]) -> NDArray[Any]:

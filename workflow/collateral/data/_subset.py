@@ -17,7 +17,6 @@ from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.split import Split
 
-
 AnyDataset = TypeVar("AnyDataset", Dataset, DatasetInPieces)
 
 

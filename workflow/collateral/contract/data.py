@@ -76,6 +76,14 @@ class DataOptions(Strict):
     test_per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many test examples of each class."
     )
+    imbalance: float | None = Field(
+        None,
+        gt=1,
+        le=1e6,
+        description="Make the train set long-tailed: the first class keeps all its train examples, "
+        "the last one 1/imbalance of them, and the numbers fall geometrically between. Each class "
+        "keeps its first examples. Cao et al. (LDAM): 10 to 200.",
+    )
     mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
         None,
         min_length=1,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import DataOptions
-from collateral.data._metadata import find_classes
+from collateral.data._metadata import count_test, count_train, find_classes
 from collateral.data._readers.pieces import DatasetInPieces
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
@@ -30,10 +30,8 @@ def take_subset(dataset: AnyDataset, options: DataOptions) -> AnyDataset:
     kept_names = tuple(names[index] for index in kept)
     train_labels = _renumber(dataset.labels.train, kept, len(names))
     test_labels = _renumber(dataset.labels.test, kept, len(names))
-    train = _first_examples("per_class", "train", train_labels, kept_names, options.per_class)
-    test = _first_examples(
-        "test_per_class", "test", test_labels, kept_names, options.test_per_class
-    )
+    train = _first_examples("train", train_labels, kept_names, options)
+    test = _first_examples("test", test_labels, kept_names, options)
     return replace(
         dataset,
         train_images=dataset.train_images[train],
@@ -67,21 +65,23 @@ def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> N
 
 
 def _first_examples(
-    option: str, part: str, labels: NDArray[np.int64], names: tuple[str, ...], limit: int | None
+    part: str, labels: NDArray[np.int64], names: tuple[str, ...], options: DataOptions
 ) -> NDArray[np.int64]:
-    """Return the sorted indices of the first `limit` examples of every selected class."""
+    """Return the sorted indices of the first examples of every selected class that are kept."""
+    option, limit, count = ("per_class", options.per_class, count_train)
+    if part == "test":
+        option, limit, count = ("test_per_class", options.test_per_class, count_test)
     keep = labels >= 0
     if not keep.any():
         raise ValueError(f"data.classes: {list(names)} have no {part} example")
-    if limit is None:
-        return np.flatnonzero(keep)
-    for index, name in enumerate(names):
-        members = np.flatnonzero(labels == index)
-        if len(members) < limit:
+    members = [np.flatnonzero(labels == index) for index in range(len(names))]
+    for name, own in zip(names, members, strict=True):
+        if limit is not None and len(own) < limit:
             raise ValueError(
-                f"data.{option}: {limit}, but class '{name}' has {len(members)} {part} examples"
+                f"data.{option}: {limit}, but class '{name}' has {len(own)} {part} examples"
             )
-        keep[members[limit:]] = False
+    for own, kept in zip(members, count([*map(len, members)], options), strict=True):
+        keep[own[kept:]] = False
     return np.flatnonzero(keep)
 
 

@@ -91,6 +91,8 @@ def test_another_kind_of_forget_set_has_no_siblings(tmp_path):
 
 def test_the_table_has_a_column_for_every_sibling(tmp_path):
     (table,) = tables(table_of(tmp_path, RUNS, FINE, ROCKETS))
-    assert table.grids[0].headings[-2:] == ["TA tank", "TA tractor"]
-    assert field_at(table, "FT", "TA subclass").value.startswith("37.5")  # 15 of 20 right, and none
-    assert field_at(table, "FT", "TA tractor").value.startswith("50.0")
+    assert table.grids[0].headings[-2:] == ["TA tank (%)", "TA tractor (%)"]
+    assert field_at(table, "FT", "TA subclass (%)").value.startswith(
+        "37.5"
+    )  # 15 of 20 right, and none
+    assert field_at(table, "FT", "TA tank (%)").value.startswith("63.9")  # 18 of 18, and 5

@@ -72,7 +72,7 @@ def size(options: Options) -> DatasetSize:
 
     found = _read_set(options)
     channels = num_channels(next(_read_images(found), []))
-    return found.examples.size((options.size, options.size, channels))
+    return found.examples.size((*options.shape, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:

@@ -46,6 +46,29 @@ class ImageFileOptions(DataOptions):
         0, ge=0, le=256, description="Train with random crops after padding by so much."
     )
 
+    crop: int | None = Field(
+        None,
+        ge=4,
+        le=1024,
+        description="Side of the images that models are given, at most `size`: in training a "
+        "random part of the image (8 to 100 % of its area), scaled to this side; in evaluation the "
+        "centre. For ImageNet: `size: 256`, `crop: 224`.",
+    )
+
+    @model_validator(mode="after")
+    def _check_crop(self) -> ImageFileOptions:
+        """Raise if random-size crops cannot be taken, or go with crops after padding."""
+        if self.crop is not None and self.crop > self.size:
+            raise ValueError(f"`crop`: {self.crop}: images have a `size` of {self.size}, not more")
+        if self.crop is not None and self.padding:
+            raise ValueError("`crop` and `padding` are two kinds of random crops; leave one out")
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the images that models are given."""
+        return (self.crop or self.size,) * 2
+
     @model_validator(mode="after")
     def _check_test_share(self) -> ImageFileOptions:
         """Raise if an option of the random test set is given without `test_share`."""
@@ -194,7 +217,14 @@ class Examples:
             for is_test in (False, True)
         )
         labels = kept.split_labels()
-        return DatasetInPieces(train, test, labels, padding=options.padding, flip=options.flip)
+        return DatasetInPieces(
+            train,
+            test,
+            labels,
+            padding=options.padding,
+            flip=options.flip,
+            crop=options.crop or 0,
+        )
 
 
 def _to_array(values: list[Any]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -87,6 +87,9 @@ class DatasetInPieces:
     std: tuple[float, ...] | None = None
     padding: int = 0
     flip: bool = False
+    crop: int = 0
+    patched: NDArray[np.bool_] | None = None
+    patch: int = 0
 
     @classmethod
     def wrap(cls, data: Dataset) -> Self:
@@ -95,7 +98,8 @@ class DatasetInPieces:
             ArrayPieces(images, np.arange(len(images)))
             for images in (data.train_images, data.test_images)
         )
-        return cls(train, test, data.labels, data.mean, data.std, data.padding, data.flip)
+        own = {field.name: getattr(data, field.name) for field in fields(data)}
+        return cls(**{**own, "train_images": train, "test_images": test})
 
     def read(self) -> Dataset:
         """Return the data set in memory."""
@@ -121,7 +125,9 @@ class DatasetInPieces:
 
     def _with_images(self, train: Images, test: Images, sums: ChannelSums) -> Dataset:
         mean, std = (self.mean, self.std) if self.mean and self.std else sums.statistics()
-        return Dataset(train, test, self.labels, mean, std, self.padding, self.flip)
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        images = {"train_images": train, "test_images": test}
+        return Dataset(**{**own, **images, "mean": mean, "std": std})
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         return
     columns = [Column(metric) for metric in COLUMNS]
     if len(siblings) <= MOST_NAMED:
-        columns += [Column("sibling_ta", at=name, heading=f"TA {name}") for name in siblings]
+        columns += [Column("sibling_ta", at=name, heading=f"TA {name} (%)") for name in siblings]
     caption, conventions = fill_caption(CAPTION, cell), describe_metrics(cell, COLUMNS)
     title = "The forgotten subclass and its siblings"
     yield build_table("siblings", title, columns, rows_by_kind(cell), caption, conventions)

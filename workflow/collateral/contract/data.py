@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from collateral.contract.conventions import Columns
-from collateral.contract.params import ClassLabel, Strict, Whole
+from collateral.contract.params import ClassLabel, Seed, Strict, Whole
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class DatasetSize:
     # Functions that read the metadata columns of the train set, and of the test set, from files.
     columns: Callable[[], Columns] = field(default=dict, compare=False)
     test_columns: Callable[[], Columns] = field(default=dict, compare=False)
+    corrupted: int = 0  # number of train examples that are patched or mislabelled on purpose
 
     @property
     def num_train(self) -> int:
@@ -64,6 +65,26 @@ class DatasetInfo:
     size: DatasetSize | None = None  # if None, the module defines a function `size(options)`
 
 
+class Patched(Strict):
+    """Train examples with a white square at the bottom right, which get the label of one class."""
+
+    count: Whole = Field(
+        ge=1,
+        description="Number of examples, of all other classes alike. Goel et al.: 100 to 1000.",
+    )
+    label: ClassLabel = Field(0, description="The class that they are labelled, by name or index.")
+    size: Whole = Field(3, ge=1, le=64, description="Side of the square in pixels. Goel et al.: 3.")
+    seed: Seed = Field(0, description="Seed of the choice of the examples.")
+
+
+class Mislabelled(Strict):
+    """Train examples of two classes that get the label of the other."""
+
+    count: Whole = Field(ge=2, description="Number of examples, half of each class.")
+    classes: tuple[ClassLabel, ClassLabel] = Field(description="Two classes, by name or index.")
+    seed: Seed = Field(0, description="Seed of the choice of the examples.")
+
+
 class DataOptions(Strict):
     """Options that every data set has; the `Options` of a data set extend them."""
 
@@ -84,6 +105,16 @@ class DataOptions(Strict):
         "the last one 1/imbalance of them, and the numbers fall geometrically between. Each class "
         "keeps its first examples. Cao et al. (LDAM): 10 to 200.",
     )
+    patched: Patched | None = Field(
+        None,
+        description="Corrupt train examples by a white square and a wrong label (a backdoor); "
+        "`kind: corrupted` forgets those that are known.",
+    )
+    mislabelled: Mislabelled | None = Field(
+        None,
+        description="Corrupt train examples by mixing up the labels of two classes; "
+        "`kind: corrupted` forgets those that are known.",
+    )
     mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
         None,
         min_length=1,
@@ -94,6 +125,12 @@ class DataOptions(Strict):
     std: tuple[Annotated[float, Field(ge=0.001, le=1)], ...] | None = Field(
         None, min_length=1, description="Of each channel, for images in [0, 1]; goes with `mean`."
     )
+
+    @model_validator(mode="after")
+    def _one_corruption(self) -> DataOptions:
+        if self.patched and self.mislabelled:
+            raise ValueError("`patched` and `mislabelled`: expected one of them at most")
+        return self
 
     @model_validator(mode="after")
     def _mean_and_std_go_together(self) -> DataOptions:

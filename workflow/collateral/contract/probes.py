@@ -101,6 +101,10 @@ class Resurface(Strict):
         return stepped + inference_work((len(self.steps) + 1) * measured)
 
 
+class Patch(Strict):
+    """Evaluate on the test images with the square of `data.patched` (corrective unlearning)."""
+
+
 class Probes(Strict):
     """Probes that the config requests for every model; None for a probe that is not requested."""
 
@@ -110,6 +114,9 @@ class Probes(Strict):
     linear: Linear | None = Field(None, description="Fit a new head on retained features.")
     cka: Cka | None = Field(None, description="Compare features with Retrain's and the base's.")
     resurface: Resurface | None = Field(None, description="Fine-tune on retained examples.")
+    patch: Patch | None = Field(
+        None, description="Put the square of `data.patched` on the test images."
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -10,6 +10,7 @@ from typing import Any
 
 from collateral.contract.conventions import Columns, class_indices
 from collateral.contract.data import DataOptions, DatasetSize, NoColumnsError
+from collateral.data._corruption import count_after, count_corrupted
 from collateral.plugins.find import DATA
 
 STATE = "state"  # key in a data set's record; its value is a hash of the user's files
@@ -34,13 +35,15 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
     size: DatasetSize = module.size(options) if hasattr(module, "size") else module.INFO.size
     kept = find_classes(options, size.class_names)
     train, test = ([counts[index] for index in kept] for counts in (size.train, size.test))
+    names = tuple(size.class_names[index] for index in kept)
     return DatasetSize(
-        tuple(size.class_names[index] for index in kept),
-        tuple(count_train(train, options)),
+        names,
+        tuple(count_after(count_train(train, options), names, options)),
         tuple(count_test(test, options)),
         size.shape,
         partial(_train_columns, name, options, kept),
         partial(_read_columns, name, "test_columns", options, kept, count_test),
+        count_corrupted(options),
     )
 
 

@@ -112,14 +112,19 @@ def make_split(
     chosen: dict[str, Any],
     earlier: Sequence[NDArray[np.int64]],
 ) -> Split:
-    """Return a split; examples of earlier requests are neither in its forget set nor retained."""
+    """Return a split; examples of earlier requests are neither in its forget set nor retained.
+
+    A kind of forget set may name further examples without which Retrain is trained.
+    """
     before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
     if count := np.count_nonzero(np.isin(forget, before)):
         forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
     if not len(forget):
         raise ValueError(f"forget set {chosen}: all of it was requested in earlier rounds")
     affected = tuple(np.unique(labels.train[forget]).tolist())
-    found = Split(forget, len(labels.train), affected, chosen, before)
-    if not len(found.retain):
+    find_unknown = getattr(FORGET.load(chosen["kind"]), "unknown", lambda _: before)
+    unknown = np.setdiff1d(find_unknown(labels), np.union1d(forget, before))
+    found = Split(forget, len(labels.train), affected, chosen, before, unknown)
+    if not len(found.trained_on):
         raise ValueError(f"forget set {chosen}: with earlier rounds, no example is retained")
     return found

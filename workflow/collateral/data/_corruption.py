@@ -93,5 +93,7 @@ def corrupt(data: DatasetInPieces, options: DataOptions) -> DatasetInPieces:
         COLUMN: np.where(is_corrupted, YES, NO),
         TRUE_LABEL: np.array(names)[labels.train],
     }
-    patch = {"patched": is_corrupted, "patch": options.patched.size} if options.patched else {}
-    return replace(data, labels=replace(labels, train=new, columns=columns), **patch)
+    found = replace(data, labels=replace(labels, train=new, columns=columns))
+    if options.patched is None:
+        return found
+    return replace(found, patched=is_corrupted, patch=options.patched.size)

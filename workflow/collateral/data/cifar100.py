@@ -108,10 +108,11 @@ def load(options: Options) -> Dataset:
 
     mean, std = (0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)
     data = load_set("CIFAR100", options, HOW, mean, std)
-    both = data.labels.train, data.labels.test
-    coarse = [np.array(COARSE, np.int64)[fine] for fine in both]
+    train, test = data.labels.train, data.labels.test
+    coarse = np.array(COARSE, np.int64)
     if options.label == "fine":
-        superclasses = [{"coarse": np.array(COARSE_NAMES)[labels]} for labels in coarse]
-        return replace(data, labels=Labels(*both, CLASS_NAMES, *superclasses))
-    classes = [{"fine": np.array(CLASS_NAMES)[labels]} for labels in both]
-    return replace(data, labels=Labels(*coarse, COARSE_NAMES, *classes))
+        names = np.array(COARSE_NAMES)
+        superclasses = [{"coarse": names[coarse[labels]]} for labels in (train, test)]
+        return replace(data, labels=Labels(train, test, CLASS_NAMES, *superclasses))
+    classes = [{"fine": np.array(CLASS_NAMES)[labels]} for labels in (train, test)]
+    return replace(data, labels=Labels(coarse[train], coarse[test], COARSE_NAMES, *classes))

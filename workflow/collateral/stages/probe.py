@@ -202,7 +202,7 @@ class Prober:
         assert data.patched is not None, "the config is checked"
         everywhere = torch.ones(len(test), dtype=torch.bool)
         images = replace(test.images, patched=everywhere, patch=data.patch)
-        _, logits = infer(model, replace(test, images=images))
+        logits = infer(model, replace(test, images=images))[1]
         prediction, label = logits.argmax(1), test.labels.cpu()
         target = int(data.labels.train[data.patched][0])
         is_other = label != target

@@ -68,19 +68,17 @@ def find_siblings(cell: CellResults) -> Siblings | None:
 
 def _measure(cell: CellResults, found: Siblings, result: Result) -> Iterator[Row]:
     """Yield the accuracies of one run in one seed; all are NaN if the run diverged."""
-    train, test = ((cell.labels.train, found.retained), (cell.labels.test, found.test))
-    subsets = {
-        "subclass_ta": ("test", cell.labels.test, found.forgotten_test),
-        "siblings_ra": ("retain", *train),
-        "siblings_ta": ("test", *test),
-    }
-    rows = [(name, None, *subset) for name, subset in subsets.items()]
-    rows += [
-        ("sibling_ta", name, "test", cell.labels.test, mask) for name, mask in found.by_name.items()
-    ]
-    for metric, at, part, label, mask in rows:
-        value = math.nan
-        if not result.is_diverged:
-            outputs = result.test if part == "test" else result.train
-            value = accuracy(outputs.prediction[mask], label[mask])
-        yield Row(result.run, metric, value, result.seed, at=at)
+    test: dict[tuple[str, str | None], Mask] = {("subclass_ta", None): found.forgotten_test}
+    test["siblings_ta", None] = found.test
+    test |= {("sibling_ta", name): mask for name, mask in found.by_name.items()}
+    train: dict[tuple[str, str | None], Mask] = {("siblings_ra", None): found.retained}
+    for masks, label, is_test in (
+        (test, cell.labels.test, True),
+        (train, cell.labels.train, False),
+    ):
+        for (metric, at), mask in masks.items():
+            value = math.nan
+            if not result.is_diverged:
+                outputs = result.test if is_test else result.train
+                value = accuracy(outputs.prediction[mask], label[mask])
+            yield Row(result.run, metric, value, result.seed, at=at)

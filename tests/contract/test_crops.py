@@ -6,6 +6,7 @@ import torch
 from PIL import Image
 
 from collateral.data import folder
+from collateral.data._metadata import find_size
 from collateral.results.dataset import Dataset, Labels
 from collateral.training.crops import RATIOS, centre_crop, draw_boxes, random_size_crops
 from collateral.training.examples import Examples, Images, train_examples
@@ -128,6 +129,18 @@ def test_models_are_given_images_of_the_size_of_the_crop(tmp_path):
     assert found.info.shape == (48, 48, 3)
     assert train_examples(found, CPU).augmented(seeded()).shape[2:] == (48, 48)
     assert held_out_examples(found, CPU).pixels().shape[2:] == (48, 48)
+
+
+def test_the_plan_knows_the_size_of_the_crop_and_of_the_stored_images(tmp_path):
+    for place, image in enumerate(pictures(8)):
+        path = tmp_path / ("train", "test")[place % 2] / ("a", "b")[place // 4] / f"{place}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+    given = folder.Options(path=tmp_path, size=40, crop=32)
+    size, data = find_size("folder", given), folder.load(given)
+    assert size.shape == data.info.shape == (32, 32, 3)
+    assert data.train_images.shape == (4, 40, 40, 3)
+    assert size.image_bytes == data.train_images[0].nbytes
 
 
 @pytest.mark.parametrize(

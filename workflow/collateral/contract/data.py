@@ -33,11 +33,12 @@ class DatasetSize:
     class_names: tuple[str, ...]
     train: tuple[int, ...]  # number of train examples of each class
     test: tuple[int, ...]  # number of test examples of each class
-    shape: tuple[int, int, int]  # height, width, number of channels
+    shape: tuple[int, int, int]  # height, width, number of channels; as models are given them
     # Functions that read the metadata columns of the train set, and of the test set, from files.
     columns: Callable[[], Columns] = field(default=dict, compare=False)
     test_columns: Callable[[], Columns] = field(default=dict, compare=False)
     corrupted: int = 0  # number of train examples that are patched or mislabelled on purpose
+    side: int = 0  # height and width of the stored images, if models are given a part of them
 
     @property
     def num_train(self) -> int:
@@ -53,6 +54,12 @@ class DatasetSize:
     def num_classes(self) -> int:
         """Number of classes."""
         return len(self.class_names)
+
+    @property
+    def image_bytes(self) -> int:
+        """Number of bytes of a stored image."""
+        height, width, channels = self.shape
+        return (self.side**2 or height * width) * channels
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
         partial(_train_columns, name, options, kept),
         partial(_read_columns, name, "test_columns", options, kept, count_test),
         count_corrupted(options),
+        size.side,
     )
 
 

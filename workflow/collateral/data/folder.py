@@ -344,7 +344,7 @@ def size(options: Options) -> DatasetSize:
 
     index = index_folder(options)
     channels = num_channels(index.locations[: len(index.examples.rows(test=False))])
-    return index.examples.size((*options.shape, channels))
+    return index.examples.size((*options.shape, channels), options.size)
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:

@@ -72,7 +72,7 @@ def size(options: Options) -> DatasetSize:
 
     found = _read_set(options)
     channels = num_channels(next(_read_images(found), []))
-    return found.examples.size((*options.shape, channels))
+    return found.examples.size((*options.shape, channels), options.size)
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:

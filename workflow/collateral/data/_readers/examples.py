@@ -101,9 +101,10 @@ class Examples:
         counts = Counter(self.labels[row] for row in self.rows(test=test))
         return tuple(counts[label] for label in range(len(self.class_names)))
 
-    def size(self, shape: tuple[int, int, int]) -> DatasetSize:
-        """Return the number of train and test examples per class."""
-        return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
+    def size(self, shape: tuple[int, int, int], side: int = 0) -> DatasetSize:
+        """Return the numbers of examples per class; `side` is that of the stored images."""
+        counts = self.count(test=False), self.count(test=True)
+        return DatasetSize(self.class_names, *counts, shape, side=side)
 
     def read_part(self, *, test: bool) -> tuple[list[int], dict[str, list[Any]]]:
         """Return labels and metadata of the train or test set; omit columns with missing values."""

@@ -28,7 +28,6 @@ from collections import OrderedDict
 
 from torch import nn
 
-MULTIPLY_ADDS = 2_200
 HEAD = "head"
 
 

@@ -39,7 +39,7 @@ OF_THE_METHOD = "the method's"  # Shown as default where every method has its ow
 WIDTH = 90  # Characters per line of a formula.
 EVERYTHING = ("forget images", "forget labels", "retain")  # Data that a method may use.
 EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
-SHAPES = ((8, 8, 1), (32, 32, 3))
+SHAPE = (32, 32, 3)
 
 
 def section(name: str, parts: Iterator[str]) -> str:
@@ -296,16 +296,13 @@ def models() -> str:
 
 
 def sizes_of_models() -> str:
-    """Return a table of features, weights and multiply-adds of every model."""
-    head = ["model", "features", "numbers", *("x".join(map(str, s)) for s in SHAPES)]
+    """Return a table of features and weights of every model."""
     rows = []
     for name in MODEL.names():
-        facts = [find_metadata(name, shape) for shape in SHAPES]
-        work = [f"{fact.multiply_adds / 1e6:,.2f}" for fact in facts]
-        weights = facts[-1].bytes(10) // 4
+        facts = find_metadata(name, SHAPE)
         link = f"[`{name}`](#{MODEL.own[name]})"
-        rows.append([link, str(facts[0].features), f"{weights:,}", *work])
-    return table(head, rows)
+        rows.append([link, str(facts.features), f"{facts.bytes(10) // 4:,}"])
+    return table(["model", "features", "numbers"], rows)
 
 
 def _model(file: str) -> Iterator[str]:

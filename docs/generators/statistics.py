@@ -13,8 +13,11 @@ from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
 LOOKS = {"weighted": "1, 1 and 3 %"}
+METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs of rates.csv
+TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
 MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
+OLD_RULE = {"praised": "old: named", "praised_wrongly": "old: wrongly"}
 DECISIONS = {
     "praised": "named",
     "praised_wrongly": "wrongly",
@@ -34,6 +37,7 @@ def calibration_tables() -> dict[str, str]:
         "equivalence": _equivalence(),
         "looks": _looks(),
         "decisions": _decisions(),
+        "population": _population(),
         "families": _families(),
         "cifar": _cifar(),
         "verdicts": _verdicts(),
@@ -71,15 +75,33 @@ def _looks() -> str:
 
 
 def _decisions() -> str:
-    """Return the errors of pages, by cell, case, number of seeds and rule."""
-    found = _read("decisions").sort_values(
-        ["case", "cell", "seeds", "rule"], ascending=[True, True, True, False]
-    )
+    """Return the errors of pages over all cells, by case and seeds, by the old and the new rule."""
+    both = _read("decisions").query("cell == 'both'").set_index(["rule", "case", "seeds"])
+    new = both.loc["new"].sort_index()
+    old = both.loc["old"].loc[new.index]
     rows = (
-        [row["case"], row["cell"], str(row["seeds"]), row["rule"], *_percent(row[[*DECISIONS]])]
-        for _, row in found.iterrows()
+        [str(case), str(count), *_percent(before[[*OLD_RULE]]), *_percent(after[[*DECISIONS]])]
+        for ((case, count), after), (_, before) in zip(new.iterrows(), old.iterrows(), strict=True)
     )
-    return table(["case", "cell", "seeds", "rule", *DECISIONS.values()], rows)
+    return table(["case", "seeds", *OLD_RULE.values(), *DECISIONS.values()], rows)
+
+
+def _population() -> str:
+    """Return how a method's rates go with its Retrain's over seeds, and how many are constant."""
+    rows = []
+    for cell, part in _read("rates").groupby("cell"):
+        runs = {run: of.sort_values("seed")[[*TESTED]] for run, of in part.groupby("run")}
+        retrained = runs["retrain"].reset_index(drop=True)
+        methods = [runs[run].reset_index(drop=True) for run in METHODS]
+        together = pd.concat([one.corrwith(retrained) for one in methods]).dropna()
+        most = sum(int((one.isin((0, 1)).mean() > 0.5).sum()) for one in methods)
+        ends = (together.mean(), together.min(), together.max())
+        numbers = [f"{value:.2f}".replace("-", "−") for value in ends]
+        rows.append(
+            [str(cell), str(len(retrained)), *numbers, f"{most} of {len(METHODS) * len(TESTED)}"]
+        )
+    head = ["cell", "seeds", "mean correlation", "smallest", "largest", "0 or 1 in most seeds"]
+    return table(head, rows)
 
 
 def _families() -> str:

@@ -27,7 +27,7 @@ LOOP = "for epoch in run.epochs(params.epochs, model, optimizer):"
 TEACHER = "copy.deepcopy(model).eval()"
 
 KILLED = "test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits"
-EPOCHS = "test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each"
+EPOCHS = "test_a_method_runs_the_given_number_of_epochs_and_changes_in_each"
 NO_EPOCHS = "test_without_epochs_it_learns_nothing"
 SAY = "test_every_parameter_has_a_say_and_those_of_prepare_in_what_is_prepared"
 MODE = "test_the_mode_in_which_the_base_arrives_has_no_say"
@@ -134,7 +134,7 @@ TOLD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD)
-def test_a_method_that_starts_anew_is_told_what_to_declare(tmp_path, name):
+def test_a_method_that_reinitialises_weights_gets_the_hint_to_declare_starts_anew(tmp_path, name):
     file, changes, expected, said = TOLD[name]
     shutil.copytree(HERE / "plugins" / EU_1, tmp_path / "methods" / name)
     path = tmp_path / "methods" / name / file
@@ -194,7 +194,10 @@ RULES = {
     },
     "Train or eval mode.": {MODE},
     "Any forget set.": {"test_it_works_on_any_forget_set"},
-    "Epochs.": {EPOCHS, "test_a_short_run_is_the_beginning_of_a_long_one_unless_it_says_no"},
+    "Epochs.": {
+        EPOCHS,
+        "test_a_short_run_is_the_beginning_of_a_long_one_unless_the_method_is_paced",
+    },
     "Steps.": {"test_a_budget_in_steps_is_kept"},
     "Parameters.": {SAY},
     "Two phases.": {"test_it_does_not_matter_which_job_prepared"},
@@ -202,7 +205,7 @@ RULES = {
 }
 
 
-def test_the_guide_lists_every_rule_that_is_asked_of_a_method():
+def test_the_guide_lists_every_conformance_test_of_methods():
     guide = (DOCS / "add-a-method.md").read_text().partition("## What is tested")[2]
     assert re.findall(r"^- \*\*(.+?)\*\*", guide, re.M) == [*RULES]
     asked = {function.name for function in asked_of_plug_ins("test_methods.py")} - SHARED
@@ -228,11 +231,11 @@ def decorators(function: ast.FunctionDef) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_is_right_passes_every_test(failed, name):
+def test_correct_methods_pass_every_test(failed, name):
     assert failed[name] == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_wrong_fails_for_its_fault_alone(failed, name):
+def test_wrong_methods_fail_only_the_test_of_their_fault(failed, name):
     assert failed[name] == FAULTS[name][-1]

@@ -178,7 +178,7 @@ def test_a_cosine_schedule_sets_the_rate_of_each_epoch(small, monkeypatch):
     assert rates(small, monkeypatch, lr=0.2) == pytest.approx(expected)
 
 
-def test_a_constant_schedule_leaves_the_rate_alone(small, monkeypatch):
+def test_a_constant_schedule_does_not_change_the_learning_rate(small, monkeypatch):
     assert rates(small, monkeypatch, lr=0.2, schedule="constant") == [0.2] * 4
 
 
@@ -381,7 +381,7 @@ def test_an_optimiser_steps_as_torchs_own(small, name):
     assert same(weights(ours), weights(theirs))
 
 
-def test_a_weight_without_a_gradient_is_left_alone(small):
+def test_a_weight_without_a_gradient_is_not_changed(small):
     model = copy.deepcopy(small.base)
     optimizer = make_optimizer(model, TrainingParams(weight_decay=0.5))
     model.head.weight.grad = torch.ones_like(model.head.weight)

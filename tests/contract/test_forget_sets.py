@@ -150,7 +150,7 @@ def test_indices_exist_ascend_and_are_the_same_again(kind, params):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_the_split_file_says_what_was_chosen(tmp_path, kind, params):
+def test_the_split_file_contains_the_parameters_of_the_forget_set(tmp_path, kind, params):
     written = run_stage(tmp_path, kind, params)
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
@@ -199,7 +199,7 @@ def test_random_parts_depend_on_the_split_seed_only():
     assert set(TRAIN[first]) == {0}
 
 
-def test_random_parts_of_two_classes_are_drawn_apart():
+def test_random_parts_of_two_classes_are_drawn_independently():
     cats, dogs = (part(**{"class": name}, fraction=0.5, order="random") for name in ("cat", "dog"))
     places = [np.flatnonzero(index == TRAIN).tolist() for index in (0, 1)]
     assert [places[0].index(i) for i in cats] != [places[1].index(i) for i in dogs]
@@ -287,7 +287,7 @@ def test_a_class_of_several_may_be_given_by_its_index():
     assert parts(classes={"0": 0.05, "dog": 0.5}) == by_name  # as JSON hands it on
 
 
-def test_a_class_whose_name_is_a_number_is_meant_by_it():
+def test_a_number_that_is_a_class_name_selects_that_class():
     labels = Labels(np.array([0, 0, 1, 1]), np.array([0]), ("1", "0"))
     params = classes_part.Params.model_validate({"classes": {"1": 0.5, "0": 1}})
     assert classes_part.select(labels, params).tolist() == [0, 2, 3]
@@ -325,7 +325,7 @@ def test_a_random_part_depends_on_the_split_seed_only():
 
 
 @pytest.mark.parametrize("suffix", index_file.SUFFIXES)
-def test_listed_places_are_taken_in_order_and_the_file_is_hashed(tmp_path, places, suffix):
+def test_listed_indices_are_sorted_and_the_file_is_hashed(tmp_path, places, suffix):
     written = run_stage(tmp_path, "index_file", {"path": f"places{suffix}"})
     assert written.forget.tolist() == sorted(PLACES)
     content = (places / f"places{suffix}").read_bytes()
@@ -415,7 +415,7 @@ def test_the_hardest_have_the_largest_values_and_the_easiest_the_smallest():
     assert set(VALUES[easiest]) == {0}
 
 
-def test_of_a_class_only_its_examples_are_ranked():
+def test_with_a_class_only_its_examples_are_ranked():
     found = choose("hardest", {"share": 0.1, "class": "dog"})
     assert len(found) == 10 and set(TRAIN[found]) == {1}
     others = np.setdiff1d(np.flatnonzero(TRAIN == 1), found)

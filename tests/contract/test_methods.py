@@ -492,7 +492,7 @@ def states_by_epoch(method: Method, params: MethodParams) -> dict[int | None, st
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
 @pytest.mark.parametrize("count", [1, 3])
-def test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each(small, name, count):
+def test_a_method_runs_the_given_number_of_epochs_and_changes_in_each(small, name, count):
     states = states_by_epoch(method_of(small, name), tiny(name, epochs=count))
     assert list(states) == [None, *range(count)], (
         f"with epochs: {count}, the epochs {[epoch for epoch in states if epoch is not None]} were "
@@ -503,7 +503,7 @@ def test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each(small, name, cou
 
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
-def test_a_short_run_is_the_beginning_of_a_long_one_unless_it_says_no(small, name):
+def test_a_short_run_is_the_beginning_of_a_long_one_unless_the_method_is_paced(small, name):
     if tiny(name).is_paced:
         pytest.skip("what an epoch does depends on how many there are")
     short, long = (

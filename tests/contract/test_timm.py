@@ -9,7 +9,6 @@ torch = pytest.importorskip("torch")
 timm = pytest.importorskip("timm")
 
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from collateral.contract.data import ImageInfo
 from collateral.data import synthetic
@@ -73,7 +72,7 @@ def measured_as(name: str, is_sized: bool) -> TimmMetadata:
     """Build a model without memory for its weights, told the size of images or not."""
     channels, height, width = timm.get_pretrained_cfg(name).input_size
     size = {"img_size": (height, width)} if is_sized else {}
-    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+    with torch.device("meta"):
         inner = timm.create_model(name, num_classes=10, **size).eval().requires_grad_(False)
         head = inner.get_submodule(head_path(inner))
         features = embed(inner, torch.empty(1, channels, height, width))
@@ -81,8 +80,7 @@ def measured_as(name: str, is_sized: bool) -> TimmMetadata:
     state = [value for value in inner.state_dict().values() if value.is_floating_point()]
     numbers = sum(value.numel() for value in state)
     numbers -= sum(value.numel() for value in head.parameters())
-    work = counter.get_total_flops() // 2
-    return TimmMetadata(numbers, head.in_features, work, height * width, is_sized)
+    return TimmMetadata(numbers, head.in_features, is_sized)
 
 
 def written(found: dict[str, TimmMetadata | None]) -> None:
@@ -91,7 +89,7 @@ def written(found: dict[str, TimmMetadata | None]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["name", *(field.name for field in fields(TimmMetadata))])
         for name, facts in sorted(found.items()):
-            writer.writerow([name, *(map(int, astuple(facts)) if facts else [""] * 5)])
+            writer.writerow([name, *(map(int, astuple(facts)) if facts else [""] * 3)])
     read_timm.cache_clear()
 
 
@@ -111,16 +109,12 @@ def test_the_file_has_the_facts(name):
 
 
 @EVERY
-def test_the_facts_at_another_size_are_within_a_factor_of_two(name):
+def test_the_facts_are_those_of_the_model_at_another_size(name):
     facts, model = find_metadata(name, INFO.shape), model_of(name)
     state = [value for value in model.state_dict().values() if value.is_floating_point()]
     assert facts.features == model.head.in_features
     # The places of a ViT are embedded one by one, and smaller images have fewer.
     assert facts.bytes(NUM_CLASSES) == pytest.approx(4 * sum(v.numel() for v in state), rel=0.01)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(images(count=1))
-    # What is done once an image, and not at every place, weighs more where there are few places.
-    assert 1 <= counter.get_total_flops() / 2 / facts.multiply_adds < 2
 
 
 # What is built.

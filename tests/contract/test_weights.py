@@ -139,13 +139,13 @@ def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path, name):
         read_weights(tmp_path / name)
 
 
-def test_the_keys_of_what_is_no_state_dict_are_said(tmp_path):
+def test_a_file_without_a_state_dict_is_refused_with_its_keys(tmp_path):
     torch.save({"epoch": 3, "net": small().state_dict()}, tmp_path / "a.pt")
     with pytest.raises(ValueError, match=r"\(keys of the file: epoch, net\)"):
         read_weights(tmp_path / "a.pt")
 
 
-def test_what_is_no_state_dict_is_named(tmp_path):
+def test_a_file_without_a_state_dict_is_named(tmp_path):
     torch.save([torch.zeros(2)], tmp_path / "a.pt")
     with pytest.raises(ValueError, match="one state dict, from names to tensors, but has 0"):
         read_weights(tmp_path / "a.pt")
@@ -165,7 +165,7 @@ def test_a_model_takes_the_weights_over(tmp_path):
     assert same(model, small())
 
 
-def test_the_names_of_the_whole_model_do_for_one_that_was_taken_apart(tmp_path):
+def test_names_of_the_whole_model_fit_a_model_split_into_features_and_head(tmp_path):
     torch.manual_seed(5)
     inner, model, x = whole().eval(), taken_apart().eval(), torch.rand(2, 1, 8, 8)
     load_trained(model, saved(tmp_path, inner.state_dict()), {})
@@ -203,7 +203,7 @@ def test_old_files_without_batch_norms_counter_do(tmp_path):
         ),
     ],
 )
-def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
+def test_weights_that_do_not_fit_are_named_by_key_and_shape(tmp_path, change, said):
     weights, model = small().state_dict(), small(seed=1)
     change(weights)
     with pytest.raises(ValueError, match="does not fit the model; ") as error:
@@ -262,7 +262,7 @@ def test_a_file_without_a_head_gives_all_but_the_head(tmp_path, caplog):
     assert "its head (none) is left out" in caplog.text
 
 
-def test_a_head_that_fits_is_taken(tmp_path, caplog):
+def test_a_head_of_the_right_size_is_loaded(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     model = small(seed=1)
     load_initial(model, saved(tmp_path, small().state_dict()), {})
@@ -309,7 +309,7 @@ def test_base_and_retrain_start_from_the_same_weights(workshop):
         }  # fmt: skip
 
 
-def test_a_base_of_ones_own_is_taken_as_it_is(workshop):
+def test_the_users_base_model_is_used_unchanged(workshop):
     main(workshop.train("own", epochs=1, params={}, weights=workshop.base))
     assert (workshop.folder / "own/model.safetensors").read_bytes() == workshop.base.read_bytes()
     assert workshop.results("own")["outputs.npz"] == workshop.results("base")["outputs.npz"]
@@ -351,7 +351,7 @@ def test_given_weights_get_the_outputs_of_a_run(workshop):
 
 
 @pytest.mark.parametrize(("options", "seconds"), [({}, None), ({"rte": 120}, 120.0)])
-def test_what_given_weights_cost_is_what_is_stated(workshop, options, seconds):
+def test_the_time_of_given_weights_is_the_rte_of_the_config(workshop, options, seconds):
     main(given(workshop, "theirs", workshop.base, **options))
     assert cost(workshop, "theirs")["total_seconds"] == seconds
 

@@ -11,9 +11,8 @@ torch = pytest.importorskip("torch")
 from test_methods import fields_of, inputs_of, method_of, tiny
 
 from collateral.contract.params import MethodParams
-from collateral.contract.work import Sizes
+from collateral.contract.work import FORWARD, Sizes
 from collateral.models._classifier import Classifier
-from collateral.plan.estimate import FORWARD
 from collateral.plugins.find import METHOD, prepare_class
 from collateral.training.run_method import Method
 
@@ -72,7 +71,7 @@ def test_a_method_is_as_much_work_as_estimated(small, monkeypatch, name, values)
         method.unlearn(params, *inputs_of(method, params))
     if prepare_class(name):
         estimated += params.prepare_work(sizes)
-    cost = sum(estimated.trained.values()) + sum(estimated.seen.values()) / FORWARD
+    cost = sum(estimated.images.values())
     assert count["trained"] + count["seen"] / FORWARD == pytest.approx(cost, rel=ROUGH)
 
 
@@ -120,8 +119,7 @@ def test_no_method_trains_on_fewer_than_eight_examples_where_there_are_more(
         ({"k_each": 900, "support_by": "example"}, 5000),
     ],
 )
-def test_ltds_teacher_learns_what_k_or_its_replacement_says_and_at_most_all(values, size):
+def test_the_work_of_ltds_teacher_follows_from_the_support_size(values, size):
     said = given("ltd", {"teacher_epochs": 2, "teacher": "resnet8", **values})
     work = said.prepare_work(Sizes(retain=5000, forget=20, classes=4, pixels=64, weights=1))
-    assert work.trained["resnet8"] == 2 * size
-    assert sum(work.seen.values()) == 5020
+    assert work.images == pytest.approx({"resnet8": 2 * size, "own": 5020 / FORWARD})

@@ -473,7 +473,9 @@ class Judged:
     @staticmethod
     def read(cell: Cell, run: str) -> Judged:
         """Return the numbers of a run."""
-        low, high = (cell.number(run, f"difference_{end}", at="damage") for end in ("low", "high"))
+        is_within = cell.number(run, "within", at="damage") == 1
+        test = "equivalence" if is_within else "difference"  # the one that gave the answer
+        low, high = (cell.number(run, f"{test}_{end}", at="damage") for end in ("low", "high"))
         return Judged(
             cell.long.plan.labels[run],
             100 * cell.number(run, "forgetting_error"),

@@ -90,7 +90,7 @@ def test_statistics_and_augmentation_stay():
         ({"test_per_class": 2}, r"data.test_per_class: 2, but class 'dog' has 1 test examples"),
     ],
 )
-def test_what_cannot_be_kept_is_named(options, message):
+def test_classes_and_counts_that_cannot_be_kept_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         take_subset(SMALL, DataOptions.model_validate(options))
 

@@ -258,6 +258,13 @@ def test_columns_are_cut_with_the_examples(tmp_path):
     assert find_size("arrays", given).columns() == {"subject": [17, 23, 17, 5]}
 
 
+def test_an_empty_value_is_not_listed_as_known():
+    params = where.Params.model_validate({"column": "patient", "is": "099"})
+    columns = {"patient": ["007", "", "030", " ", "007"]}
+    with pytest.raises(ValueError, match=r"in column patient; known: 007, 030$"):
+        where.find_indices(params, columns)
+
+
 def test_columns_of_test_examples_are_cut_with_them(tmp_path):
     both = {"train_site": np.array([*"aabbcc"]), "test_site": np.array([*"xy"])}
     given = write_arrays(tmp_path / "own.npz", **both)

@@ -1,10 +1,12 @@
-"""`collateral estimate`: counts, hours and bytes by hand, and the paper's own times."""
+"""`collateral estimate`: images, seconds and bytes by hand, measured speeds, the paper's times."""
 
 import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -13,9 +15,10 @@ import yaml
 from plug_ins import HEAD, forgotten_after, write_method
 
 from collateral.cli import main
+from collateral.commands import estimate as command
 from collateral.config.load import load, read
 from collateral.contract.params import MethodParams
-from collateral.contract.work import Sizes, Work, training_work
+from collateral.contract.work import Sizes, training_work
 from collateral.jobs import list_jobs
 from collateral.jobs.base import PlannedBase
 from collateral.jobs.expose import PlannedExpose
@@ -28,24 +31,29 @@ from collateral.jobs.tune import PlannedTune
 from collateral.jobs.unlearn import PlannedUnlearn
 from collateral.models._metadata import find_metadata
 from collateral.plan.estimate import (
-    A100,
-    CPU,
     PRESENTING_SECONDS,
     SHARED_SECONDS,
+    SHIPPED,
     START_SECONDS,
     WARM_START_SECONDS,
-    Rate,
-    Rates,
+    Speed,
+    Speeds,
+    TrainedModel,
     checkpoint_bytes,
     duration,
     estimate,
+    finished_speeds,
+    list_models,
     memory_mb,
     minutes,
-    read_rates,
+    planned_speeds,
+    trained_models,
 )
 from collateral.plan.grid import build_grid
 from collateral.plan.work import SizeUnknownError, WorkError, Workload
-from collateral.plugins.find import MODEL, add_plugins, params_class
+from collateral.plugins.find import add_plugins, params_class
+from collateral.results.provenance import write_cost, write_record
+from collateral.results.record import processor_name
 from collateral.stages import neighbours
 
 ROOT = Path(__file__).parents[2]
@@ -80,10 +88,6 @@ def job(work, kind, *fields):
     return kind(work.benchmark, cell_of(work), *fields)
 
 
-def base(work):
-    return PlannedBase(work.benchmark, 0).work
-
-
 def jobs_of(work):
     return [*list_jobs(work.benchmark)]
 
@@ -96,33 +100,29 @@ def taken_by(work):
     return taken
 
 
-def only(trained=0.0, seen=0.0):
-    """Return the work of ResNet-8 alone."""
-    return Work({"resnet8": trained} if trained else {}, {"resnet8": seen} if seen else {})
+def images_of(job):
+    """Return the number of training images of the benchmark's model, the only one of the job."""
+    assert job.work.images.keys() <= {"own"}
+    return pytest.approx(job.work.images.get("own", 0))
 
 
 def test_training_from_scratch_is_counted_with_its_evaluation():
+    """A forward pass counts a third; weights of one's own are evaluated twice."""
     work = workload()
-    assert base(work) == only(3 * TRAIN, ALL)
-    assert job(work, PlannedRetrain, 0).work == only(3 * RETAIN, ALL)
+    assert images_of(PlannedBase(work.benchmark, 0)) == 3 * TRAIN + ALL / 3
+    assert images_of(job(work, PlannedRetrain, 0)) == 3 * RETAIN + ALL / 3
+    own = workload(base={"weights": "mine.pt", "epochs": 3})
+    assert images_of(PlannedBase(own.benchmark, 0)) == 2 * ALL / 3
 
 
-def test_choosing_the_epoch_is_counted():
-    work = workload(base={"epochs": 3, "checkpoint": "best_test"})
-    assert base(work) == only(3 * TRAIN, 3 * TEST + ALL)
-    work = workload(base={"epochs": 3, "checkpoint": "best_validation", "validation_share": 0.1})
-    assert base(work) == only(3 * 0.9 * TRAIN, 3 * 0.1 * TRAIN + ALL)
-
-
-def test_what_is_prepared_is_worked_for_once():
+def test_preparation_is_counted_once():
     """SalUn is prepared once per seed, for which one pass over the data is assumed."""
     work = workload(methods={"salun": {"epochs": 1, "lr": [0.1, 0.2]}})
     trained = Counter()
     for one in jobs_of(work):
-        trained[one.rule] += one.work.trained.get("resnet8", 0)
-    runs, trials, seeds = 3 * TRAIN, 3 * TRAIN, 3
-    methods = trained.total() - trained["base"] - trained["retrain"]
-    assert methods == pytest.approx(runs + trials + seeds * TRAIN)
+        trained[one.rule] += one.work.images.get("own", 0)
+    runs, trials, seeds = 3 * (TRAIN + ALL / 3), 3 * (TRAIN + ALL / 3), 3
+    assert trained["unlearn"] + trained["tune"] == pytest.approx(runs + trials + seeds * TRAIN)
 
 
 def test_a_method_of_ones_own_is_taken_to_pass_over_all_that_it_touches():
@@ -172,23 +172,26 @@ def test_jobs_are_counted_rule_by_rule():
     assert jobs == {**dict.fromkeys((*once, *present), 1), **seeds}
 
 
-def test_models_that_are_used_once_more_are_counted():
-    """Retrain, FT, SalUn and the original, of 30 forgotten: 15 to learn and 15 to measure."""
-    relearn = {"steps": 10, "batch_size": 8}
-    work = workload(probe={"relearn": relearn, "residual": {"count": 100}, "zrf": {}})
-    seen = 4 * (11 * 15 + 100 * FORGET) + FORGET
-    assert job(work, PlannedProbe, 0).work == only(4 * 10 * 8, seen)
-    assert job(workload(probe=["zrf"]), PlannedProbe, 0).work == only(0, FORGET)
+@pytest.mark.parametrize(
+    ("probe", "trained", "seen"),
+    [
+        # Four models (Retrain, FT, SalUn, the original), of 30 forgotten: 15 to learn, 15 to see.
+        ({"relearn": {"steps": 10, "batch_size": 8}}, 4 * 10 * 8, 4 * 11 * 15),
+        ({"residual": {"count": 100}, "zrf": {}}, 0, 4 * 100 * 30 + 30),
+        # 100 to fit on; 50 each of three parts, and the forgotten.
+        ({"linear": {"examples": 100}, "cka": {"examples": 50}}, 0, 4 * (160 + 180)),
+        (
+            {"resurface": {"steps": [1, 5], "batch_size": 8, "examples": 20}},
+            4 * 5 * 8,
+            4 * 3 * (30 + 2 * 20),
+        ),
+    ],
+)
+def test_models_that_are_used_once_more_are_counted(probe, trained, seen):
+    work = workload(probe=probe)
+    assert images_of(job(work, PlannedProbe, 0)) == trained + seen / 3
     assert taken_by(work)["probe"] == 3 * (4 * FORGET * (4 + 4) + 3 * 4096)
     assert taken_by(workload())["probe"] == 0
-
-
-def test_probes_of_features_and_of_fine_tuning_are_counted():
-    """Four models, of 30 forgotten: 100 to fit on; 50 each of four parts; 8 per step."""
-    resurface = {"steps": [1, 5], "batch_size": 8, "examples": 20}
-    asked = {"linear": {"examples": 100}, "cka": {"examples": 50}, "resurface": resurface}
-    seen = 4 * (100 + 2 * FORGET + 3 * 50 + FORGET + 3 * (FORGET + 2 * 20))
-    assert job(workload(probe=asked), PlannedProbe, 0).work == only(4 * 5 * 8, seen)
 
 
 def test_probes_are_one_job_a_cell_and_seed_and_change_no_other():
@@ -200,9 +203,6 @@ def test_probes_are_one_job_a_cell_and_seed_and_change_no_other():
     assert len([one for one in probed if one[0] == "probe"]) == 3
 
 
-SHADOWS = {"shadows": {"count": 8, "share": 0.5}}
-
-
 def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
     def counted(**changes):
         work = workload(
@@ -211,26 +211,21 @@ def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
         return Counter(one.rule for one in jobs_of(work))
 
     methods = {"ltd": {"k": 20}, "ft": {}}
-    more = counted(**SHADOWS)
+    more = counted(shadows={"count": 8, "share": 0.5})
     more.subtract(counted())
     assert {rule: count for rule, count in more.items() if count} == {"shadow": 8, "expose": 3 * 2}
 
 
-def test_a_shadow_model_is_trained_on_its_share_and_its_margins_are_of_all():
-    work = workload(shadows={"count": 8, "share": 0.6})
-    first = PlannedShadow(work.benchmark, 0)
-    assert first.work == only(3 * 144, TRAIN)
-    weights = work.facts.bytes(4)
-    assert first.bytes == weights + (1 + 4) * TRAIN + 9 * 4096
-
-
 def test_a_method_unlearns_from_every_shadow_model_with_the_mean_work_of_its_trials():
-    """Of 210 retained and 30 forgotten, a shadow model has 126 and 18."""
+    """A shadow model has 60 % of 240: 126 of the 210 retained and 18 of the 30 forgotten."""
     methods = {"ft": {"lr": [0.1, 0.2], "epochs": 2}, "salun": {"epochs": 1}}
     work = workload(methods=methods, shadows={"count": 8, "share": 0.6})
-    assert job(work, PlannedExpose, "ft").work == only(8 * 2 * 126, 8 * TRAIN)
+    first = PlannedShadow(work.benchmark, 0)
+    assert images_of(first) == 3 * 144 + TRAIN / 3
+    assert first.bytes == work.facts.bytes(4) + (1 + 4) * TRAIN + 9 * 4096
+    assert images_of(job(work, PlannedExpose, "ft")) == 8 * (2 * 126 + TRAIN / 3)
     prepared = job(work, PlannedExpose, "salun")
-    assert prepared.work == only(8 * (144 + 144), 8 * TRAIN)
+    assert images_of(prepared) == 8 * (144 + 144 + TRAIN / 3)
     assert prepared.bytes == 8 * (1 + 4 + 4) * TRAIN + 9 * 4096
 
 
@@ -260,30 +255,47 @@ def test_of_more_than_256_classes_ten_logits_an_example_are_kept():
     assert work.run_bytes == work.facts.bytes(260) + 260 * 80 * (10 * 4 + 2 + 12) + 9 * 4096
 
 
-def test_seconds_of_metrics_grow_with_runs_epochs_and_shadow_models():
-    """Of 3 seeds: Retrain, the original, FT and GA; GA's base and 5 epochs; 8 x 8 fits each."""
-    methods = {"ft": {}, "ga": {"epochs": 5}}
-    work = workload(methods=methods, track=["ga"], **SHADOWS)
+def test_seconds_of_metrics_grow_with_examples_and_runs():
+    """Of 3 seeds: Retrain, the original, FT and GA."""
+    work = workload(methods={"ft": {}, "ga": {"epochs": 5}})
     by_rule = {one.rule: one.seconds for one in jobs_of(work)}
-    runs, epochs, fits = 3 * 4 * 8e-6, 3 * (1 + 5) * 2e-6, 2 * 8**2 * TRAIN * 2e-7
-    assert by_rule["metrics"] == pytest.approx(0.2 + ALL * (runs + epochs) + fits)
+    assert by_rule["metrics"] == pytest.approx(0.2 + ALL * 3 * 4 * 8e-6)
     assert by_rule["data"] == pytest.approx(0.5 + 8e-8 * ALL * (64 + 16))
 
 
-def test_limits_for_a_scheduler_are_of_images_activations_and_a_slower_gpu():
+def test_memory_for_a_scheduler_has_the_mapped_images_once():
+    """1,000 classes of 60 and 20 images; every further attempt doubles it."""
+    data = {"name": "synthetic", "families": 500, "classes_per_family": 2, "size": 224}
+    work = workload(data=data, model="timm/resnet18", base={"batch_size": 128})
+    values, weights = 224 * 224, find_metadata("timm/resnet18", IMAGES).bytes(1000)
+    megabytes = 4000 + round((80_000 * values + 8 * weights + 4 * 64 * 128 * values) / 2**20)
+    found = [memory_mb(work.benchmark, attempt) for attempt in (1, 2, 3)]
+    assert found == [megabytes, 2 * megabytes, 4 * megabytes]
+
+
+def finish(results, benchmark, model, speed, device="cuda", processor=None):
+    """Write the cost of a finished base model, as a job writes it."""
+    folder = results / benchmark / "base/seed-3"
+    write_record(folder / "record.json", {}, root=results / benchmark, files=[])
+    cost = {"device": device, "processor": processor or processor_name()}
+    entry = {"model": model, "images_per_second": speed}
+    write_cost(folder, {**cost, "speed": entry}, root=results / benchmark)
+    return folder / "cost.json"
+
+
+def test_time_limits_are_of_finished_jobs_on_gpus_or_else_of_an_assumed_speed(
+    tmp_path, monkeypatch
+):
     """Every further attempt doubles them; 24 hours are the most."""
-    benchmark = build_grid(read(PAPER))["cifar100"]
-    activations = find_metadata("resnet56", IMAGES).activations * benchmark.config.base.batch_size
-    images = 60_000 * 32 * 32 * 3
-    megabytes = round(4000 + (4 * 2 * 2 * activations + 4 * images) / 2**20)
-    assert [memory_mb(benchmark, attempt) for attempt in (1, 2, 3)] == [
-        *(megabytes, 2 * megabytes, 4 * megabytes)
-    ]
-    base = PlannedBase(benchmark, 0)
-    planned = round(4 * A100.seconds(base.work, IMAGES) / 60)
-    assert 30 < planned < 12 * 60
-    found = [minutes(base, attempt) for attempt in (1, 2, 9)]
-    assert found == [planned, 2 * planned, 24 * 60]
+    base = PlannedBase(build_grid(read(PAPER))["cifar100"], 0)
+    images = 200 * 50_000 + 60_000 / 3
+    monkeypatch.chdir(tmp_path)
+    for model, speed in (("resnet8", 6400), ("resnet56", 2000)):
+        finish(tmp_path / "results", "any", (model, IMAGES, "float32"), 2000.0)
+        planned_speeds.cache_clear()
+        planned = round(4 * images / speed / 60)
+        assert [minutes(base, attempt) for attempt in (1, 2, 9)] == [planned, 2 * planned, 24 * 60]
+    planned_speeds.cache_clear()
 
 
 def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
@@ -291,8 +303,6 @@ def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
     plain, tracked = workload(), workload(track=["ft"])
     jobs = [{one.rule: one for one in jobs_of(work)} for work in (plain, tracked)]
     assert "track" in jobs[1] and "track" not in jobs[0]
-    more = jobs[1]["metrics"].seconds - jobs[0]["metrics"].seconds
-    assert more == pytest.approx(3 * 3 * 2e-6 * ALL)
     kept = ALL * 3 * (4 + 2)
     taken, before = taken_by(tracked), taken_by(plain)
     assert taken["track"] == 3 * (plain.run_bytes + kept)
@@ -340,47 +350,93 @@ DIGIT_9 = {"ft": 187.5, "rl": 197.6, "ltd": 348.1, "amun": 305.9}
     ],
 )
 def test_the_papers_times_are_within_50_percent(benchmark, place, method, seconds):
-    """On an A100; LTD's teacher is assumed to need all of its 250 epochs."""
+    """At the speeds of its Retrain, and of small teachers at 50,000 images per second.
+
+    LTD's teacher is assumed to need all of its 250 epochs.
+    """
+    speeds = {"resnet56": 200 * 49_750 / 1558.9, "vit_tiny": 100 * 70_928 / 2115.0}
     work = Workload(build_grid(read(PAPER))[benchmark])
-    cell = work.benchmark.cells[place]
-    params, sizes = cell.runs[method].params, work.sizes(cell)
-    computed = params.unlearn_work(sizes)
-    if cell.runs[method].prepare_calls:
-        computed += params.prepare_work(sizes)
-    computed = computed.for_model(work.benchmark.config.model)
-    assert A100.seconds(computed, IMAGES) == pytest.approx(seconds, rel=0.5)
+    run = PlannedUnlearn(work.benchmark, work.benchmark.cells[place], 1, method)
+    spec, sizes = run.spec, work.sizes(run.cell)
+    computed = spec.params.unlearn_work(sizes)
+    if spec.prepare_calls:
+        computed += spec.params.prepare_work(sizes)
+    names = {"own": run.model}
+    taken = sum(n / speeds.get(names.get(m, m), 50_000) for m, n in computed.images.items())
+    assert taken == pytest.approx(seconds, rel=0.5)
 
 
-def test_the_shipped_rate_is_the_papers_retrain_time():
-    assert 200 * 49_750 / A100.find_rate("resnet56", IMAGES).training == pytest.approx(
-        1558.9, rel=0.01
-    )
-    assert 100 * 70_928 / A100.find_rate("vit_tiny", IMAGES).training == pytest.approx(
-        2115.0, rel=0.01
-    )
+OWN = TrainedModel("resnet8", (8, 8, 1), "float32")
 
 
-def test_other_rates_are_in_proportion_to_multiply_adds():
-    rates = Rates("a", False, "", (Rate("resnet56", IMAGES, 100.0, 400.0),))
-    small = rates.find_rate("resnet8", IMAGES)
-    assert small.training == pytest.approx(100 * 125_747_200 / 12_500_992)
-    assert small.looking == pytest.approx(4 * small.training)
-    assert rates.find_rate("resnet56", (16, 16, 3)).training == pytest.approx(400, rel=0.01)
+def test_a_speed_is_of_one_model_shape_and_precision_and_assumed_for_all_others():
+    speeds = Speeds("x", False, 640.0, {OWN: Speed(7.0, "measured")})
+    assert speeds.find(OWN) == (7.0, "measured")
+    for other in (OWN._replace(name="mlp"), OWN._replace(precision="bfloat16")):
+        assert speeds.find(other).images_per_second == 10.0
+        assert speeds.find(other).source == "assumed: 640 pixel values/s, whatever the model"
+    assert speeds.find(OWN._replace(shape=(8, 8, 2))).images_per_second == 5.0
+    assert speeds.seconds([(OWN, 21.0), (OWN._replace(name="mlp"), 40.0)]) == 3.0 + 4.0
 
 
-def test_a_gpu_has_no_more_than_its_kernels_allow_unless_measured():
-    fast = Rate("mlp", (8, 8, 1), 9e6, 9e6)
-    rates = Rates("a", True, "", (Rate("resnet56", IMAGES, 6400.0, 19_200.0), fast))
-    assert rates.find_rate("resnet8", IMAGES).training == 50_000
-    assert rates.find_rate("mlp", (8, 8, 1)) == fast
+def test_finished_jobs_tell_the_speed_of_their_device(tmp_path):
+    other = OWN._replace(name="mlp")
+    for benchmark, model, speed in (("a", OWN, 3.0), ("b", OWN, 90.0), ("c", OWN, 5.0)):
+        finish(tmp_path, benchmark, model, speed, "cpu")
+    finish(tmp_path, "d", other, 8.0, "cpu", processor="another")
+    finish(tmp_path, "e", other, 9.0, "cuda", processor="another")
+    finish(tmp_path, "f", other, 10.0, "cpu").write_text("{damaged")
+    finish(tmp_path, "g", None, 11.0, "cpu")
+    finished = "measured by finished jobs"
+    assert finished_speeds(tmp_path, is_gpu=False) == {OWN: (5.0, finished)}
+    assert finished_speeds(tmp_path, is_gpu=True) == {other: (9.0, finished)}
+    assert finished_speeds(tmp_path / "missing", is_gpu=True) == {}
 
 
-def test_every_model_has_a_rate_on_every_shipped_device():
-    for rates in (A100, CPU):
-        for model in MODEL.names():
-            for shape in (IMAGES, (28, 28, 1), (8, 8, 1)):
-                rate = rates.find_rate(model, shape)
-                assert 0 < rate.training < rate.looking
+def test_models_of_a_job_have_its_precision_and_teachers_float32():
+    ltd = {"teacher": "resnet8", "k": 20, "precision": "bfloat16"}
+    changes = {"base": {"epochs": 3, "precision": "float16"}, "methods": {"ltd": ltd}}
+    work = workload(**changes)
+    (base,) = trained_models(PlannedBase(work.benchmark, 0))
+    assert base == (OWN._replace(precision="float16"), images_of(PlannedBase(work.benchmark, 0)))
+    found = dict(trained_models(job(work, PlannedUnlearn, 1, "ltd")))
+    assert found.keys() == {OWN._replace(precision="bfloat16"), OWN}
+    assert found[OWN] == 250 * 20
+    config = load({"benchmarks": {"tiny": BENCHMARK | changes}})
+    assert list_models(config).keys() == {base[0], *found}
+
+
+@pytest.fixture
+def calibrated(monkeypatch):
+    """A calibration that measures 77 images per second, but not of mlp; lists what it measured."""
+    asked = []
+
+    def measure(model, params):
+        asked.append((model, params.epochs))
+        if model.name == "mlp":
+            raise RuntimeError("too large")
+        return 77.0
+
+    module = SimpleNamespace(measure=measure)
+    monkeypatch.setitem(sys.modules, "collateral.training.calibration", module)
+    monkeypatch.setattr(command, "default_device", lambda: "cpu")
+    return asked
+
+
+def test_a_speed_is_of_finished_jobs_else_measured_now_else_assumed(tmp_path, calibrated, caplog):
+    finish(tmp_path, "a", OWN, 3.0, "cpu")
+    methods = {"ltd": {"teacher": "mlp", "k": 20, "precision": "bfloat16"}, "ft": {}}
+    config = load({"benchmarks": {"tiny": BENCHMARK | {"methods": methods}}})
+    found = command.select_speeds(config, None, tmp_path, calibrate=False)
+    half, mlp = OWN._replace(precision="bfloat16"), OWN._replace(name="mlp")
+    assert {*calibrated} == {(half, 3), (mlp, 3)}
+    assert found.find(OWN) == (3.0, "measured by finished jobs")
+    assert found.find(half) == (77.0, "measured now, on noise")
+    assert found.find(mlp).source.startswith("assumed: ")
+    assert "mlp on 8x8x1: its speed cannot be measured here: too large" in caplog.text
+    again = command.select_speeds(config, None, tmp_path, calibrate=True)
+    assert again.find(OWN) == (77.0, "measured now, on noise")
+    assert command.select_speeds(config, "a100", tmp_path, calibrate=False) == SHIPPED["a100"]
 
 
 def test_a_model_of_ones_own_is_taken_for_a_large_one(tmp_path):
@@ -389,39 +445,16 @@ def test_a_model_of_ones_own_is_taken_for_a_large_one(tmp_path):
     with forgotten_after():
         add_plugins([tmp_path])
         assert find_metadata("resnet_wide", IMAGES) == find_metadata("resnet56", IMAGES)
-        assert (
-            A100.find_rate("resnet_wide", IMAGES).training
-            == A100.find_rate("resnet56", IMAGES).training
-        )
-
-
-def test_a_model_of_ones_own_may_say_its_work(tmp_path):
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/says_work.py").write_text(
-        "MULTIPLY_ADDS = 1_000\ndef build(info): ...", encoding="utf-8"
-    )
-    with forgotten_after():
-        add_plugins([tmp_path])
-        assert find_metadata("says_work", IMAGES).multiply_adds == 1_000
-        assert (
-            find_metadata("says_work", IMAGES).numbers == find_metadata("resnet56", IMAGES).numbers
-        )
-
-
-def test_the_work_of_a_model_of_timm_grows_with_its_images():
-    small, large = (find_metadata("timm/resnet18", (side, side, 3)) for side in (32, 64))
-    assert large.multiply_adds == pytest.approx(4 * small.multiply_adds, rel=1e-6)
-    rates = Rates("a", False, "", (Rate("resnet56", IMAGES, 100.0, 400.0),))
-    few, many = (rates.find_rate("timm/resnet18", (side, side, 3)).training for side in (64, 32))
-    assert many == pytest.approx(4 * few, rel=1e-6)
 
 
 def test_a_default_trial_that_prepares_is_counted():
     """LTD's default k is 1000; its teacher takes all 210 that are retained."""
-    ltd = {"teacher_epochs": 2, "epochs": 1, "k": [20, 60]}
+    ltd = {"teacher_epochs": 2, "epochs": 1, "k": [20, 60], "teacher": "mlp"}
     work = workload(methods={"ltd": ltd})
-    trained = job(work, PlannedTune, "ltd").work.trained["resnet8"]
-    assert trained == 2 * (20 + 60 + RETAIN) + 3 * TRAIN
+    images = job(work, PlannedTune, "ltd").work.images
+    assert images["mlp"] == 2 * (20 + 60 + RETAIN)
+    # Of each of three trials the epoch and the evaluation; and of each, to embed all.
+    assert images["own"] == pytest.approx(3 * (TRAIN + ALL / 3 + TRAIN / 3))
 
 
 BROKEN = {
@@ -477,7 +510,7 @@ def test_data_that_cannot_be_read_leave_the_least(tmp_path, kind):
         damaged(path) if kind == "damaged" else path.write_text("x")
     benchmark = own_data(path)
     assert minutes(PlannedBase(benchmark, 0), 1) == 30
-    assert memory_mb(benchmark, 1) == 4000 + 336
+    assert memory_mb(benchmark, 1) == 4000 + 192  # activations of 256 images of 32x32x3
     with pytest.raises(SizeUnknownError, match=rf"data\.path: .*{path.name}"):
         _ = Workload(benchmark).size
 
@@ -485,21 +518,21 @@ def test_data_that_cannot_be_read_leave_the_least(tmp_path, kind):
 def test_a_forget_set_that_cannot_be_counted_leaves_the_least(tmp_path):
     (tmp_path / "listed.txt").write_text("one\n")
     cells = {"listed": {"forget": {"kind": "index_file", "path": str(tmp_path / "listed.txt")}}}
-    benchmark = workload(cells=cells, base={"epochs": 100_000}).benchmark
+    benchmark = workload(cells=cells, base={"epochs": 10**6}).benchmark
     assert minutes(PlannedBase(benchmark, 0), 1) > 30
     assert minutes(PlannedRetrain(benchmark, benchmark.cells["listed"], 0), 1) == 30
 
 
 def test_hours_are_those_of_all_jobs():
     config = load({"benchmarks": {"tiny": BENCHMARK | {"methods": {"ft": {"epochs": 2}}}}})
-    rates = Rates("a", True, "", (Rate("resnet8", (8, 8, 1), 10.0, 40.0),))
-    found = estimate(config, rates, in_flight=1)
-    seconds = 3 * (START_SECONDS + 2 * RETAIN / 10 + ALL / 40)
+    speeds = Speeds("a", True, 1.0, {OWN: Speed(10.0, "")})
+    found = estimate(config, speeds, in_flight=1)
+    seconds = 3 * (START_SECONDS + (2 * RETAIN + ALL / 3) / 10)
     assert found.of_rule["unlearn"].jobs == 3
     assert found.of_rule["unlearn"].gpu_seconds == pytest.approx(seconds)
     assert found.of_rule["unlearn"].cpu_seconds == pytest.approx(seconds)
     assert found.of_rule["metrics"].gpu_seconds == 0 < found.of_rule["metrics"].cpu_seconds
-    on_cpu = estimate(config, Rates("a", False, "", rates.measured), in_flight=1)
+    on_cpu = estimate(config, replace(speeds, is_gpu=False), in_flight=1)
     assert on_cpu.total.gpu_seconds == 0
     # Workers stay warm there.
     starts = (START_SECONDS - WARM_START_SECONDS) * (1 + 3 + 3)  # base, Retrain, FT
@@ -519,7 +552,7 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
     assert "tiny: resnet8, 240 + 80 images of 8x8x1; cells: 1, seeds: 3" in said
     assert "kind            jobs    GPU time    CPU time        disk" in said
     assert [line.split()[1] for line in said.splitlines() if line.startswith("retrain ")] == ["3"]
-    assert "on A100 (implied by the paper's Retrain times)" in said
+    assert "- resnet8 on 8x8x1 trains on 307,200 images/s (assumed: 19,660,800 pixel" in said
     assert "LTD's teacher takes its whole budget of epochs" in said
     assert "WARNING" not in said
 
@@ -532,12 +565,12 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
         ([4], "tiny: one seed tells nothing from chance; three are few, five are fair"),
     ],
 )
-def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, words):
+def test_the_estimate_states_which_differences_the_seeds_can_show(tmp_path, capsys, seeds, words):
     path = tmp_path / "tiny.yaml"
     path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK | {"seeds": seeds}}}))
-    main(["estimate", str(path)])
+    main(["estimate", str(path), "--device", "cpu"])
     assert words in capsys.readouterr().out
-    main(["estimate", str(path), "--json"])
+    main(["estimate", str(path), "--device", "cpu", "--json"])
     least = json.loads(capsys.readouterr().out)["detectable"]["tiny"]
     assert (least is None) == (len(seeds) == 1)
 
@@ -545,7 +578,7 @@ def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, wo
 def test_weights_that_are_given_are_compared_with_retrain_as_methods_are(tmp_path, capsys):
     path, given = tmp_path / "tiny.yaml", {"theirs": {"weights": "{cell}-{seed}.safetensors"}}
     path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK | {"given": given}}}))
-    main(["estimate", str(path)])
+    main(["estimate", str(path), "--device", "cpu"])
     assert "with 3 seeds and 3 methods, a difference" in capsys.readouterr().out
 
 
@@ -557,7 +590,7 @@ class Refuse:
         if name.split(".")[0] == "scipy":
             raise ModuleNotFoundError(f"no {name} here")
 sys.meta_path.insert(0, Refuse)
-main(["estimate", *sys.argv[1:]])
+main(["estimate", "--device", "cpu", *sys.argv[1:]])
 """
 
 
@@ -576,44 +609,36 @@ def test_without_scipy_it_says_what_is_missing_and_all_else(config):
     assert found["detectable"] == {"tiny": None} and found["total"]["jobs"] > 0
 
 
-@pytest.mark.parametrize(("device", "is_most"), [("a100", True), ("cpu", False)])
-def test_a_rate_that_is_the_most_is_said_to_be(config, capsys, device, is_most):
-    main(["estimate", config, "--device", device])
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if "resnet8 on" in one]
-    assert "by multiply-adds" in line
-    assert line.endswith(", but at most the speed assumed for this device") == is_most
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--device", "cpu", "--calibrate"], "--calibrate: not with --device"),
-        (["--rates", "CONFIG", "--calibrate"], "--rates: not with --calibrate"),
-    ],
-)
-def test_rates_come_from_one_place(config, words, said):
-    with pytest.raises(SystemExit, match=said):
-        main(["estimate", config, *(config if word == "CONFIG" else word for word in words)])
+def test_a_named_device_is_not_measured(config):
+    with pytest.raises(SystemExit, match="--calibrate: not with --device"):
+        main(["estimate", config, "--device", "cpu", "--calibrate"])
 
 
 def test_a_disk_that_will_not_do_is_warned_of(config, capsys, monkeypatch):
     monkeypatch.setattr("collateral.commands.estimate.free_bytes", lambda _: 10**6)
-    main(["estimate", config])
+    main(["estimate", config, "--device", "cpu"])
     assert "WARNING: the disk will not do: " in capsys.readouterr().out
-    main(["estimate", config, "--json"])
+    main(["estimate", config, "--device", "cpu", "--json"])
     assert json.loads(capsys.readouterr().out)["is_enough"] is False
 
 
-@pytest.mark.parametrize(
-    ("program", "first"), [("nvidia-smi", "GPU-minutes"), ("none", "CPU cores")]
-)
-def test_what_this_machine_takes_comes_first(config, program, first, capsys, monkeypatch):
-    found = lambda name: f"/bin/{name}" if name == program else None  # noqa: E731
-    monkeypatch.setattr("collateral.commands.estimate.shutil.which", found)
-    main(["estimate", config])
+@pytest.mark.usefixtures("calibrated")
+@pytest.mark.parametrize(("device", "first"), [("a100", "GPU-minutes"), ("cpu", "About 1 min on ")])
+def test_what_this_machine_takes_comes_first(config, device, first, capsys, monkeypatch):
+    monkeypatch.setattr(command, "default_device", lambda: device)
+    main(["estimate", config, "--calibrate"])
     lines = capsys.readouterr().out.splitlines()
     assert first in lines[0]
-    assert ("--device a100: " in lines[-1]) == (program == "none")
+    assert "- resnet8 on 8x8x1 trains on 77 images/s (measured now, on noise)" in lines
+    assert ("--device a100: " in lines[-1]) == (device == "cpu")
+
+
+def test_there_is_a_gpu_unless_it_is_hidden(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setattr(command.shutil, "which", lambda name: f"/bin/{name}")
+    assert command.default_device() == "a100"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert command.default_device() == "cpu"
 
 
 @pytest.mark.parametrize(
@@ -626,45 +651,13 @@ def test_a_duration_is_in_the_unit_that_one_plans_by(hours, words):
 def test_machines_get_the_same_numbers(config, capsys):
     main(["estimate", config, "--json", "--device", "cpu", "--jobs", "2"])
     said = json.loads(capsys.readouterr().out)
-    found = estimate(read(Path(config)), CPU, in_flight=2)
+    found = estimate(read(Path(config)), SHIPPED["cpu"], in_flight=2)
     assert (
         said["total"]["jobs"] == found.total.jobs == sum(k["jobs"] for k in said["kinds"].values())
     )
     assert said["total"]["cpu_hours"] == pytest.approx(found.total.cpu_seconds / 3600)
     assert said["peak_bytes"] == round(found.peak_bytes)
     assert said["assumptions"]
-
-
-def test_saved_rates_can_be_used_elsewhere(config, tmp_path, capsys):
-    rates = Rates("my GPU", True, "measured", (Rate("resnet8", (8, 8, 1), 10.0, 40.0),))
-    (tmp_path / "rates.json").write_bytes(rates.to_json())
-    assert read_rates(tmp_path / "rates.json") == rates
-    main(["estimate", config, "--rates", str(tmp_path / "rates.json")])
-    assert "on my GPU (measured)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{}", "not a file that --calibrate --save wrote"),
-        ("measured: 3", "not a file that --calibrate --save wrote"),
-        ('{"resnet56": 3}', "not a file that --calibrate --save wrote"),
-    ],
-)
-def test_a_file_of_no_rates_is_refused(config, tmp_path, content, message):
-    (tmp_path / "rates.json").write_text(content)
-    with pytest.raises(SystemExit, match=message):
-        main(["estimate", config, "--rates", str(tmp_path / "rates.json")])
-
-
-def test_a_rate_of_an_unknown_model_or_of_nothing_is_refused(config, tmp_path):
-    for rate, message in (
-        (Rate("resnet57", IMAGES, 1.0, 1.0), "no model 'resnet57'.*did you mean resnet56"),
-        (Rate("resnet56", IMAGES, 0.0, 1.0), "not a file that"),
-    ):
-        (tmp_path / "rates.json").write_bytes(Rates("a", True, "", (rate,)).to_json())
-        with pytest.raises(SystemExit, match=message):
-            main(["estimate", config, "--rates", str(tmp_path / "rates.json")])
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -708,17 +701,18 @@ def test_the_papers_setting_is_as_the_paper_states_it():
 
 
 @pytest.mark.parametrize("ltd", [{}, {"lr": [0.1, 0.2]}])
-def test_the_teacher_that_tuning_asks_is_counted_once(ltd):
-    given = {"teacher_epochs": 2, "epochs": 1, "k": 20, "teacher_ensemble": 3, **ltd}
+def test_the_teacher_of_tuning_is_counted_once(ltd):
+    given = {"teacher_epochs": 2, "epochs": 1, "k": 20, "teacher_ensemble": 3, "teacher": "mlp"}
+    given |= ltd
     methods = {"ft": {"lr": [0.1, 0.2]}, "ltd": given}
     trained, jobs = {}, {}
     for rule in ("paper", "teacher"):
         found = jobs_of(workload(methods=methods, select=rule))
-        trained[rule] = sum(one.work.trained.get("resnet8", 0) for one in found)
+        trained[rule] = sum(sum(one.work.images.values()) for one in found)
         jobs[rule] = {one.rule: one for one in found}
     assert "teacher" not in jobs["paper"]
     assert [one.rule for one in found].count("teacher") == 1
-    assert jobs["teacher"]["teacher"].work == only(3 * 2 * 20, TRAIN)
+    assert jobs["teacher"]["teacher"].work.images["mlp"] == 3 * 2 * 20
     assert trained["teacher"] == pytest.approx(trained["paper"])
 
 
@@ -727,4 +721,4 @@ def test_a_teacher_without_ltd_is_work_of_its_own():
     plain, asked = (workload(**changes, select=rule) for rule in ("paper", "teacher"))
     more = taken_by(asked)["teacher"] - taken_by(plain)["teacher"]
     assert more == 4 * (RETAIN + FORGET * 4)
-    assert job(asked, PlannedTeacher).work.trained == {"resnet8": 250 * RETAIN}
+    assert job(asked, PlannedTeacher).work.images["resnet8"] == 250 * RETAIN

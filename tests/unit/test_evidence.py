@@ -129,6 +129,8 @@ def test_the_page_shows_the_same(here):
     plain = re.sub(r"<[^>]*>", "", page)
     missing = [text for text in texts if text.replace("'", "&#39;").replace("`", "") not in plain]
     assert missing == []
+    # Holm and Benjamini and Hochberg give each interval a level of its own.
+    assert "[at the level of its test]" in plain and "[95 %" not in plain
 
 
 def test_the_record_never_says_that_a_law_is_met(here):
@@ -349,7 +351,7 @@ def test_what_is_no_record_is_named(here, content, reason):
         (("ltd", "--sign", "nokey"), "nokey: there is no such file"),
     ],
 )
-def test_what_cannot_be_recorded_is_refused(here, words, reason):
+def test_requests_that_cannot_be_recorded_are_refused(here, words, reason):
     with pytest.raises(SystemExit, match=reason):
         main(["evidence", f"animals/{PART}", *words])
     assert not Path("evidence").exists()

@@ -753,7 +753,7 @@ def test_with_the_seeds_that_are_proposed_the_test_of_equivalence_passes(sd, ste
     assert seeds_needed(alike(sd, step)).tolist() == [next(n for n in range(3, 101) if passes(n))]
 
 
-def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):
+def test_the_sentence_counts_the_seeds_with_damage(tmp_path):
     lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
     made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
     assert find_verdict(made, "ft") == "open"
@@ -861,6 +861,21 @@ def test_the_grey_box_is_that_of_the_margins_of_the_verdict(cell):
     assert like.x[0] < band.right and band.low < like.y[0] < band.high
 
 
+def test_what_is_in_the_grey_box_and_open_is_not_called_equal(tmp_path):
+    """UA is beyond its margin; that of MIA is large, so that the mean of both is inside."""
+    made = table_of(tmp_path, {**ENDS, "ga": replace(ALIKE, forget=(2, 8, 20, 22, 45))})
+    made = replace(made, _overall=made._overall | {("retrain", "margin", "", "mia"): 0.5})
+    assert find_verdict(made, "ga") == OPEN
+    away, margin = (abs(made.number("ga", name, at="ua")) for name in ("difference", "margin"))
+    assert away > margin
+    [plot] = plots(made)
+    [band] = plot.panels[0].bands
+    [ga] = [one for one in plot.panels[0].series if one.run == "ga"]
+    assert ga.x[0] < band.right and band.low < ga.y[0] < band.high
+    assert "equal" not in band.label
+    assert "what lies inside may still be open or differ" in plot.caption
+
+
 def test_the_plot_covers_the_margins_and_all_runs_but_the_collapsed_ones(tmp_path):
     away = replace(ALIKE, forget=(50,) * 5, near=(40,) * 5, test=(48,) * 5, far_test=(45,) * 5)
     panel = plot_of(table_of(tmp_path, {**ENDS, "ga": away, "ft": ALIKE}))
@@ -869,7 +884,7 @@ def test_the_plot_covers_the_margins_and_all_runs_but_the_collapsed_ones(tmp_pat
     assert panel.bands[0].high < panel.y.limits[1] < 30 and panel.bands[0].right < panel.x.limits[1]
 
 
-def test_the_long_table_has_the_word(cell):
+def test_metrics_csv_contains_the_verdict(cell):
     like = RUNS["like Retrain"]
     assert cell.indices(like, "verdict") == ["like Retrain"]
     assert cell.number(like, "verdict", at="like Retrain") == 1

@@ -184,6 +184,6 @@ def test_ruined_pixels_are_named(tmp_path, values, constant, colour):
 
 
 @pytest.mark.parametrize("name", ["copies in the test set", "pixel values"])
-def test_what_old_results_do_not_say_is_amber(tmp_path, name):
+def test_values_missing_in_old_results_are_amber(tmp_path, name):
     gate = ask(tmp_path, test_copies=np.nan, pixel_range=np.nan)[name]
     assert (gate.colour, "cannot be said" in gate.text) == ("amber", True)

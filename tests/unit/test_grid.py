@@ -1,7 +1,5 @@
 """From a config to everything that runs."""
 
-import json
-
 import pytest
 from plug_ins import FOLLOWER, TWO_PHASES, forgotten_after, write_control, write_method
 from small_config import config
@@ -9,7 +7,8 @@ from small_grid import CLASSES, FRACTIONS, grid
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.jobs.split import SplitJob
+from collateral.jobs import read_job
+from collateral.jobs.split import PlannedSplit
 from collateral.plan.grid import build_grid
 from collateral.plan.report_plan import make_plan
 
@@ -53,18 +52,14 @@ def test_cells_listed_one_by_one_come_after():
     assert cells["ones"].forget.params == {"class": "digit_1", "fraction": 0.2, "order": "random"}
 
 
-def test_the_classes_of_a_forget_set_may_be_numbers_which_are_text_in_a_jobs_json():
+def test_the_classes_of_a_forget_set_may_be_numbers_which_are_text_in_a_description():
+    """The description is the same after it was read from a record, so nothing runs again."""
     forget = {"kind": "classes_part", "classes": {"digit_1": 0.2, 3: 0.5}}
-    (job,) = SplitJob.list_all(grid(cells={"some": {"forget": forget}}, classes=[], fractions=[]))
+    benchmark = grid(cells={"some": {"forget": forget}}, classes=[], fractions=[])
+    (job,) = PlannedSplit.list_all(benchmark)
     assert job.cell.forget.params == {"classes": {"digit_1": 0.2, 3: 0.5}}
-    assert json.loads(job.forget) == {"classes": {"digit_1": 0.2, "3": 0.5}}
-
-
-def test_a_record_is_not_compared_with_classes_that_the_config_gives_by_number():
-    forget = {"kind": "classes_part", "classes": {"digit_1": 0.2, 3: 0.5}}
-    (job,) = SplitJob.list_all(grid(cells={"some": {"forget": forget}}, classes=[], fractions=[]))
-    chosen = {"kind": "classes_part", "classes": {"digit_1": 0.2, "digit_3": 0.5}}
-    assert job.record({"chosen": chosen}, None)["chosen"] == chosen
+    assert job.job.params == {"classes": {"digit_1": 0.2, "3": 0.5}}
+    assert read_job(job.text) == job.job
 
 
 def test_every_cell_has_every_method_and_control():
@@ -271,7 +266,7 @@ def test_a_sweep_is_of_the_cells_that_it_names_with_their_own_values():
     }
 
 
-def test_what_goes_along_is_in_the_runs_name_and_values():
+def test_parameters_that_change_along_are_in_name_and_values_of_the_run():
     entry = {
         "method": "ft",
         "vary": {"optimizer": ["sgd", "adamw", "adam"]},
@@ -346,7 +341,7 @@ def test_a_control_takes_what_the_method_was_given_in_this_cell(follower):
     assert follow(follower, {"two": {"lr": 0.3}}, cell="ones", cells=cells).params.lr == 0.9
 
 
-def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
+def test_a_control_uses_the_tuned_parameters_of_its_method(follower):
     run = follow(follower, {"two": {"lr": [0.1, 0.2]}})
     assert run.tuned_by == "two"
     assert run.method.trials() == [{}]

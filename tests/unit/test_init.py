@@ -9,12 +9,14 @@ from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
+from collateral.commands import _proposal
 from collateral.commands._proposal import InitRequest, propose
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
 from collateral.data.folder import index_folder
 from collateral.data.forget import where
+from collateral.plan.estimate import SHIPPED
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import make_plan
@@ -25,7 +27,8 @@ from collateral.plugins.find import params_class
 def _elsewhere(tmp_path, monkeypatch):
     index_folder.cache_clear()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("collateral.commands._proposal.default_device", lambda: "cpu")
+    monkeypatch.setattr(_proposal, "default_device", lambda: "cpu")
+    monkeypatch.setattr(_proposal, "select_speeds", lambda *_, **__: SHIPPED["cpu"])
 
 
 def request(folder, **more):
@@ -79,7 +82,7 @@ def test_a_withdrawn_file_that_is_not_there_is_named(tmp_path):
     assert not (tmp_path / "pictures.yaml").exists()
 
 
-def test_it_says_what_it_saw_and_what_comes_next(tmp_path, capsys):
+def test_the_output_describes_the_folder_and_the_next_steps(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     main(["init", str(root), "--model", "resnet8"])
     said = capsys.readouterr().out
@@ -111,6 +114,20 @@ def test_seeds_are_as_many_as_fit_the_time(tmp_path, minutes, seeds):
     found = propose(request(write_folder(tmp_path / "pictures", each=(6, 2)), minutes=minutes))
     assert found.seeds == seeds
     assert (found.minutes <= minutes) == (minutes == 60)
+
+
+def test_speeds_are_measured_once_for_each_size_of_the_images(tmp_path, monkeypatch):
+    sizes = []
+
+    def select(config, device, results, *, calibrate):
+        assert (device, calibrate) == (None, False)
+        sizes.append(config.benchmarks["pictures"].data["size"])
+        return SHIPPED["cpu"]
+
+    monkeypatch.setattr(_proposal, "select_speeds", select)
+    root = write_folder(tmp_path / "pictures", each=(6, 2), height=140, width=300)
+    propose(request(root, minutes=0))
+    assert sizes == [128, 96, 64, 48, 32]
 
 
 def test_images_are_made_as_large_as_they_are_and_time_allows(tmp_path):
@@ -175,13 +192,13 @@ def test_results_are_not_put_among_the_images(tmp_path, monkeypatch):
 def test_plug_ins_are_in_the_config(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     (tmp_path / "mine/models").mkdir(parents=True)
-    (tmp_path / "mine/models/net.py").write_text("MULTIPLY_ADDS = 10\n\ndef build(info): ...\n")
+    (tmp_path / "mine/models/net.py").write_text("def build(info): ...\n")
     with forgotten_after():
         main(["init", str(root), "--model", "net", "--plugins", "mine"])
         assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]
 
 
-def test_what_is_left_out_and_a_file_listed_twice_are_told(tmp_path, capsys):
+def test_files_left_out_or_listed_twice_are_named(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     (root / "train/cat/1.heic").touch()
     listed = write_list(tmp_path, ["train/cat/0.png", "./train/cat/0.png", "train/cat/1.png"])
@@ -202,7 +219,7 @@ def trained(tmp_path):
     return ["init", str(root), "--model", "resnet8", "--weights", "mine.pt", "--size", "12"]
 
 
-def test_all_that_is_missing_is_said_at_once(trained):
+def test_all_missing_options_are_named_at_once(trained):
     with pytest.raises(SystemExit) as stop:
         main(trained[:-2])
     assert re.findall(r"^(?:collateral init: )?--(\w+): missing", str(stop.value), re.M) == [
@@ -295,6 +312,14 @@ def test_a_pipe_is_not_read(tmp_path, trained, option):
         main([*trained, "--test-share", "0.2", option, "pipe"])
 
 
+def test_a_pipe_in_place_of_the_folder_is_one_line(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SystemExit) as error:
+        main(["init", "pipe", "--model", "resnet8"])
+    said = "folder: pipe: is a pipe or a device, whose reading may not end"
+    assert str(error.value) == f"collateral init: {said}"
+
+
 def test_without_the_mean_of_a_trained_model_there_is_a_warning(trained, capsys):
     main([*trained, "--test-share", "0.2"])
     assert "warning: no --mean and --std" in capsys.readouterr().out
@@ -380,7 +405,7 @@ def test_a_first_class_of_one_image_needs_a_forget_set(tmp_path):
         main(["init", str(root), "--model", "resnet8"])
 
 
-def test_what_cannot_be_read_and_what_is_hidden_are_told(tmp_path, capsys):
+def test_unreadable_and_hidden_files_are_listed(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     Image.new("1", (14_000, 13_000)).save(root / "train/cat/huge.png")
     (root / "train/.owl").mkdir()
@@ -451,6 +476,17 @@ def test_where_a_folder_has_its_test_set_nothing_is_drawn(tmp_path):
     assert only.cells["withdrawn"].forget["is"] == ["3"]
 
 
+def test_of_a_value_of_the_test_set_alone_it_is_said_where_it_is(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))
+    people = ["004" if f.startswith("test") else "029" for f in files]
+    rows = [f"{f},{one}\n" for f, one in zip(files, people, strict=True)]
+    (tmp_path / "who.csv").write_text("file,who\n" + "".join(rows))
+    said = "no value '004' in column who; the test set has it (4 examples), and no model is trained"
+    with pytest.raises(SystemExit, match=re.escape(said)):
+        main(["init", "pictures", "--model", "resnet8", "--forget-where", "who=004"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -472,7 +508,7 @@ def test_persons_that_cannot_be_meant_are_named(tmp_path, capsys, options, said)
     assert not (tmp_path / "pictures.yaml").exists()
 
 
-def test_of_two_tables_one_has_to_be_named(tmp_path):
+def test_with_two_tables_the_option_table_is_required(tmp_path):
     root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
     given = ["init", "pictures", "--model", "resnet8", "--forget-where", "person=23"]
     with pytest.raises(SystemExit, match="--table: missing; CSV files with a column `file`: none"):

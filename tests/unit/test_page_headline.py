@@ -39,11 +39,12 @@ KINDS = {
     "far": {"far": ("shown", 0.1, 0.02), "near": WITHIN},
     "damage": {"damage": ("shown", 0.09, 0.03), "near": WITHIN},
     DIFFERENT: {"ua": ("shown", 0.4, 0.15), "near": ("open", 0.03, 0.04)},
+    "gained": {"near": ("open", -0.03, 0.02), "far": WITHIN},
     "gain": {"near": ("shown", -0.1, 0.04), "far": WITHIN},
     COLLAPSED: {"ua": ("shown", -0.5, 0.1), "near": ("shown", 0.9, 0.1)},
     "": {},
 }
-VERDICT_OF = {"large": OPEN, "far": HARM, "damage": HARM, "gain": DIFFERENT}
+VERDICT_OF = {"large": OPEN, "gained": OPEN, "far": HARM, "damage": HARM, "gain": DIFFERENT}
 
 
 def score(kind: str, gap: float = 0.01, **more) -> Score:
@@ -134,6 +135,11 @@ SENTENCES = {
         "retrain. 5 seeds show "
         "no harm and do not exclude it: near retained examples may lose up to 7.0 points by A. "
         "Nearest to Retrain by estimate: A, but UA is 40.0 points above Retrain's (at least 25.0).",
+    ),
+    "an open gain is no loss that may be": (
+        decide(A=[score("gained", 0.02)], B=[score("gained", 0.03)]),
+        f"{NONE_IN} this test. {EXCLUDED} Nearest to Retrain by estimate: A, but near retained "
+        "examples gain 3.0 points (open: at least 1.0).",
     ),
     "a gain is no harm": (
         decide(A=["gain"]),
@@ -425,6 +431,27 @@ def test_the_table_of_a_page_has_the_losses_of_both_sets(tmp_path):
     shown = str(template("decision.html.j2").module.table(decision))
     assert "Kept<br>neighbours" in shown and "New<br>neighbours" in shown
     assert "ga|difference||near_test" in shown and "ga|difference||near&#34;" not in shown
+
+
+def test_the_interval_of_what_is_within_is_inside_the_margin(tmp_path):
+    """It is that of the test that gave the answer, and not the wider one of the other test."""
+    table, decision = page_of(tmp_path, ONE_WINNER)
+    [cell] = table.cells
+    found = [(row.run, one) for row in decision.methods for one in row.scores[0].measures]
+    within = [(run, one) for run, one in found if one.answer == "within"]
+    assert all(-one.margin < one.low <= one.mean <= one.high < one.margin for _, one in within)
+    wider = [
+        one for run, one in within if cell.number(run, "difference_high", at=one.at) > one.high
+    ]
+    assert len(wider) > 5
+    assert all(
+        (one.low, one.high)
+        == tuple(cell.number(run, f"difference_{end}", at=one.at) for end in ("low", "high"))
+        for run, one in found
+        if one.answer != "within"
+    )
+    shown = str(template("decision.html.j2").module.table(decision))
+    assert "ltd|equivalence_low||near_test" in shown and "ltd|difference_low||near" not in shown
 
 
 def test_two_gaps_are_compared_by_a_paired_test_over_seeds(tmp_path):

@@ -19,7 +19,7 @@ from collateral.plan.report_plan import (
 )
 from collateral.plugins.find import FINDING, add_plugins
 from collateral.results import layout
-from collateral.results.plan import About, BenchmarkPlan, CellPlan, Sweep
+from collateral.results.plan import About, BenchmarkPlan, Sweep
 
 SWEEPS = {"s": {"method": "ft", "vary": {"lr": [0.5]}, "cells": ["digit_3-50"]}}
 
@@ -37,8 +37,17 @@ def test_the_plan_says_labels_sharing_sweeps_and_trials():
     values, labels = {"ft@lr=0.5": 0.5, "ft": 0.01}, {"ft@lr=0.5": "0.5", "ft": "0.01"}
     trials = {"ga": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.0001}]}
     sweep = Sweep("s", "FT", "lr", "ft", values, labels)
-    assert plan.cells["digit_3-50"] == CellPlan((sweep,), trials, candidates={"ga": 2})
-    assert plan.cells["digit_8-50"] == CellPlan((), trials, candidates={"ga": 2})
+    swept, plain = plan.cells["digit_3-50"], plan.cells["digit_8-50"]
+    assert (swept.sweeps, plain.sweeps) == ((sweep,), ())
+    for cell in (swept, plain):
+        assert (cell.trials, cell.candidates) == (trials, {"ga": 2})
+
+
+def test_the_plan_says_what_the_numbers_of_a_cell_are_made_of():
+    plan = make_plan(grid(methods={"ft": {}, "ga": {"lr": [0.1, 0.2]}}, sweeps=SWEEPS))
+    swept, plain = (plan.cells[name].numbers for name in ("digit_3-50", "digit_8-50"))
+    assert (swept.methods, plain.methods) == (("ft", "ga", "ft@lr=0.5"), ("ft", "ga"))
+    assert (plain.seeds, plain.controls, plain.tuned) == ((3, 1, 2), ("original",), ("ga",))
 
 
 def test_the_plan_names_tracked_runs_of_which_no_epoch_is_a_shorter_run(tmp_path):
@@ -101,7 +110,7 @@ def test_the_plan_says_of_every_method_its_name_or_purpose_and_its_publication()
     assert about == {
         "ft": About("fine-tuning", "Warnecke et al., NDSS 2023", f"{paper}2108.11577"),
         "sparse": About(
-            "fine-tuning with an l1 penalty that falls to zero",
+            "fine-tune on retained examples with an l1 penalty that falls to zero",
             "Jia et al., NeurIPS 2023",
             f"{paper}2304.04934",
         ),
@@ -127,13 +136,14 @@ def test_the_plan_is_read_as_it_was_written(tmp_path):
 def test_the_plans_hash_changes_with_what_it_says_alone():
     before = plan_hash(grid(methods={"ft": {}, "ga": {}}))
     assert len(before) == 16
-    assert plan_hash(grid(methods={"ft": {"epochs": 9}, "ga": {}}, seeds=[4])) == before
+    assert plan_hash(grid(methods={"ft": {"epochs": 9}, "ga": {}})) == before
     for changes in (
         {"methods": {"ga": {}, "ft": {}}},  # rows of tables follow the config's order
         {"methods": {"ft": {}, "ga": {"lr": [0.1, 0.2]}}},
         {"methods": {"ft": {}, "ga": {}}, "sweeps": SWEEPS},
         {"methods": {"ft": {}, "ga": {}}, "base": {"sharing": "shared"}},
         {"methods": {"ft": {}, "ga": {}}, "fractions": [0.5]},
+        {"methods": {"ft": {}, "ga": {}}, "seeds": [4]},  # metrics are made from these seeds
     ):
         assert plan_hash(grid(**changes)) != before
 

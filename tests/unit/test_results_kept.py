@@ -76,7 +76,7 @@ def test_changing_one_run_makes_one_run_anew(cell):
 
 
 @pytest.mark.parametrize("name", [layout.LABELS, layout.SPLIT, layout.NEIGHBOURS])
-def test_what_all_runs_share_makes_all_anew(cell, name):
+def test_a_change_of_shared_files_computes_all_rows_again(cell, name):
     made_anew(cell)
     path = cell.folder / name.format(cell="cell")
     path.write_bytes(path.read_bytes() + b" ")
@@ -131,7 +131,7 @@ def test_numbers_against_retrain_are_made_anew_where_either_model_changed(cell, 
     assert Counter(made) == again
 
 
-def test_what_is_kept_is_what_would_be_made(tmp_path):
+def test_cached_rows_are_equal_to_computed_ones(tmp_path):
     lost = replace(model(1), train=nothing(40), test=nothing(40), status="diverged")
     cell = replace(CELL, runs=CELL.runs | {("ft", 1): lost}).write(tmp_path)
     code = dict.fromkeys(("accuracy", "divergence", "klom", "localization", "membership"), "code")

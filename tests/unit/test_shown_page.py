@@ -118,6 +118,7 @@ def test_every_metric_is_described_in_its_own_words(animals):
     }
     assert decision == {
         *("difference", "difference_low", "difference_high"),
+        *("equivalence_low", "equivalence_high"),
         *("avg_gap", "rte_share", "rte_share_with_tuning", "floor"),
     }
     # The table says the time with tuning only where it is known.

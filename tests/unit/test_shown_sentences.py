@@ -888,7 +888,6 @@ def test_the_words_of_a_cell_name_the_methods_of_each_verdict(animals):
 
 def test_the_index_has_the_numbers_of_the_long_table(animals):
     decision = json.loads((animals.root / layout.GLANCE).read_text())["decision"]
-    names = {"mean": "difference", "low": "difference_low", "high": "difference_high"}
     count = 0
     for row in decision["methods"]:
         for cell, score in zip(decision["cells"], row["scores"], strict=True):
@@ -898,6 +897,8 @@ def test_the_index_has_the_numbers_of_the_long_table(animals):
                 assert score[key] == (None if math.isnan(value) else pytest.approx(value))
             assert bool(score["verdict"]) or not score["measures"]
             for one in score["measures"]:
+                test = "equivalence" if one["answer"] == "within" else "difference"
+                names = {"mean": "difference", "low": f"{test}_low", "high": f"{test}_high"}
                 for key, name in (names | {"margin": "margin"}).items():
                     value = animals.long.number(*at_hand, name, "", one["at"])
                     assert one[key] == pytest.approx(value)

@@ -622,8 +622,11 @@ OF_RECORDS = {  # tables whose records have columns of their own: metric, set an
     "verdict": {
         "forgetting_error": ("forgetting_error", "", ""),
         "damage": ("damage", "retain", ""),
-        **{f"damage_{end}": (f"difference_{end}", "", "damage") for end in ("low", "high")},
-        **{f"ua_{end}": (f"difference_{end}", "", "ua") for end in ("low", "high")},
+        **{
+            f"{of}_{end}": (f"{{test}}_{end}", "", of)
+            for of in ("damage", "ua")
+            for end in ("low", "high")
+        },
         "ua_difference": ("difference", "", "ua"),
         "price": ("rte_share", "", ""),
     },
@@ -647,7 +650,10 @@ def test_records_with_columns_of_their_own_hold_them_too(animals):
     seen = set()
     for table, cell, record in all_csv(animals):
         for column, (metric, of, at) in OF_RECORDS.get(table, {}).items():
-            place = (record["run"], metric, of, at.format(**record))
+            # The interval is that of the test that gave the answer.
+            is_within = animals.long.mean(cell, record["run"], "within", "", at) == 1
+            test = "equivalence" if is_within else "difference"
+            place = (record["run"], metric.format(test=test), of, at.format(**record))
             value = animals.long.mean("" if table == "summary" else cell, *place)
             if record.get("label") == "Do nothing":
                 value = {"avg_gap": animals.idle_gap(cell), "epoch": 0.0}[column]

@@ -173,7 +173,7 @@ def test_what_one_cell_asks_for_is_named_there():
         {"methods": {"ltd": {}, "neighbor": {}}, "data": {"name": "digits", "per_class": 20}},
     ],
 )
-def test_what_is_retained_may_be_asked_for(changes):
+def test_a_k_of_all_retained_examples_is_allowed(changes):
     check_plan({"b": grid(**{"classes": ["digit_3"], "fractions": [0.5], **changes})})
 
 
@@ -442,16 +442,6 @@ def test_a_model_is_looked_at_too(tmp_path):
         assert line == f"plugins: '{folder / 'models/line.py'}': has no function build"
         assert complaints(grid(folder, methods={"ltd": {"teacher": "line"}})) == [line]
         check_plan({"b": grid(folder, model="right")})
-    find_module.cache_clear()
-
-
-@pytest.mark.parametrize("work", ["0", "1.5", "12 * 10**6", "'many'", "True"])
-def test_a_model_whose_work_is_no_number_is_named(tmp_path, work):
-    with forgotten_after():
-        folder = write_files(tmp_path, {"models/line.py": f"{LINE}\nMULTIPLY_ADDS = {work}\n"})
-        (line,) = complaints(grid(folder, model="line"))
-        assert line.startswith(f"plugins: '{folder / 'models/line.py'}': MULTIPLY_ADDS: ")
-        assert line.endswith(": should be one whole number, at least 1")
     find_module.cache_clear()
 
 

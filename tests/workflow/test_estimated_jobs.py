@@ -14,7 +14,7 @@ CONFIGS = ["config.yaml", *(f"configs/{p.name}" for p in sorted(REPOSITORY.glob(
 
 
 def estimated(project: Project, config: str, capsys: pytest.CaptureFixture[str]) -> dict:
-    main(["estimate", str(project.folder / config), "--json", "--jobs", "2"])
+    main(["estimate", str(project.folder / config), "--json", "--jobs", "2", "--device", "cpu"])
     return json.loads(capsys.readouterr().out)
 
 

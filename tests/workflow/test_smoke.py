@@ -138,7 +138,7 @@ def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(proj
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
 
 
-def test_a_sweeps_run_takes_what_the_plain_run_prepared(finished):
+def test_a_run_of_a_sweep_uses_the_prepared_files_of_the_plain_run(finished):
     cell = results(finished) / "digit_3-50"
     assert (cell / "tune/ltd/prepared").is_dir()
     assert (cell / "seed-1/ltd/prepared").is_dir()

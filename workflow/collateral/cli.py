@@ -1,9 +1,9 @@
 """The command `collateral NAME`: import one command, parse its options and call it.
 
 A command is a typed function in the file of its name. Its signature is its command line: parameters
-before `*` are positional arguments, those after it are options. Each has the type
-`Annotated[TYPE, "help"]`, where a third value may have further keywords of argparse. Rules call
-`collateral run`, which runs any job (stages/run.py).
+before `*` are positional arguments, those after it are options, and a dataclass stands for all of
+its fields. Each has the type `Annotated[TYPE, "help"]`, where a third value may have further
+keywords of argparse. Rules call `collateral run`, which runs any job (stages/run.py).
 """
 
 import argparse
@@ -13,7 +13,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from time import process_time
@@ -22,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import collateral
 from collateral.contract.messages import did_you_mean
+from collateral.contract.terminal import fill_paragraphs, hang
 from collateral.plugins.find import COMMAND, STAGE, add_plugins
 from collateral.plugins.modules import is_shipped
 from collateral.results.job_text import RUN, job_kind
@@ -30,12 +32,16 @@ from collateral.results.record import peak_rss_mb
 # Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]
 # Commands that `collateral --help` lists first, in this order; all others follow by name.
-FIRST = ["init", "estimate", "doctor", "list", "verify", "export", "evidence", "bundle", "unbundle"]
+FIRST = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence", "bundle"]
+FIRST += ["unbundle"]
+# Commands for make, the Snakefile and scripts, which the overview leaves out. They have --help too.
+HIDDEN = ("cached", RUN, "stale", "unlock", "weights", "where")
 EXAMPLE = """\
-Example:
+Examples:
   collateral estimate config.yaml   time and disk of the default experiment
-  collateral list methods           one line per method
+  collateral list methods           a sentence per method
   collateral list methods ltd       the parameters of one method
+  collateral cite config.yaml       BibTeX of what the default experiment uses
   collateral doctor --help          options of a command
 """
 NOT_WRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
@@ -45,7 +51,12 @@ REMEDY = (
 )
 PLUGINS: Argument = (
     "--plugins",
-    {"type": Path, "nargs": "*", "default": [], "help": "folders as under `plugins:`"},
+    {
+        "type": Path,
+        "nargs": "*",
+        "default": [],
+        "help": "folders of plug-ins, as under `plugins:` in a config",
+    },
 )
 
 
@@ -76,8 +87,7 @@ def run(name: str, arguments: Sequence[str]) -> None:
     """Parse the arguments of a command, and call it."""
     options = vars(make_parser(name).parse_args(arguments))
     add_plugins(options["plugins"])
-    function = _load(name)
-    function(**{key: options[key] for key in signature(function).parameters})
+    _call(_load(name), options)
 
 
 def commands() -> list[str]:
@@ -89,8 +99,12 @@ def commands() -> list[str]:
 def make_parser(name: str) -> argparse.ArgumentParser:
     """Return the parser of a command, made from its signature."""
     function = _load(name)
-    description = sys.modules[function.__module__].__doc__
-    parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
+    description = fill_paragraphs(str(sys.modules[function.__module__].__doc__).strip())
+    parser = argparse.ArgumentParser(
+        prog=f"collateral {name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     # `init` has its own option --plugins, which replaces the common one in this dictionary.
     arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
     for flag, keywords in arguments.values():
@@ -105,10 +119,13 @@ def _load(name: str) -> Callable[..., None]:
 
 
 def _arguments(function: Callable[..., Any]) -> Iterator[tuple[str, Argument]]:
-    """Yield the parameters of a function with their command-line arguments."""
+    """Yield the parameters of a function or dataclass with their command-line arguments."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in signature(function).parameters.items():
-        yield name, _argument(parameter, hints[name])
+        if is_dataclass(hints[name]):
+            yield from _arguments(hints[name])
+        else:
+            yield name, _argument(parameter, hints[name])
 
 
 def _argument(parameter: Parameter, hint: Any) -> Argument:
@@ -141,6 +158,14 @@ def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
     return {"type": members[0] if origin is UnionType else kind}
 
 
+def _call(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """Call a function, or build a dataclass, with the options named like its parameters."""
+    hints = get_type_hints(function)
+    names = signature(function).parameters
+    shared = {name: _call(hints[name], options) for name in names if is_dataclass(hints[name])}
+    return function(**{name: options[name] for name in names if name not in shared}, **shared)
+
+
 def _name_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="collateral",
@@ -155,9 +180,9 @@ def _name_parser() -> argparse.ArgumentParser:
 
 
 def _overview() -> str:
-    """Return one line per command."""
-    lines = [f"  {name:10} {_summary(name)}" for name in commands()]
-    return "\n".join(["Commands:", *lines, f"  {RUN:10} Run a job, as the rules do."])
+    """Return an entry per command for people."""
+    shown = [name for name in commands() if name not in HIDDEN]
+    return "\n".join(["Commands:", *(hang(f"  {name:10} ", _summary(name)) for name in shown)])
 
 
 def _summary(name: str) -> str:

@@ -19,6 +19,8 @@ rule data:
     priority: page_by_page
     conda:
         "../../envs/torch.yaml"
+    resources:
+        mem_mb=data_memory,
     params:
         **described("data"),
     shell:

@@ -66,6 +66,11 @@ def memory(wildcards, attempt):
     return estimate.memory_mb(GRID[wildcards.benchmark], attempt)
 
 
+def data_memory(wildcards, attempt):
+    """Return the main memory of the job that reads the data set, in MB."""
+    return estimate.data_mb(GRID[wildcards.benchmark], attempt)
+
+
 def minutes(kind):
     """Return a resource function, which returns the time limit of a job of this kind in minutes."""
 

@@ -1,10 +1,9 @@
 """How often were verdicts and first sentences wrong by the rule of commit 203b72e?
 
-Run it with the package of that commit, on rates of the same runs that its own script wrote:
+Run it with the package of that commit, on the rates of the same runs that its own script wrote:
 
     git worktree add old 203b72e && cd old && export PYTHONPATH=workflow:benchmarks
-    python benchmarks/calibrate_verdicts.py --folder OLD population RESULTS/calibration
-    python HERE/old_rule.py OLD/rates.csv HERE
+    python HERE/old_rule.py docs/data/calibration/rates.csv HERE
 
 Draws and truth are those of benchmarks/calibrate_verdicts.py today. The old page recommended the
 usable method with the smallest gap to Retrain, if that gap was below the base model's. The old
@@ -78,17 +77,17 @@ def judge_cell(old: pd.DataFrame, new: pd.DataFrame, num_seeds: int, case: str) 
     """Judge the pages that draws of seeds from one cell give."""
     population, truth = Population.read(old), Truth(new)
     draws = Draws(population, num_seeds, NUM_DRAWS)
-    is_shifted = case == "shifted"
-    methods = population.shifted(population.retrained) if is_shifted else population.methods
-    difference = np.zeros_like(truth.difference) if is_shifted else truth.difference
-    samples = draws.samples(methods)
+    is_null = case != "as run"
+    methods = population.shifted(population.retrained) if case == "shifted" else population.methods
+    difference = np.zeros_like(truth.difference) if is_null else truth.difference
+    samples = draws.posing() if case == "posing" else draws.samples(methods)
     tested = run_tests(samples)
     verdicts = decide(samples, tested, np.zeros(tested.mean.shape[:-1], dtype=bool))
     gap = np.stack([truth.gaps(run, draws.seeds) for run in METHODS], axis=1)
     beats_nothing = gap < truth.gaps("original", draws.seeds)[:, None]
     return Judged(
         np.isin(verdicts, USABLE),
-        np.ones_like(beats_nothing) if is_shifted else beats_nothing,
+        np.ones_like(beats_nothing) if is_null else beats_nothing,
         (np.abs(difference) > truth.margin * (1 + 1e-12)).any(axis=1),
         gap,
         truth.gap,
@@ -189,13 +188,13 @@ def main(old_rates: str, folder: str) -> None:
     out, new_rates = Path(folder, "decisions.csv"), Path(folder, "rates.csv")
     old, new = (dict([*pd.read_csv(path).groupby("cell")]) for path in (old_rates, new_rates))
     rows = []
-    for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted")):
+    for num_seeds, case in product(NUM_SEEDS, ("as run", "shifted", "posing")):
         judged = {cell: judge_cell(old[cell], new[cell], num_seeds, case) for cell in old}
         pages = {**{cell: [one] for cell, one in judged.items()}, "both": [*judged.values()]}
         for cell, page in pages.items():
             row = {"rule": "old", "cell": cell, "case": case, "seeds": num_seeds}
             errors = page[0].errors if len(page) == 1 else {}
-            rows.append(row | count_praise(page, is_null=case == "shifted") | errors)
+            rows.append(row | count_praise(page, is_null=case != "as run") | errors)
     frame = pd.DataFrame(rows)
     if out.exists():
         frame = pd.concat([frame, pd.read_csv(out).query("rule != 'old'")])

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from collateral.commands.estimate import default_device
+from collateral.commands.estimate import default_device, select_speeds
 from collateral.config.cells import slug
 from collateral.config.load import load
 from collateral.config.weights import BaseParams
@@ -25,7 +25,8 @@ from collateral.data._readers.file_list import find_listed
 from collateral.data.folder import TESTS, TRAIN, FolderIndex, index_folder
 from collateral.data.folder import Options as FolderOptions
 from collateral.data.forget import where
-from collateral.plan.estimate import SHIPPED, Rates, estimate
+from collateral.plan import paths
+from collateral.plan.estimate import SHIPPED, Speeds, estimate
 
 # Pairs (seeds, epochs) from best to worst. More seeds are preferred to more epochs:
 # only with several seeds can a difference between methods be significant.
@@ -69,37 +70,49 @@ def _column_and_values(text: str) -> where.Params:
 class InitRequest:
     """The user's request: data, model, forget set and time limit."""
 
-    folder: Annotated[Path, "images: a folder a class, or train/ and test/"]
+    folder: Annotated[
+        Path, "folder of images: a subfolder per class, or train/ and test/ with those"
+    ]
     _: KW_ONLY
-    model: Annotated[str, "as in the config"] = "timm/resnet18"
-    forget: Annotated[Path | None, "a list of files to forget, one a line"] = None
+    model: Annotated[str, "name of the architecture, as in a config; default: timm/resnet18"] = (
+        "timm/resnet18"
+    )
+    forget: Annotated[Path | None, "text file that lists the images to forget, one per line"] = None
     forget_where: Annotated[
         where.Params | None,
-        "forget all images with these values in the table, such as subject=17,23",
+        "forget all images with one of these values in the table, such as subject=17,23",
         {"type": _column_and_values, "metavar": "COLUMN=VALUE,VALUE"},
     ] = None
     table: Annotated[
-        Path | None, "a CSV file with a column `file`; else looked for at the folder"
+        Path | None, "CSV file with metadata and a column `file`; default: searched at the folder"
     ] = None
-    test: Annotated[Path | None, "the test set: a folder of classes, or a list of files"] = None
-    test_share: Annotated[float | None, "draw the test set from the folder"] = None
-    weights: Annotated[str | None, "your trained model: .safetensors, or .pt"] = None
-    size: Annotated[int | None, "height and width that the model sees, in pixels"] = None
-    mean: Annotated[Sequence[float], "mean that it was trained with", {"nargs": "+"}] = ()
-    std: Annotated[Sequence[float], "std that it was trained with", {"nargs": "+"}] = ()
-    minutes: Annotated[float, "how long it may take"] = 60
-    name: Annotated[str, "the benchmark's; by default the folder's"] = ""
-    plugins: Annotated[Sequence[Path], "folders as under `plugins:`"] = ()
+    test: Annotated[
+        Path | None, "test set: a folder with a subfolder per class, or a list of files"
+    ] = None
+    test_share: Annotated[
+        float | None, "share of the images that is drawn as test set; default: 0.2"
+    ] = None
+    weights: Annotated[str | None, "weights of your trained model: a .safetensors or .pt file"] = (
+        None
+    )
+    size: Annotated[int | None, "height and width of the images for the model, in pixels"] = None
+    mean: Annotated[
+        Sequence[float], "mean per channel with which your model normalises images", {"nargs": "+"}
+    ] = ()
+    std: Annotated[Sequence[float], "standard deviation per channel, likewise", {"nargs": "+"}] = ()
+    minutes: Annotated[float, "time that the proposed run may take; default: 60"] = 60
+    name: Annotated[str, "name of the benchmark; default: the name of the folder"] = ""
+    plugins: Annotated[Sequence[Path], "folders of plug-ins, as under `plugins:` in a config"] = ()
 
     @property
-    def rates(self) -> Rates:
-        """Assumed training speed of models: of an A100 if this machine has a GPU, else of a CPU."""
-        return SHIPPED[default_device()]
+    def has_gpu(self) -> bool:
+        """Whether jobs run on a GPU of this machine."""
+        return SHIPPED[default_device()].is_gpu
 
     @property
     def cores(self) -> int:
         """Number of processor cores that run jobs in parallel; 1 if the machine has a GPU."""
-        return 1 if self.rates.is_gpu else count_cores()
+        return 1 if self.has_gpu else count_cores()
 
     @property
     def has_own_test(self) -> bool:
@@ -216,10 +229,15 @@ def propose(request: InitRequest) -> Proposal:
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
     rows = take_evenly(index.examples.rows(test=False), NUM_HEADERS)
     headers = {index.examples.names[row]: read_image_header(index.locations[row]) for row in rows}
+    speeds: dict[int, Speeds] = {}  # by size of the images
     for size, seeds, epochs in _candidates(request, min(find_typical_size(headers))):
         proposal = Proposal(request, index, headers, num_forget, size, seeds, epochs)
-        total = estimate(load(parse(proposal.text)), request.rates, request.cores).total
-        seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
+        config = load(parse(proposal.text))
+        if size not in speeds:
+            results = Path(paths.RESULTS)
+            speeds[size] = select_speeds(config, None, results, calibrate=False)
+        total = estimate(config, speeds[size], request.cores).total
+        seconds = total.gpu_seconds if request.has_gpu else total.cpu_seconds / request.cores
         proposal = replace(proposal, minutes=seconds / 60)
         if proposal.minutes <= request.minutes:
             break
@@ -237,12 +255,12 @@ def find_typical_size(headers: Mapping[str, ImageHeader | str]) -> tuple[int, in
 def _num_forget(request: InitRequest, index: FolderIndex) -> int:
     """Return the number of train images to forget; raise an error if none or all are forgotten."""
     labels, columns = index.examples.read_part(test=False)
+    _, tested = index.examples.read_part(test=True)
     count = int(FRACTION * labels.count(0))
     if request.forget:
-        tested = index.examples.read_part(test=True)[1][FILE]
-        count = len(find_listed("--forget", request.forget, columns[FILE], tested))
+        count = len(find_listed("--forget", request.forget, columns[FILE], tested[FILE]))
     if request.forget_where:
-        count = len(where.find_indices(request.forget_where, columns))
+        count = len(where.find_indices(request.forget_where, columns, tested))
     if 0 < count < len(labels):
         return count
     if not request.forget and not request.forget_where:

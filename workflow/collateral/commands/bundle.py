@@ -12,16 +12,19 @@ from collateral.results.bundle import write_bundle
 
 
 def bundle(
-    folders: Annotated[Sequence[Path], "as results/digits"],
+    folders: Annotated[Sequence[Path], "folders of benchmarks, such as results/digits"],
     *,
-    out: Annotated[Path, "the archive to write, a .tar"],
+    out: Annotated[Path, ".tar archive to write"],
     with_models: Annotated[
         bool,
-        "also models, and, where the pages may show all pictures, data set and prepared files",
+        "also pack models and, if pages may show all pictures, the data set and prepared files",
     ] = False,
+    seeds: Annotated[
+        Sequence[int], "only what these seeds have made: one archive per seed, joined by `unbundle`"
+    ] = (),
 ) -> None:
     """Write the archive, and print a summary of its content."""
-    made = write_bundle(out, folders, with_models=with_models)
+    made = write_bundle(out, folders, with_models=with_models, seeds=seeds)
     if made.unwatched:
         some = f"files without metadata of Snakemake: {len(made.unwatched)}, as {made.unwatched[0]}"
         print(f"{some}: elsewhere it will not notice other parameters or code of them")

@@ -82,11 +82,13 @@ class Check:
 
 
 def doctor(
-    config: Annotated[Path | None, "whose data to find"] = None,
+    config: Annotated[Path | None, "config whose data are looked for; default: config.yaml"] = None,
     *,
-    for_: Annotated[str, "what must not be missing", {"choices": NEEDED}] = "run",
-    results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
-    json: Annotated[bool, "print JSON"] = False,
+    for_: Annotated[
+        str, "purpose for which nothing must be missing; default: run", {"choices": NEEDED}
+    ] = "run",
+    results: Annotated[Path, "folder of results, whose disk must have room"] = Path(paths.RESULTS),
+    json: Annotated[bool, "print JSON instead of text"] = False,
 ) -> None:
     """Print the results of all checks; fail if something is missing that the purpose needs."""
     checks = [*run_checks(config or Path(default_config()), for_, results)]

@@ -1,9 +1,12 @@
 """Estimate the cost of a config before anything runs: jobs, GPU-hours, CPU-hours, disk."""
 
+import logging
 import math
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from json import dumps
 from pathlib import Path
@@ -14,88 +17,88 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract.work import count_cores
 from collateral.jobs.metrics import EXAMPLE_SECONDS
-from collateral.models._metadata import Shape
 from collateral.plan import estimate as plan
 from collateral.plan import paths
-from collateral.plan.estimate import SHIPPED, Estimate, Rates, Sum, bytes_in_words
+from collateral.plan.estimate import SHIPPED, Estimate, Speed, Speeds, Sum, bytes_in_words
 from collateral.plan.slurm import IN_FLIGHT
 from collateral.plan.work import Workload
-from collateral.results.files import atomic
 
+LOG = logging.getLogger(__name__)
+THIS = {True: "a GPU of this machine", False: "one CPU thread of this machine"}
 POWER = "collateral.metrics.power"  # module that imports SciPy
 
 
 def estimate(
-    config: Annotated[Path, "a config, as configs/paper.yaml"],
+    config: Annotated[Path, "a config, such as configs/paper.yaml"],
     *,
     device: Annotated[
         str | None,
-        "whose rates to take; by default a100, cpu without a GPU",
+        "device whose speed is assumed for all models; by default speeds are measured here",
         {"choices": SHIPPED},
     ] = None,
-    calibrate: Annotated[bool, "measure the rates on this device"] = False,
-    rates: Annotated[Path | None, "take the rates that --save wrote"] = None,
-    save: Annotated[Path | None, "write the rates to this file"] = None,
+    calibrate: Annotated[
+        bool, "measure all speeds now, in place of those of finished jobs"
+    ] = False,
     jobs: Annotated[
-        int | None, f"how many run at a time: {IN_FLIGHT} with GPUs, else one a core"
+        int | None, f"number of jobs at a time; default: {IN_FLIGHT} with GPUs, else one per core"
     ] = None,
-    results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
-    json: Annotated[bool, "print JSON"] = False,
+    results: Annotated[
+        Path, "folder of results, whose jobs give speeds and whose disk must have room"
+    ] = Path(paths.RESULTS),
+    json: Annotated[bool, "print JSON instead of text"] = False,
 ) -> None:
     """Print the estimated jobs, hours and disk space of a config."""
-    if rates and not rates.is_file():
-        raise ValueError(f"--rates: there is no file {rates}")
     wanted, cores = read(config, "config"), count_cores()
-    chosen = select_rates(wanted, device, rates, calibrate=calibrate)
+    chosen = select_speeds(wanted, device, results, calibrate=calibrate)
     num_jobs = jobs or (IN_FLIGHT if chosen.is_gpu else cores)
-    if save:
-        with atomic(save) as temporary:
-            temporary.write_bytes(chosen.to_json())
     found, free = plan.estimate(wanted, chosen, num_jobs), free_bytes(results)
     if json:
         print(in_json(found, free))
         return
     print(in_words(found, free, cores))
-    if chosen == SHIPPED["cpu"] and not device:
+    if not (chosen.is_gpu or device):
         elsewhere = lead(plan.estimate(wanted, SHIPPED["a100"], IN_FLIGHT))
-        print(f"\nNo GPU is here. With --device a100: {elsewhere}")
+        print(f"\nNo GPU is here. Very roughly, with --device a100: {elsewhere}")
 
 
-def select_rates(
-    config: Config, device: str | None, file: Path | None, *, calibrate: bool
-) -> Rates:
-    """Return how many images per second each model processes.
+def select_speeds(config: Config, device: str | None, results: Path, *, calibrate: bool) -> Speeds:
+    """Return the training speeds of a named device, or those measured on this machine."""
+    if device and calibrate:
+        raise ValueError("--calibrate: not with --device; leave one of them out")
+    if device:
+        return SHIPPED[device]
+    here = SHIPPED[default_device()]
+    finished = {} if calibrate else plan.finished_speeds(results, is_gpu=here.is_gpu)
+    return calibrated(config, replace(here, device=THIS[here.is_gpu], measured=finished))
 
-    The speeds are those of a named device, read from a file, or measured on this machine.
-    """
-    given = {"--device": device, "--calibrate": calibrate, "--rates": file}
-    options = [option for option, value in given.items() if value]
-    if len(options) > 1:
-        raise ValueError(f"{options[1]}: not with {options[0]}; leave one of them out")
-    if file:
-        return plan.read_rates(file)
-    if not calibrate:
-        return SHIPPED[device or default_device()]
-    # Imported here and not at the top, because `calibration` imports torch.
-    calibration = import_module("collateral.training.calibration")
-    trained = plan.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
-    return Rates(
-        calibration.device_name(),
-        calibration.is_gpu(),
-        "measured by --calibrate, on noise, in float32",
-        tuple(plan.Rate(*item, *calibration.measure(*item)) for item in sorted(trained)),
-    )
+
+def calibrated(config: Config, speeds: Speeds) -> Speeds:
+    """Add measurements of the models of a config that have none; each takes about two seconds."""
+    found = {**speeds.measured}
+    for model, params in plan.list_models(config).items():
+        if model in found:
+            continue
+        try:
+            # Imported here and not at the top, because `calibration` imports torch.
+            calibration = import_module("collateral.training.calibration")
+            speed = calibration.measure(model, params)
+        except (ImportError, RuntimeError, ValueError) as error:
+            LOG.warning("%s: its speed cannot be measured here: %s", model, error)
+        else:
+            found[model] = Speed(speed, "measured now, on noise")
+    return replace(speeds, measured=found)
 
 
 def default_device() -> str:
     """Return the device whose training speeds are assumed: a100 if there is a GPU, else cpu."""
-    return "a100" if shutil.which("nvidia-smi") else "cpu"
+    is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") == ""
+    return "a100" if shutil.which("nvidia-smi") and not is_hidden else "cpu"
 
 
 def lead(found: Estimate, cores: int = 1) -> str:
     """Return the main sentence of the estimate: hours and disk space."""
     total, results = found.total, bytes_in_words(found.total.bytes)
-    if found.rates.is_gpu:
+    if found.speeds.is_gpu:
         hours = total.gpu_seconds / 3600
         spent = f"{hours:,.1f} GPU-hours" if hours >= 1 else f"{60 * hours:.0f} GPU-minutes"
         return f"{spent}, {results} of results."
@@ -105,7 +108,7 @@ def lead(found: Estimate, cores: int = 1) -> str:
 
 def in_words(found: Estimate, free_bytes: int, cores: int) -> str:
     """Return the estimate as text with its assumptions, and a warning if the disk is too small."""
-    assumed = f"Assumed, on {found.rates.device} ({found.rates.source}):"
+    assumed = f"Assumed, on {found.speeds.device}:"
     parts = (
         [lead(found, cores)],
         [line for workload in found.workloads for line in _describe_benchmark(workload)],
@@ -119,7 +122,7 @@ def in_words(found: Estimate, free_bytes: int, cores: int) -> str:
 def in_json(found: Estimate, free_bytes: int) -> str:
     """Return the estimate as JSON: hours and bytes by kind of job."""
     content = {
-        "device": found.rates.device,
+        "device": found.speeds.device,
         "kinds": {rule: _numbers(part) for rule, part in found.of_rule.items()},
         "total": _numbers(found.total),
         "checkpoint_bytes": round(found.checkpoint_bytes),
@@ -135,7 +138,7 @@ def in_json(found: Estimate, free_bytes: int) -> str:
 def _describe_benchmark(workload: Workload) -> Iterator[str]:
     """Yield a line on the benchmark's size, and one on the difference that its seeds can show."""
     size, benchmark = workload.size, workload.benchmark
-    images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
+    images = f"{size.num_train:,} + {sum(size.test):,} images of {'x'.join(map(str, size.shape))}"
     runs = sum(len(cell.runs) + len(cell.given) for cell in benchmark.cells.values())
     yield (
         f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
@@ -190,25 +193,17 @@ def _disk(found: Estimate, free_bytes: int) -> Iterator[str]:
 
 
 def _list_assumptions(found: Estimate) -> Iterator[str]:
-    for model, shape in sorted(found.trained):
-        yield _rate(found.rates, model, shape)
-    start = plan.start_seconds(found.rates)
+    for model in sorted(found.trained):
+        speed = found.speeds.find(model)
+        yield f"{model} trains on {speed.images_per_second:,.0f} images/s ({speed.source})"
+    start = plan.start_seconds(found.speeds)
     yield f"a job that trains takes {start:g} s besides; a GPU job has one CPU core"
     yield "a run whose values are tuned costs the mean over its grid"
     yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
     yield f"metrics take {1e6 * EXAMPLE_SECONDS:.0f} µs for each example of each run"
-    yield "hours are rough, ± 50 %: time limits double on every retry, and jobs resume"
+    yield "a forward pass takes a third of a training step"
+    yield "hours are rough (docs/scale.md): time limits double on every retry, and jobs resume"
     yield "not counted: the queue, jobs that are run again, the data set's own files"
-
-
-def _rate(rates: Rates, model: str, shape: Shape) -> str:
-    rate, anchor = rates.find_rate(model, shape), rates.anchor(model, shape)
-    text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
-    text += f"{rate.looking:,.0f}"
-    if rate == anchor:
-        return text
-    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + ", but at most the speed assumed for this device" * (rate.training == rates.most)
 
 
 def _numbers(part: Sum) -> dict[str, float]:
@@ -218,7 +213,3 @@ def _numbers(part: Sum) -> dict[str, float]:
         "cpu_hours": part.cpu_seconds / 3600,
         "bytes": round(part.bytes),
     }
-
-
-def _times(shape: Shape) -> str:
-    return "x".join(map(str, shape))

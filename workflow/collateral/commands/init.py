@@ -27,7 +27,7 @@ MOST_LISTED = 20  # maximum number of classes that are listed
 def init(
     request: InitRequest,
     *,
-    out: Annotated[Path | None, "the config; by default named as the folder"] = None,
+    out: Annotated[Path | None, "file to write; default: the name of the folder, .yaml"] = None,
 ) -> None:
     """Inspect the folder, write the config, and print the next steps."""
     out = out or Path(f"{slug(request.folder.resolve().name)}.yaml")
@@ -49,10 +49,10 @@ def _option_errors(wish: InitRequest) -> Iterator[str]:
         yield "--forget-where: not with --forget; leave one of them out"
     if wish.test_share is not None and not 0 < wish.test_share < 1:
         yield f"--test-share: {wish.test_share:g}: should be between 0 and 1"
-    for option in ("forget", "table", "test"):
-        path: Path | None = getattr(wish, option)
+    paths_of = {f"--{name}": getattr(wish, name) for name in ("forget", "table", "test")}
+    for option, path in {"folder": wish.folder, **paths_of}.items():
         if path and path.exists() and not (path.is_file() or path.is_dir()):
-            yield f"--{option}: {path}: is a pipe or a device, whose reading may not end"
+            yield f"{option}: {path}: is a pipe or a device, whose reading may not end"
     here, images = Path.cwd(), wish.folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         yield f"folder: {wish.folder}: results would lie among the images; start elsewhere"

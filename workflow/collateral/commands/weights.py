@@ -15,8 +15,8 @@ START = "init."  # prefix of the config keys of initial weights
 def weights(
     *,
     model: Annotated[str, "name of the architecture"],
-    num_classes: Annotated[int, "of the data set"],
-    shape: Annotated[tuple[int, int, int], "H, W, C of the images"],
+    num_classes: Annotated[int, "number of classes of the data set"],
+    shape: Annotated[tuple[int, int, int], "height, width and number of channels of the images"],
 ) -> None:
     """Print one line per weight file that does not fit the model.
 

@@ -96,13 +96,22 @@ class DataOptions(Strict):
     """Options that every data set has; the `Options` of a data set extend them."""
 
     classes: tuple[ClassLabel, ...] | None = Field(
-        None, min_length=2, description="Keep these classes only, by name or index, in this order."
+        None,
+        min_length=2,
+        description="Classes to keep, by name or index; they are numbered in this order. Default: "
+        "all classes.",
     )
     per_class: Whole | None = Field(
-        None, ge=1, description="Keep the first so many train examples of each class."
+        None,
+        ge=1,
+        description="Number of train examples to keep per class, the first ones in data-set "
+        "order. Default: all.",
     )
     test_per_class: Whole | None = Field(
-        None, ge=1, description="Keep the first so many test examples of each class."
+        None,
+        ge=1,
+        description="Number of test examples to keep per class, the first ones in data-set order. "
+        "Default: all.",
     )
     imbalance: float | None = Field(
         None,
@@ -125,12 +134,17 @@ class DataOptions(Strict):
     mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
         None,
         min_length=1,
-        description="Of each channel, for images in [0, 1], where a model of your own was trained "
-        "with another normalisation than the data set's.",
+        description="Mean of each colour channel, by which images are normalised, for pixel "
+        "values from 0 to 1. Give it if your own model was trained with another normalisation. "
+        "Default: the data set's mean.",
     )
     # A model of images from 0 to 255 has a standard deviation of 1 / 255.
     std: tuple[Annotated[float, Field(ge=0.001, le=1)], ...] | None = Field(
-        None, min_length=1, description="Of each channel, for images in [0, 1]; goes with `mean`."
+        None,
+        min_length=1,
+        description="Standard deviation of each colour channel, by which images are normalised, "
+        "for pixel values from 0 to 1. It must be given together with `mean`. Default: the data "
+        "set's.",
     )
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Estimated amount of computation: numbers of images for training and inference, by model."""
+"""Estimated amount of computation of a job: how many images models train on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-OWN = "own"  # stands for the name of the benchmark's model until `for_model` replaces it
+OWN = "own"  # stands for the name of the benchmark's model
+FLOAT32 = "float32"  # precision of a job that does not state another one
+FORWARD = 3.0  # cost of a training step divided by the cost of a forward pass
 # Cost of a per-example gradient divided by the cost per example of a batch gradient (bench_iu.py).
 PER_SAMPLE = 2
 
@@ -29,53 +31,31 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Work:
-    """Estimated amount of computation: each model's number of images for training and inference."""
+    """Estimated amount of computation: the number of images that each model trains on."""
 
-    trained: Mapping[str, float]  # dict from model name to number of images for training
-    seen: Mapping[str, float]  # dict from model name to number of images for inference
+    images: Mapping[str, float]  # dict from model name to number of training images
 
     def __add__(self, other: Work) -> Work:
         """Return the sum of two amounts of computation."""
-        return Work(_sum(self.trained, other.trained), _sum(self.seen, other.seen))
+        models = dict.fromkeys([*self.images, *other.images])
+        return Work({one: self.images.get(one, 0) + other.images.get(one, 0) for one in models})
 
     def __mul__(self, times: float) -> Work:
         """Return the amount of computation multiplied by a number."""
-        trained = {model: times * images for model, images in self.trained.items()}
-        return Work(trained, {model: times * images for model, images in self.seen.items()})
-
-    def for_model(self, own: str) -> Work:
-        """Return the same amounts, with the placeholder OWN replaced by the model name `own`."""
-        trained, seen = (
-            _sum(*({own if model == OWN else model: n} for model, n in part.items()))
-            for part in (self.trained, self.seen)
-        )
-        return Work(trained, seen)
-
-    @property
-    def models(self) -> set[str]:
-        """Names of the models that are trained or evaluated."""
-        return {*self.trained, *self.seen}
+        return Work({model: times * images for model, images in self.images.items()})
 
 
-NO_WORK = Work({}, {})
+NO_WORK = Work({})
 
 
 def training_work(images: float, model: str = OWN) -> Work:
     """Return the amount of computation of training on this number of images."""
-    return Work({model: images}, {})
+    return Work({model: images})
 
 
 def inference_work(images: float, model: str = OWN) -> Work:
     """Return the amount of computation of a forward pass over this number of images."""
-    return Work({}, {model: images})
-
-
-def _sum(*parts: Mapping[str, float]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for part in parts:
-        for model, images in part.items():
-            total[model] = total.get(model, 0) + images
-    return total
+    return training_work(images / FORWARD, model)
 
 
 def count_cores() -> int:

@@ -57,21 +57,24 @@ TEST_KEYS = ("test_share", "test_path", "test_labels")  # options that give a te
 class Options(ImageFileOptions):
     """Options of a folder of images: its path, its table, its test set, and the image size."""
 
-    path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
+    path: UserPath = Field(
+        description="Folder with the images: one subfolder per class, either directly in it or in "
+        "its subfolder train/."
+    )
     table: UserPath | None = Field(
         None,
-        description="A CSV file with a column `file` (paths below the folder), one row per image; "
-        "its other columns are for `kind: where`.",
+        description="CSV file with metadata, one row per image. The column `file` contains the "
+        "path below the folder; the other columns can select forget sets of kind `where`.",
     )
     test_path: UserPath | None = Field(
         None,
-        description="The test set, if `path` has none: another folder with a folder a class, or a "
-        "list of files below `path`, one a line.",
+        description="Test set, if `path` contains none. A second folder with one subfolder per "
+        "class, or a text file that lists files below `path`, one per line.",
     )
     train_list: UserPath | None = Field(
         None,
-        description="A list of files, one a line, that `test_share` leaves in the train set: those "
-        "to be forgotten.",
+        description="Text file that lists images that `test_share` must leave in the train set, "
+        "one per line: those that you want to forget.",
     )
     labels: UserPath | None = Field(
         None,

@@ -43,9 +43,19 @@ BATCH_ROWS = 1024
 class Options(ImageFileOptions):
     """Options of a data set in parquet files: the files, their columns, and the test set."""
 
-    path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
-    image: str | None = Field(None, description="The column of images, if there are several.")
-    label: str | None = Field(None, description="The column of labels, if its name does not tell.")
+    path: UserPath = Field(
+        description="Folder that contains the .parquet files, or a single .parquet file."
+    )
+    image: str | None = Field(
+        None,
+        description="Name of the column with the images. Needed only if several columns contain "
+        "images.",
+    )
+    label: str | None = Field(
+        None,
+        description="Name of the column with the labels. Needed only if the column has no usual "
+        "name, such as `label`, and the file's metadata do not identify it.",
+    )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from collateral.contract.work import NO_WORK, Work
+from collateral.contract.work import FLOAT32, NO_WORK, Work
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
@@ -260,8 +260,13 @@ class Planned:
 
     @property
     def work(self) -> Work:
-        """Estimated amount of computation: numbers of images for training and inference."""
+        """Estimated amount of computation: the number of images that each model trains on."""
         return NO_WORK
+
+    @property
+    def precision(self) -> str:
+        """Precision in which the benchmark's model is trained in this job."""
+        return FLOAT32
 
     @property
     def seconds(self) -> float:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from collateral.contract.params import MethodParams
-from collateral.contract.work import Work
+from collateral.contract.work import FLOAT32, Work
 from collateral.jobs._job import Inputs, Job, Part, PlannedInCell
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell, RunSpec
@@ -188,9 +188,14 @@ class PlannedMethod(PlannedInCell):
         return PreparePlan()
 
     @property
+    def precision(self) -> str:
+        """Precision in which the method trains."""
+        return str(getattr(self.spec.params, "precision", FLOAT32))
+
+    @property
     def work(self) -> Work:
         """Estimated amount of computation of the calls of `prepare` in this job."""
-        return self.workload.prepare(self.cell, self.prepare_plan.made).for_model(self.model)
+        return self.workload.prepare(self.cell, self.prepare_plan.made)
 
     @property
     def bytes(self) -> float:

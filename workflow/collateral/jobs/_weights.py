@@ -101,6 +101,11 @@ class PlannedWeights(Planned):
         return {f"{key}.hash": content_hash(Path(self.user_files[0]))}
 
     @property
+    def precision(self) -> str:
+        """Precision in which the model is trained."""
+        return self.benchmark.config.base.precision
+
+    @property
     def num_trained(self) -> int:
         """Number of examples on which the model is trained."""
         return self.workload.size.num_train
@@ -109,12 +114,12 @@ class PlannedWeights(Planned):
     def work(self) -> Work:
         """Estimated amount of computation of training and one evaluation.
 
-        Weights that the user gives are not trained, but evaluated twice.
+        Weights that the user gives are not trained, but evaluated, at most twice.
         """
         evaluation = self.workload.evaluation
         if self.own:
-            return (evaluation * 2).for_model(self.model)
-        return (self.workload.fit(self.num_trained) + evaluation).for_model(self.model)
+            return evaluation * 2
+        return self.workload.fit(self.num_trained) + evaluation
 
     @property
     def bytes(self) -> float:

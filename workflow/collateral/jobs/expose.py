@@ -1,6 +1,5 @@
 """Job that runs a method on shadow models (U-LiRA), with the method's parameters in the cell."""
 
-from dataclasses import replace
 from typing import Any
 
 from collateral.contract.work import Work, inference_work
@@ -71,14 +70,14 @@ class PlannedExpose(PlannedFirstSeed):
 
         With a grid of parameters, it is the mean over the grid.
         """
-        whole, pool, workload = self.workload.sizes(self.cell), self.benchmark.pool, self.workload
-        shares = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
-        sizes, choices = replace(whole, **shares), self.spec.choices
-        work = inference_work(workload.size.num_train) * len(choices)
-        work += workload.sum_work("unlearn_work", choices, sizes)
+        choices, workload = self.spec.choices, self.workload
+        work = workload.unlearn(self.cell, choices)
         if self.spec.prepare_calls:
-            work += workload.sum_work("prepare_work", choices, sizes)
-        return (work * (len(self.members) / len(choices))).for_model(self.model)
+            work += workload.prepare(self.cell, choices)
+        evaluation = inference_work(workload.size.num_train)
+        # A shadow model was trained on this share of the examples, and unlearns with them alone.
+        each = work * (self.benchmark.pool.share / len(choices)) + evaluation
+        return each * len(self.members)
 
     @property
     def bytes(self) -> float:

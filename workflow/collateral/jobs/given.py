@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from collateral.contract.work import Work
 from collateral.jobs._job import Inputs, OwnFile, PlannedInCell
 from collateral.jobs._weights import PlannedWeights, WeightsJob
 from collateral.results import layout
@@ -36,8 +35,3 @@ class PlannedGiven(PlannedWeights, PlannedInCell):
     def own(self) -> tuple[OwnFile, Path] | None:
         """User's weight file for the cell and the seed."""
         return self.find_file(f"given.{self.run}.weights", self.cell.given[self.run])
-
-    @property
-    def work(self) -> Work:
-        """Estimated amount of computation of one evaluation."""
-        return self.workload.evaluation.for_model(self.model)

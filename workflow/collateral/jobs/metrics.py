@@ -9,8 +9,6 @@ from collateral.results.plan import CellNumbers
 
 # CPU seconds to start, and CPU seconds per example and run, mostly for membership attacks.
 START_SECONDS, EXAMPLE_SECONDS = 0.2, 8e-6
-EXPOSED_SECONDS = 2e-7  # CPU seconds per margin and shadow model, to fit distributions (U-LiRA)
-TRACKED_SECONDS = 2e-6  # CPU seconds per example and epoch of a tracked run
 CELL_BYTES = 1_000_000  # disk space of the metrics, tables and figures of a cell, in bytes
 
 
@@ -92,13 +90,7 @@ class PlannedMetrics(PlannedInCell):
 
     @property
     def seconds(self) -> float:
-        """CPU seconds, estimated from the numbers of examples, runs, epochs and shadow models."""
-        cell, workload, num_seeds = self.cell, self.workload, len(self.benchmark.seeds)
-        num_runs = num_seeds * (len(cell.runs) + len(cell.given) + 1)
-        tracked = [workload.num_tracked(cell, cell.runs[name]) for name in cell.tracked]
-        epochs = num_seeds * sum(tracked)
-        per_example = EXAMPLE_SECONDS * num_runs + TRACKED_SECONDS * epochs
-        shadows = self.benchmark.config.shadows
-        fits = shadows.count**2 * workload.size.num_train * len(cell.exposed) if shadows else 0
-        examples = per_example * workload.size.num_examples
-        return START_SECONDS + examples + EXPOSED_SECONDS * fits
+        """CPU seconds, estimated from the numbers of examples and runs."""
+        num_runs = len(self.cell.runs) + len(self.cell.given) + 1
+        examples = self.workload.size.num_examples * len(self.benchmark.seeds)
+        return START_SECONDS + EXAMPLE_SECONDS * num_runs * examples

@@ -71,7 +71,7 @@ class PlannedProbe(PlannedInCell):
     def work(self) -> Work:
         """Estimated amount of computation of all probes on all runs."""
         sizes = self.workload.sizes(self.cell)
-        return self.probes.work(sizes, len(self.cell.probed)).for_model(self.model)
+        return self.probes.work(sizes, len(self.cell.probed))
 
     @property
     def bytes(self) -> float:

@@ -77,7 +77,7 @@ class PlannedShadow(PlannedWeights):
         """
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)
-        return (self.workload.fit(share) + inference_work(num_train)).for_model(self.model)
+        return self.workload.fit(share) + inference_work(num_train)
 
     @property
     def bytes(self) -> float:

@@ -67,4 +67,4 @@ class PlannedSupportSize(PlannedMethod):
         by_k = {"k_each": None, "min_similarity": None}
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
-        return self.workload.prepare(self.cell, choices).for_model(self.model)
+        return self.workload.prepare(self.cell, choices)

@@ -75,4 +75,4 @@ class PlannedTune(PlannedFirstSeed):
         """Estimated amount of computation of `prepare` and all trials, with one evaluation each."""
         params, workload = self.spec.trial_params, self.workload
         trials = workload.unlearn(self.cell, params) + workload.evaluation * len(params)
-        return trials.for_model(self.model) + super().work
+        return trials + super().work

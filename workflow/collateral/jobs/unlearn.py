@@ -81,7 +81,7 @@ class PlannedUnlearn(PlannedMethod):
         num_evaluated = 1 + (workload.num_tracked(self.cell, run) if run.tracked else 0)
         prepared = workload.prepare(self.cell, self.prepare_plan.made)
         share = prepared * (1 / max(1, len(run.prepare_calls)))
-        return (unlearning + workload.evaluation * num_evaluated + share).for_model(self.model)
+        return unlearning + workload.evaluation * num_evaluated + share
 
     @property
     def bytes(self) -> float:

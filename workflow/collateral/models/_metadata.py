@@ -1,4 +1,4 @@
-"""Metadata of models, without importing torch: numbers of weights, features and multiply-adds.
+"""Metadata of models, without importing torch: numbers of weights and of features.
 
 Those of timm's models are read from a file, because importing timm takes seconds;
 `pytest tests/contract/test_timm.py --fix` rewrites the file.
@@ -6,10 +6,9 @@ Those of timm's models are read from a file, because importing timm takes second
 
 from __future__ import annotations
 
-import ast
 import csv
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import prod
@@ -17,29 +16,14 @@ from pathlib import Path
 
 from collateral.contract.messages import nearest_names, quoted
 from collateral.models import NAMES
-from collateral.plugins.find import MODEL
 
 Shape = tuple[int, int, int]  # height, width, number of channels
+Layer = tuple[int, int]  # number of stored values per output channel, number of output channels
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of values that each stores per output channel
 UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
-# Name of the constant by which a plug-in declares the multiply-adds of its model per image.
-WORK = "MULTIPLY_ADDS"
-# Multiply-adds per activation in ResNet-56; the same ratio is assumed for timm's models.
-MULTIPLY_ADDS_PER_ACTIVATION = 240
 PREFIX = "timm/"
 FILE = Path(__file__).with_name("_timm.csv")
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A convolution, a linear layer or a layer norm."""
-
-    weights: int  # number of weights per output channel
-    channels: int  # number of output channels
-    # Number of other stored values per output channel: BIAS, LAYER_NORM or BATCH_NORM.
-    kept: int
-    places: int = 1  # number of output pixels or tokens
 
 
 @dataclass(frozen=True)
@@ -48,8 +32,6 @@ class ModelMetadata:
 
     numbers: int
     features: int
-    multiply_adds: int
-    activations: int  # number of values per image in the outputs of all layers
 
     def bytes(self, num_classes: int) -> int:
         """Return the size in bytes of all weights as float32, including the head."""
@@ -60,93 +42,48 @@ class ModelMetadata:
 def find_metadata(model: str, shape: Shape) -> ModelMetadata:
     """Return the metadata of a model by its name, for images of this shape."""
     if model.startswith(PREFIX):
-        return _timm(model, shape)
+        return find_timm_metadata(model)
     if model not in NAMES:
-        return _plugin_metadata(model, shape)
+        return find_metadata(UNKNOWN, shape)
     family = model.rstrip("0123456789")
     if family == "resnet":
-        return _sum(_resnet(int(model.removeprefix(family)), shape))
-    if family == "vit_tiny":
-        return _vit(shape)
+        return _sum(_resnet(int(model.removeprefix(family)), shape[2]))
     return _sum(FAMILIES[family](shape))
-
-
-def declared_work(model: str) -> int | None:
-    """Return the multiply-adds that a plug-in's file declares, or None; do not import the file."""
-    files = [Path(folder) / f"{model}.py" for folder in MODEL.paths[1:]]
-    file = next((file for file in files if file.exists()), None)
-    if file is None:
-        return None
-    for node in ast.parse(file.read_bytes()).body:
-        if isinstance(node, ast.Assign) and WORK in map(ast.unparse, node.targets):
-            value = ast.unparse(node.value)
-            if not value.isdecimal() or int(value) < 1:
-                expected = "should be one whole number, at least 1"
-                raise ValueError(f"'{file}': {WORK}: {quoted(value)}: {expected}")
-            return int(value)
-    return None
-
-
-def _plugin_metadata(model: str, shape: Shape) -> ModelMetadata:
-    facts = find_metadata(UNKNOWN, shape)
-    try:
-        work = declared_work(model)
-    except (SyntaxError, ValueError):
-        return facts  # `plan/preflight.py` reports the error.
-    return replace(facts, multiply_adds=work or facts.multiply_adds)
 
 
 def _sum(layers: Iterator[Layer]) -> ModelMetadata:
     found = list(layers)
-    numbers = sum((layer.weights + layer.kept) * layer.channels for layer in found)
-    multiply_adds = sum(layer.weights * layer.channels * layer.places for layer in found)
-    activations = sum(layer.channels * layer.places for layer in found)
-    return ModelMetadata(numbers, found[-1].channels, multiply_adds, activations)
+    return ModelMetadata(sum(map(prod, found)), features=found[-1][1])
 
 
-def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
+def _resnet(depth: int, colours: int) -> Iterator[Layer]:
     """Yield the convolutions of a ResNet-(6n+2)."""
-    height, width, channels = shape
-    yield Layer(9 * channels, 16, BATCH_NORM, height * width)
+    yield 9 * colours + BATCH_NORM, 16
     for before, channels in pairwise((16, 16, 32, 64)):
-        is_halved = channels != before
-        if is_halved:
-            height, width = -(-height // 2), -(-width // 2)
-            yield Layer(before, channels, BATCH_NORM, height * width)  # projection in the shortcut
-        yield Layer(9 * before, channels, BATCH_NORM, height * width)
+        if channels != before:
+            yield before + BATCH_NORM, channels  # projection in the shortcut
+        yield 9 * before + BATCH_NORM, channels
         for _ in range((depth - 2) // 3 - 1):
-            yield Layer(9 * channels, channels, BATCH_NORM, height * width)
+            yield 9 * channels + BATCH_NORM, channels
 
 
-def _vit(shape: Shape) -> ModelMetadata:
+def _vit(shape: Shape) -> Iterator[Layer]:
     height, width, channels = shape
     # Number of patches plus the class token.
     tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1
-
-    def layers() -> Iterator[Layer]:
-        yield Layer(VIT_PATCH**2 * channels, VIT_WIDTH, BIAS, tokens - 1)
-        for _ in range(VIT_BLOCKS):
-            for inputs, outputs in ((1, 3), (1, 1), (1, 4), (4, 1)):
-                yield Layer(inputs * VIT_WIDTH, outputs * VIT_WIDTH, BIAS, tokens)
-            yield Layer(0, 2 * VIT_WIDTH, LAYER_NORM)
-        yield Layer(0, VIT_WIDTH, LAYER_NORM)
-
-    plain = _sum(layers())
-    embeddings = (tokens + 1) * VIT_WIDTH  # position embeddings and the class token
-    attention = 2 * VIT_BLOCKS * tokens**2 * VIT_WIDTH
-    return replace(
-        plain, numbers=plain.numbers + embeddings, multiply_adds=plain.multiply_adds + attention
-    )
+    yield VIT_PATCH**2 * channels + BIAS, VIT_WIDTH
+    for _ in range(VIT_BLOCKS):
+        for inputs, outputs in ((1, 3), (1, 1), (1, 4), (4, 1)):
+            yield inputs * VIT_WIDTH + BIAS, outputs * VIT_WIDTH
+        yield LAYER_NORM, 2 * VIT_WIDTH
+    yield tokens + 1, VIT_WIDTH  # position embeddings and the class token
+    yield LAYER_NORM, VIT_WIDTH
 
 
 @dataclass(frozen=True)
-class TimmMetadata:
-    """Metadata of a timm model without its head, on images of its default size."""
+class TimmMetadata(ModelMetadata):
+    """Metadata of a timm model without its head."""
 
-    numbers: int  # number of weights and buffers
-    features: int
-    multiply_adds: int  # multiply-adds per image
-    pixels: int  # height times width of the default image size
     is_sized: bool  # whether the image size is an argument of the model
 
 
@@ -156,8 +93,8 @@ def read_timm() -> dict[str, TimmMetadata | None]:
     found: dict[str, TimmMetadata | None] = {}
     with FILE.open(encoding="utf-8", newline="") as file:
         for name, *values in [*csv.reader(file)][1:]:
-            numbers, features, work, pixels, is_sized = (int(value or 0) for value in values)
-            facts = TimmMetadata(numbers, features, work, pixels, bool(is_sized))
+            numbers, features, is_sized = (int(value or 0) for value in values)
+            facts = TimmMetadata(numbers, features, bool(is_sized))
             found[name] = facts if numbers else None
     return found
 
@@ -183,33 +120,25 @@ def no_such(model: str) -> str:
     return f"no model {quoted(model)} among the {len(names())} of timm; nearest: {near}"
 
 
-def _timm(model: str, shape: Shape) -> ModelMetadata:
-    """Return a timm model's metadata, with multiply-adds scaled to the number of pixels."""
-    own = find_timm_metadata(model)
-    multiply_adds = max(1, own.multiply_adds * shape[0] * shape[1] // own.pixels)
-    activations = multiply_adds // MULTIPLY_ADDS_PER_ACTIVATION
-    return ModelMetadata(own.numbers, own.features, multiply_adds, activations)
-
-
 def _small_cnn(shape: Shape) -> Iterator[Layer]:
-    height, width, channels = shape
-    for channels_in, out, step in ((channels, 32, 1), (32, 64, 2), (64, 128, 4)):
-        yield Layer(9 * channels_in, out, BATCH_NORM, (height // step) * (width // step))
+    for before, channels in pairwise((shape[2], 32, 64, 128)):
+        yield 9 * before + BATCH_NORM, channels
 
 
 def _mnist_cnn(shape: Shape) -> Iterator[Layer]:
     height, width, channels = shape
-    yield Layer(9 * channels, 16, BIAS, height * width)
-    yield Layer(9 * 16, 32, BIAS, (height // 2) * (width // 2))
-    yield Layer(32 * (height // 4) * (width // 4), 64, BIAS)
+    yield 9 * channels + BIAS, 16
+    yield 9 * 16 + BIAS, 32
+    yield 32 * (height // 4) * (width // 4) + BIAS, 64
 
 
 def _mlp(shape: Shape) -> Iterator[Layer]:
-    yield Layer(prod(shape), 256, BIAS)
+    yield prod(shape) + BIAS, 256
 
 
 FAMILIES: dict[str, Callable[[Shape], Iterator[Layer]]] = {
     "mlp": _mlp,
     "mnist_cnn": _mnist_cnn,
     "small_cnn": _small_cnn,
+    "vit_tiny": _vit,
 }

@@ -1,36 +1,40 @@
-"""Estimate the cost of a config before anything runs: jobs, hours (± 50 %) and disk space.
+"""Estimate the cost of a config before anything runs: jobs, hours and disk space.
 
 Hours are images divided by images per second. Images are epochs times the examples that a job
-touches (contract/work.py); speeds of models that were not measured are scaled by multiply-adds.
+touches (contract/work.py). Speeds are those that finished jobs measured on this machine and wrote
+to cost.json, or those of a short calibration. For all other models, one number per device is
+assumed; Snakemake's planning uses only finished jobs and this number.
 
-The limits of a job for a scheduler follow from the same numbers. They are rough: enough for a GPU
-a quarter as fast as an A100. Each further attempt doubles them, and resumes from the checkpoint of
-the one before. A workstation does not use them.
+The limits of a job for a scheduler follow from the same numbers. They are rough; each further
+attempt doubles them, and resumes from the checkpoint of the one before. A workstation does not use
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import astuple, dataclass, field, replace
+from functools import cache
 from math import prod
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field, TypeAdapter, ValidationError
+from statistics import median
+from typing import NamedTuple
 
 from collateral.config.schema import Config
-from collateral.contract.work import NO_WORK, Work
+from collateral.contract.params import TrainingParams
+from collateral.contract.work import FLOAT32, OWN
 from collateral.jobs import kinds, list_jobs
 from collateral.jobs._job import Planned
-from collateral.models._metadata import Shape, find_metadata
+from collateral.models._metadata import Shape
+from collateral.plan import paths
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.work import SizeUnknownError, Workload, find_workload
-from collateral.plugins.find import MODEL
+from collateral.results import layout
+from collateral.results.provenance import read_signed
+from collateral.results.record import SPEED, processor_name
 
-MEASURED_SHAPE = (32, 32, 3)  # image shape with which the shipped training speeds were measured
-FORWARD = 3.0  # assumed speed of evaluation divided by speed of training
-# Maximum number of training images per second, even for a very small network.
-MOST_ON_A_GPU, MOST_ON_A_CPU = 50_000.0, 250_000.0
 # CPU seconds of the jobs that make the tables, figures and page of a benchmark.
 PRESENTING_SECONDS = {
     "plan": 0.5,
@@ -47,119 +51,99 @@ SHARED_SECONDS = {"theory": 4.0, "index": 0.5}
 SHARED_BYTES = 2_000_000  # bytes of the index page and of the results of the rule `theory`
 # Seconds of a job besides training: on a GPU, where each job imports torch, and on a CPU.
 START_SECONDS, WARM_START_SECONDS = 10.0, 0.2
-SLOWNESS = 4  # time limit of a job divided by its estimated time on an A100
-# Bytes per activation in training: float32 before and after batch norm, each with its gradient.
-STEP_BYTES = 4 * 2 * 2
-UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
+FINISHED = "measured by finished jobs"
+SLOWNESS = 4  # time limit of a job divided by its estimated time
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
-# Torch with CUDA needs up to 3 GB of main memory; images need at most four times their size.
-LEAST_MB, COPIES = 4000, 4
+UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
+LEAST_MB = 4000  # main memory of torch with CUDA, of Python, and of small models, in MB
+# Main memory of the job that reads the data set: without images in MB, and copies of the images.
+LEAST_DATA_MB, IMAGE_COPIES = 1000, 3
+WEIGHT_COPIES = 8  # weights, gradients, the optimizer's moments, the base, and those of a method
+# Bytes of activations per pixel value of a batch in training: 64 float32 values. ResNet-18 at 224
+# pixels has 209 bytes. Others have up to 20 times as many, which LEAST_MB covers for small images.
+ACTIVATION_BYTES = 4 * 64
 
 
-@dataclass(frozen=True)
-class Rate:
-    """Training and evaluation speed of one model in images per second, for one image shape."""
+class TrainedModel(NamedTuple):
+    """A model as it is trained: its name, the shape of its images, and the precision."""
 
-    model: str
+    name: str
     shape: Shape
-    training: Annotated[float, Field(gt=0)]  # images per second while training
-    looking: Annotated[float, Field(gt=0)]  # images per second while evaluating
+    precision: str
+
+    def __str__(self) -> str:
+        """Return the model as text, such as `resnet8 on 32x32x3`."""
+        precision = "" if self.precision == FLOAT32 else f" in {self.precision}"
+        return f"{self.name} on {'x'.join(map(str, self.shape))}{precision}"
+
+
+class Speed(NamedTuple):
+    """Training speed of a model."""
+
+    images_per_second: float
+    source: str  # how it was measured, or that it is assumed
 
 
 @dataclass(frozen=True)
-class Rates:
-    """Training and evaluation speed of all measured models on one device."""
+class Speeds:
+    """Training speeds of models on one device."""
 
     device: str
     is_gpu: bool
-    source: str  # how the speeds were measured
-    measured: Annotated[tuple[Rate, ...], Field(min_length=1)]
+    # Assumed speed of all models that were not measured, in pixel values of images per second.
+    values_per_second: float
+    measured: Mapping[TrainedModel, Speed] = field(default_factory=dict)
 
-    def seconds(self, work: Work, shape: Shape) -> float:
-        """Return the seconds that `work` takes on the device, for images of this shape."""
-        rates = {model: self.find_rate(model, shape) for model in work.models}
-        trained = sum(images / rates[model].training for model, images in work.trained.items())
-        return trained + sum(images / rates[model].looking for model, images in work.seen.items())
+    def find(self, model: TrainedModel) -> Speed:
+        """Return the measured or, if there is none, the assumed training speed of a model."""
+        assumed = f"assumed: {self.values_per_second:,.0f} pixel values/s, whatever the model"
+        speed = Speed(self.values_per_second / prod(model.shape), assumed)
+        return self.measured.get(model, speed)
 
-    def find_rate(self, model: str, shape: Shape) -> Rate:
-        """Return the speed of a model: measured, or estimated from its number of multiply-adds."""
-        anchor = self.anchor(model, shape)
-        if (anchor.model, anchor.shape) == (model, shape):
-            return anchor
-        ratio = _multiply_adds(anchor.model, anchor.shape) / _multiply_adds(model, shape)
-        training, looking = ratio * anchor.training, ratio * anchor.looking
-        most = self.most
-        return Rate(model, shape, min(training, most), min(looking, FORWARD * most))
-
-    @property
-    def most(self) -> float:
-        """Maximum that is assumed for training speeds that were not measured."""
-        return MOST_ON_A_GPU if self.is_gpu else MOST_ON_A_CPU
-
-    def anchor(self, model: str, shape: Shape) -> Rate:
-        """Return the measured speed of this model or, if there is none, of the most similar model.
-
-        The most similar model is of the same family, if one was measured; among several, it is the
-        one with the most similar number of multiply-adds.
-        """
-
-        def difference(rate: Rate) -> tuple[bool, bool, float]:
-            ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
-            is_related = MODEL.module(rate.model) == MODEL.module(model)
-            return rate.model != model, not is_related, max(ratio, 1 / ratio)
-
-        return min(self.measured, key=difference)
-
-    def to_json(self) -> bytes:
-        """Return the training speeds as JSON, in the format that `read_rates` reads."""
-        return TypeAdapter(Rates).dump_json(self, indent=2)
+    def seconds(self, work: Iterable[tuple[TrainedModel, float]]) -> float:
+        """Return the seconds of training each of these models on its number of images."""
+        return sum(images / self.find(model).images_per_second for model, images in work)
 
 
-def read_rates(path: Path) -> Rates:
-    """Read the training speeds of models from a file that `--calibrate --save` wrote."""
-    try:
-        rates = TypeAdapter(Rates).validate_json(path.read_bytes())
-    except ValidationError:
-        raise ValueError(f"--rates: {path}: not a file that --calibrate --save wrote") from None
-    for rate in rates.measured:
-        if not MODEL.has(rate.model):
-            raise ValueError(f"--rates: {path}: {MODEL.no_such(rate.model)}")
-    return rates
+# A100: ResNet-56 trains on 6,400 images per second, as the paper's Retrain times imply.
+SHIPPED = {
+    "a100": Speeds("A100", is_gpu=True, values_per_second=6_400.0 * 32 * 32 * 3),
+    "cpu": Speeds("one CPU thread", is_gpu=False, values_per_second=1e6),
+}
 
 
-def _multiply_adds(model: str, shape: Shape) -> int:
-    return find_metadata(model, shape).multiply_adds
+def trained_models(job: Planned) -> list[tuple[TrainedModel, float]]:
+    """Return the models that a job trains or evaluates, each with its number of images."""
+    shape = job.workload.size.shape
+    own = TrainedModel(job.model, shape, job.precision)
+    return [
+        (own if name == OWN else TrainedModel(name, shape, FLOAT32), images)
+        for name, images in job.work.images.items()
+    ]
 
 
-def _shipped(rates: Mapping[str, float]) -> tuple[Rate, ...]:
-    return tuple(Rate(name, MEASURED_SHAPE, n, FORWARD * n) for name, n in rates.items())
+def list_models(config: Config) -> dict[TrainedModel, TrainingParams]:
+    """Return all models that the jobs of a config train, with the hyper-parameters of `base:`."""
+    jobs = [job for benchmark in build_grid(config).values() for job in list_jobs(benchmark)]
+    return {model: job.benchmark.config.base for job in jobs for model, _ in trained_models(job)}
 
 
-A100 = Rates(
-    "A100",
-    is_gpu=True,
-    source="implied by the paper's Retrain times",
-    # ResNet-56: 200 epochs of 49,750 images in 1,559 s. ViT-Tiny: 100 epochs of 70,928 in 2,115 s.
-    measured=_shipped({"resnet56": 6_400.0, "vit_tiny": 3_350.0}),
-)
-CPU = Rates(
-    "one CPU thread",
-    is_gpu=False,
-    source="measured on an AMD EPYC with AVX-512, in float32, batches of 128",
-    measured=_shipped(
-        {
-            "mlp": 19_000.0,
-            "mnist_cnn": 4_000.0,
-            "resnet8": 960.0,
-            "resnet14": 490.0,
-            "resnet20": 330.0,
-            "resnet56": 116.0,
-            "small_cnn": 750.0,
-            "vit_tiny": 30.0,
-        }
-    ),
-)
-SHIPPED = {"a100": A100, "cpu": CPU}
+def finished_speeds(results: Path, *, is_gpu: bool) -> dict[TrainedModel, Speed]:
+    """Return the training speeds of finished base models, on a GPU or on a processor like this one.
+
+    Of several base models, the median counts.
+    """
+    found: dict[TrainedModel, list[float]] = defaultdict(list)
+    for path in results.glob(f"*/{layout.BASE.format(seed='*')}/{layout.COST}"):
+        # A file that is damaged, or that an older version wrote, has no speed.
+        with suppress(KeyError, TypeError, ValueError):
+            cost = read_signed(path)
+            name, shape, precision = cost[SPEED]["model"]
+            is_alike = is_gpu or cost["processor"] == processor_name()
+            if is_alike and is_gpu == (cost["device"] == "cuda"):
+                model = TrainedModel(name, tuple(shape), precision)
+                found[model].append(cost[SPEED]["images_per_second"])
+    return {model: Speed(median(speeds), FINISHED) for model, speeds in found.items()}
 
 
 @dataclass
@@ -180,12 +164,11 @@ class Sum:
 class Estimate:
     """Estimated cost of each rule, and the training speeds and data sizes used to compute it."""
 
-    rates: Rates
+    speeds: Speeds
     workloads: list[Workload]
     in_flight: int  # maximum number of jobs that run at the same time
     of_rule: dict[str, Sum] = field(default_factory=dict)
-    # Names of all models that jobs train or evaluate, each with the shape of its images.
-    trained: set[tuple[str, Shape]] = field(default_factory=set)
+    trained: set[TrainedModel] = field(default_factory=set)  # by all jobs
 
     def add(self, rule: str, part: Sum) -> None:
         """Add the cost of some jobs of a rule."""
@@ -193,12 +176,12 @@ class Estimate:
 
     def add_job(self, job: Planned) -> None:
         """Add the seconds and the disk space of one job."""
-        work, shape, seconds = job.work, job.workload.size.shape, job.seconds
-        if work is not NO_WORK:
-            seconds = start_seconds(self.rates) + self.rates.seconds(work, shape)
-        gpu_seconds = seconds if self.rates.is_gpu and work is not NO_WORK else 0.0
+        seconds, work = job.seconds, trained_models(job)
+        if work:
+            seconds = start_seconds(self.speeds) + self.speeds.seconds(work)
+        gpu_seconds = seconds if self.speeds.is_gpu and work else 0.0
         self.add(job.rule, Sum(1, gpu_seconds, seconds, job.bytes))
-        self.trained |= {(model, shape) for model in work.models}
+        self.trained |= {model for model, _ in work}
 
     @property
     def total(self) -> Sum:
@@ -217,10 +200,10 @@ class Estimate:
         return self.total.bytes + self.checkpoint_bytes
 
 
-def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
+def estimate(config: Config, speeds: Speeds, in_flight: int) -> Estimate:
     """Return the estimated cost of a config; at most `in_flight` jobs run at the same time."""
     benchmarks = [*build_grid(config).values()]
-    found = Estimate(rates, [*map(find_workload, benchmarks)], in_flight)
+    found = Estimate(speeds, [*map(find_workload, benchmarks)], in_flight)
     found.of_rule |= {rule: Sum() for rule in (*kinds(), "track")}
     found.of_rule |= {rule: Sum(1, 0.0, seconds) for rule, seconds in SHARED_SECONDS.items()}
     found.of_rule["index"].bytes = SHARED_BYTES
@@ -237,9 +220,9 @@ def presenting_seconds(rule: str, num_cells: float) -> float:
     return PRESENTING_SECONDS[rule] + CELL_SECONDS.get(rule, 0.0) * num_cells
 
 
-def start_seconds(rates: Rates) -> float:
+def start_seconds(speeds: Speeds) -> float:
     """Return the seconds that a job takes to start; few on a CPU, because a server forks jobs."""
-    return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
+    return START_SECONDS if speeds.is_gpu else WARM_START_SECONDS
 
 
 def checkpoint_bytes(workload: Workload) -> int:
@@ -267,27 +250,46 @@ def bytes_in_words(size: float) -> str:
 
 
 def memory_mb(benchmark: Benchmark, attempt: int) -> int:
-    """Return the main memory of a training job, in MB."""
-    config = benchmark.config
+    """Return the main memory of a training job, in MB: mapped images are counted once."""
+    workload, batch = find_workload(benchmark), benchmark.config.base.batch_size
+    try:
+        values = prod(workload.size.shape)
+        needed = workload.size.num_examples * values
+        needed += WEIGHT_COPIES * workload.facts.bytes(workload.size.num_classes)
+    except SizeUnknownError:
+        values, needed = prod(UNKNOWN_SHAPE), 0
+    return _megabytes(LEAST_MB, needed + ACTIVATION_BYTES * batch * values, attempt)
+
+
+def data_mb(benchmark: Benchmark, attempt: int) -> int:
+    """Return the main memory of the job that reads the data set, in MB."""
     try:
         size = find_workload(benchmark).size
+        needed = IMAGE_COPIES * size.num_examples * prod(size.shape)
     except SizeUnknownError:
-        shape, images = UNKNOWN_SHAPE, 0
-    else:
-        shape, images = size.shape, size.num_examples
-    activations = find_metadata(config.model, shape).activations * config.base.batch_size
-    needed = STEP_BYTES * activations + COPIES * images * prod(shape)
-    return _doubled(round(LEAST_MB + needed / 2**20), attempt)
+        needed = 0
+    return _megabytes(LEAST_DATA_MB, needed, attempt)
 
 
 def minutes(job: Planned, attempt: int) -> int:
     """Return the time limit of a training job, in minutes."""
     try:
-        seconds = A100.seconds(job.work, job.workload.size.shape)
+        seconds = planned_speeds().seconds(trained_models(job))
     except SizeUnknownError:
         seconds = 0.0
     planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)
     return min(_doubled(planned, attempt), MOST_MINUTES)
+
+
+@cache
+def planned_speeds() -> Speeds:
+    """Return the speeds for time limits: of finished jobs on GPUs, else the assumed one."""
+    measured = finished_speeds(Path(paths.RESULTS), is_gpu=True)
+    return replace(SHIPPED["a100"], measured=measured)
+
+
+def _megabytes(least: int, needed: int, attempt: int) -> int:
+    return _doubled(round(least + needed / 2**20), attempt)
 
 
 def _doubled(amount: int, attempt: int) -> int:

@@ -20,7 +20,6 @@ from collateral.jobs._method import PlannedMethod
 from collateral.jobs._weights import PlannedWeights
 from collateral.jobs.data import PlannedData, required_by_runs, required_retained
 from collateral.jobs.split import PlannedSplit
-from collateral.models._metadata import declared_work
 from collateral.plan import paths
 from collateral.plan.diff import record_differences
 from collateral.plan.fingerprint import fingerprint
@@ -79,8 +78,7 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
         models &= {benchmark.config.model, *values}
     for model in sorted(models):
         will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
-        found = _plugged_errors(MODEL.module(model), "build", will_run=will_run)
-        yield from found or _errors(declared_work, model)
+        yield from _plugged_errors(MODEL.module(model), "build", will_run=will_run)
     methods = {run.method.uses for run in runs}
     for method in sorted(filter(METHOD.is_plugged_in, methods)):
         of_methods = [job for job in list_jobs(benchmark) if isinstance(job, PlannedMethod)]

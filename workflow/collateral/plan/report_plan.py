@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 
 import collateral
@@ -18,7 +17,7 @@ from collateral.results.plan import About, BenchmarkPlan, CellNumbers, CellPlan
 TEMPLATES = Path(collateral.__file__).parent / "report"
 # Options of a data set that contain the user's paths or names; plan.json leaves them out.
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
-# Pattern of the first line of a method's docstring: label, full name, citation and purpose.
+# Pattern of the first sentence of a method's docstring: label, full name, citation and purpose.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
 # Dict from stage to the file that it imports from every finding: numbers.py or views.py.
 PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
@@ -46,7 +45,7 @@ def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
 def about_method(name: str) -> About:
     """Return a method's full name, or its purpose, and its citation, from its Params' docstring."""
     params = params_class(name)
-    line = str(params.__doc__).partition("\n")[0].rstrip(".")
+    line = " ".join(str(params.__doc__).split("\n\n")[0].split()).rstrip(".")
     if not (parts := SUMMARY.fullmatch(line)):
         return About(line, link=params.paper)
     full_name, citation, purpose = parts.groups()
@@ -65,14 +64,12 @@ def plan_hash(benchmark: Benchmark) -> str:
     return hash_texts(json.dumps(asdict(make_plan(benchmark))))
 
 
-@cache
 def presenting_code(stage: str) -> str:
     """Return the fingerprint of the source code of a stage and of all findings that it presents."""
     findings = [FINDING.module(name) for name in FINDING.names()]
     return stage_code(stage, *findings, *FINDING.parts(PARTS[stage]))
 
 
-@cache
 def templates_hash(folder: Path = TEMPLATES) -> str:
     """Return a hash of the page's templates, because fingerprints include only Python files."""
     return hash_texts(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.j2"))))

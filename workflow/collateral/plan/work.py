@@ -52,7 +52,7 @@ class Workload:
 
     @property
     def facts(self) -> ModelMetadata:
-        """Metadata of the benchmark's model, such as its number of weights and of multiply-adds."""
+        """Metadata of the benchmark's model, such as its number of weights."""
         return find_metadata(self.benchmark.config.model, self.size.shape)
 
     def sizes(self, cell: Cell) -> Sizes:
@@ -85,14 +85,8 @@ class Workload:
             raise SizeUnknownError(str(error)) from None
 
     def fit(self, examples: int) -> Work:
-        """Return the amount of computation of training, and of finding the best epoch."""
-        base = self.benchmark.config.base
-        if base.checkpoint == "best_test":
-            return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs
-        if base.checkpoint == "best_validation":
-            held_out = base.validation_share * examples
-            return (training_work(examples - held_out) + inference_work(held_out)) * base.epochs
-        return training_work(examples) * base.epochs
+        """Return the amount of computation of training with the settings of `base:`."""
+        return training_work(self.benchmark.config.base.epochs * examples)
 
     @property
     def evaluation(self) -> Work:
@@ -101,15 +95,15 @@ class Workload:
 
     def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the computation of `prepare`, summed over the parameter sets in `choices`."""
-        return self.sum_work("prepare_work", choices, self.sizes(cell))
+        return self._sum_work("prepare_work", cell, choices)
 
     def unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the computation of `unlearn`, summed over the parameter sets in `choices`."""
-        return self.sum_work("unlearn_work", choices, self.sizes(cell))
+        return self._sum_work("unlearn_work", cell, choices)
 
-    def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
+    def _sum_work(self, function: str, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the sum of `unlearn_work` or `prepare_work` over several sets of parameters."""
-        total = NO_WORK
+        total, sizes = NO_WORK, self.sizes(cell)
         for params in choices:
             try:
                 total += getattr(params, function)(sizes)

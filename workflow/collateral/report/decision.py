@@ -20,6 +20,8 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import MEANINGS
 from collateral.findings.verdict.sentences import (
     DAMAGE_WORD,
+    DIFFERENCE,
+    EQUIVALENCE,
     EXAMPLES,
     HURT,
     HURT_FAR,
@@ -27,6 +29,7 @@ from collateral.findings.verdict.sentences import (
     MethodVerdict,
     describe_least,
     describe_worst,
+    find_test,
     find_verdicts,
     is_harm_of_base,
 )
@@ -47,6 +50,7 @@ CHIPS = {
 AS_BASE = "lose accuracy as the base model does"
 # Losses of accuracy by which methods are sorted; damage is the difference of two of them.
 HARMS = ("near", "near_test", "far", "far_test")
+NEAR = HARMS[:2]  # losses that the table shows
 DOT_WIDTH = 76.0  # width in pixels of the small plot that shows the near loss of one method
 EDGE = 6.0  # number of pixels that the small plot leaves empty at each end
 LEAST_RANGE = 0.05  # minimum range of the small plot: five percentage points on each side of zero
@@ -59,10 +63,16 @@ class Measured:
 
     at: str  # name of the measure
     mean: float
+    # Ends of the interval of the test that gave the answer: inside the margin if it is "within".
     low: float
     high: float
     margin: float
     answer: str  # "shown", "within" or "open"
+
+    @property
+    def test(self) -> str:
+        """Name of the test that gave the answer; names of its metrics begin with it."""
+        return EQUIVALENCE if self.answer == "within" else DIFFERENCE
 
     @property
     def is_harm(self) -> bool:
@@ -210,7 +220,7 @@ class Decision:
         The axis contains all positive means; it reaches no further below zero than above.
         """
         scores = [score for row in self.methods for score in row.scores if score]
-        found = [one for s in scores for at in ("near", "near_test") if (one := s.find(at))]
+        found = [one for s in scores for at in NEAR if (one := s.find(at))]
         means, lows = [one.mean for one in found], [one.low for one in found]
         high = 1.3 * max([LEAST_RANGE, *means])
         return max(min([-LEAST_RANGE, *means, *lows]), -high), high
@@ -282,7 +292,7 @@ class Decision:
             for score in row.scores
             if score and not score.harms
             for one in score.measures
-            if one.at in HARMS and one.answer == "open"
+            if one.at in HARMS and one.answer == "open" and one.high > 0
         ]
         return max(found, key=lambda pair: (pair[1].high, pair[1].mean), default=None)
 
@@ -386,8 +396,10 @@ def _is_tested(cell: CellTable, run: str, at: str) -> bool:
 def _measure(cell: CellTable, run: str, at: str) -> Measured:
     is_shown, is_within = (cell.number(run, name, at=at) != 0 for name in ("shown", "within"))
     answer = "shown" if is_shown else "within" if is_within else "open"
-    mean, low, high = (cell.number(run, f"difference{end}", at=at) for end in ("", "_low", "_high"))
-    return Measured(at, mean, low, high, cell.number(run, "margin", at=at), answer)
+    mean, margin = (cell.number(run, name, at=at) for name in (DIFFERENCE, "margin"))
+    test = find_test(cell, run, at)
+    low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
+    return Measured(at, mean, low, high, margin, answer)
 
 
 def _column(cell: CellTable) -> CellColumn:
@@ -408,9 +420,9 @@ def _column(cell: CellTable) -> CellColumn:
 
 def decision_sources(cell: CellTable) -> list[Source]:
     """Return the source link (keys of the long-table row) of each number that the table shows."""
-    ends = ("difference", "difference_low", "difference_high")
+    ends = [f"{test}_{end}" for test in (DIFFERENCE, EQUIVALENCE) for end in ("low", "high")]
     shown = [
-        *((name, at) for at in ("near", "near_test") for name in ends),
+        *((name, at) for at in NEAR for name in (DIFFERENCE, *ends)),
         *((name, "") for name in ("avg_gap", "rte_share", "rte_share_with_tuning")),
     ]
     found = [Source(run, name, at=at) for run in cell.runs("method") for name, at in shown]

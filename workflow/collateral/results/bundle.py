@@ -70,8 +70,13 @@ class Bundle:
     withheld: list[str]  # benchmarks whose images are left out of the archive
 
 
-def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bundle:
-    """Write the results of benchmarks to an archive; raise if they are damaged or unfinished."""
+def write_bundle(
+    out: Path, folders: Sequence[Path], *, with_models: bool, seeds: Sequence[int] = ()
+) -> Bundle:
+    """Write the results of benchmarks to an archive; raise if they are damaged or unfinished.
+
+    With `seeds`, write what these seeds alone have made, and nothing that is derived from several.
+    """
     results = _results_folder(folders)
     names = sorted({folder.name for folder in folders})
     if out.resolve().is_relative_to(results.resolve()):
@@ -82,8 +87,10 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
     files = {
         name: path
         for name, path in _list_files(results, names).items()
-        if not _is_left_out(name, withheld, with_models=with_models)
+        if not _is_left_out(name, withheld, with_models=with_models, seeds=seeds)
     }
+    if missing := [seed for seed in seeds if not any(_has_seed(name, seed) for name in files)]:
+        raise ValueError(f"--seeds: {missing[0]}: no results of this seed")
     # Snakemake has no metadata of files in folders of other names.
     metadata = _finished_metadata(results.parent, names) if results.name == RESULTS else {}
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
@@ -160,12 +167,29 @@ def _withholds_pictures(folder: Path) -> bool:
     return any(read_record(record, folder)["keep"] != ALL_PICTURES for record in records)
 
 
-def _is_left_out(name: str, withheld: Sequence[str], *, with_models: bool) -> bool:
-    """Return whether the archive omits a file because of withheld images or `with_models=False`."""
+def _is_left_out(
+    name: str, withheld: Sequence[str], *, with_models: bool, seeds: Sequence[int] = ()
+) -> bool:
+    """Return whether the archive omits a file because of images, models or other seeds."""
     first, *rest = PurePosixPath(name).parts
+    if seeds and not _is_of_seeds(name, seeds):
+        return True
     if with_models:
         return first in withheld and not WITH_IMAGES.isdisjoint(rest)
-    return not WITHOUT_MODELS.isdisjoint((first, *rest))
+    # The near examples follow from the embeddings of all seeds, so each seed brings its own.
+    left_out = WITHOUT_MODELS - ({layout.EMBEDDINGS} if seeds else set())
+    return not left_out.isdisjoint((first, *rest))
+
+
+def _is_of_seeds(name: str, seeds: Iterable[int]) -> bool:
+    """Return whether a file belongs to one of the seeds, or to the data, a split or tuning."""
+    is_of_a_seed = any(part.startswith("seed-") for part in PurePosixPath(name).parts)
+    is_of_these = not is_of_a_seed or any(_has_seed(name, seed) for seed in seeds)
+    return is_of_these and not _derived_group(name)
+
+
+def _has_seed(name: str, seed: int) -> bool:
+    return f"seed-{seed}" in PurePosixPath(name).parts
 
 
 def _write(

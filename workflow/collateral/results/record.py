@@ -5,7 +5,9 @@ import platform
 import resource
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets f
 GPU_SLOTS = "COLLATERAL_GPU_SLOTS"  # environment variable: number of jobs that may share a GPU
 MOST_SLOTS = 16  # largest number of jobs that can share a GPU
 EPOCH_SECONDS = f"{TRACKED}seconds"  # key in cost.json of a tracked run: seconds by epoch
+SPEED = "speed"  # key in cost.json of a trained base or Retrain: images per second
 STATED = "stated"  # key in cost.json: training seconds as the user states them, not measured
 NAMES_IN_FILE = "names_in_file"  # key in a record: old name of each renamed weight, by new name
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
@@ -50,6 +53,15 @@ def peak_rss_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
+@cache
+def processor_name() -> str:
+    """Return the name of this machine's processor, such as `AMD EPYC 7763`."""
+    with suppress(OSError, StopIteration):  # There is no such file on macOS, no such line on ARM.
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    return platform.processor()
+
+
 def measure_cost(
     seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
 ) -> dict[str, Any]:
@@ -70,6 +82,7 @@ def measure_cost(
         "is_forked": FORKED in os.environ,
         "peak_device_mb": peak_device_mb,
         "device": device,
+        "processor": processor_name(),
         "threads": threads,
         "job": os.environ.get("SLURM_JOB_ID"),
         "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),

@@ -3,17 +3,20 @@
 Training starts from scratch or from the user's weights; a trained model of the user is not changed.
 """
 
+from dataclasses import replace
+from typing import Any
+
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
 from collateral.jobs._weights import TrainedJob
-from collateral.results.record import Made
+from collateral.results.record import SPEED, Made, gpu_slots
 from collateral.results.split import Split, ids_hash
 from collateral.stages._own_weights import load_own
 from collateral.stages._workspace import Workspace
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.inference import accuracy
-from collateral.training.job_io import open_session, write_results
+from collateral.training.job_io import Session, open_session, write_results
 from collateral.training.run import Run
 from collateral.training.weights import name_in_errors
 
@@ -36,7 +39,21 @@ def run(job: TrainedJob, place: Workspace) -> Made:
         with this.phase("train"):
             fit(model, examples, session.test, TrainingParams.model_validate(job.params), this)
     is_base = job.kind == "base"
-    return write_results(place.out, model, session, this, about, with_embeddings=is_base)
+    made = write_results(place.out, model, session, this, about, with_embeddings=is_base)
+    return replace(made, cost={**(made.cost or {}), **_measure_speed(job, session, this)})
+
+
+def _measure_speed(job: TrainedJob, session: Session, this: Run) -> dict[str, Any]:
+    """Return the model and its training speed, for `collateral estimate`.
+
+    The result is empty if nothing was trained, or if other jobs may have shared the GPU.
+    """
+    is_shared = session.device.type == "cuda" and gpu_slots() > 1
+    if not this.fitted_images or is_shared:
+        return {}
+    precision = TrainingParams.model_validate(job.params).precision
+    model = (job.model, session.data.info.shape, precision)
+    return {SPEED: {"model": model, "images_per_second": this.fitted_images / this.fitted_seconds}}
 
 
 def _check_accuracy(found: float, num_classes: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from time import perf_counter, process_time
 from typing import Any
 
 import torch
@@ -70,7 +71,9 @@ def fit(
     states: list[Stateful] = [optimizer, scaler, *([best] if best else [])]
     forward = compile_forward(model) if params.compile else model
     model.train()
+    clock = process_time if run.device.type == "cpu" else perf_counter
     for epoch in run.epochs(params.epochs, model, *states):
+        start = clock()
         rate = params.lr * (cosine_rate(epoch, params.epochs) if params.schedule == "cosine" else 1)
         set_learning_rate(optimizer, rate)
         batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
@@ -78,6 +81,8 @@ def fit(
             count = count_batches(examples, params.batch_size)
             batches = _warming(batches, optimizer, rate, epoch * count, params.warmup * count)
         loss, correct = _epoch(forward, batches, optimizer, scaler)
+        run.fitted_images += len(examples)
+        run.fitted_seconds += clock() - start
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
             with run.phase(None):

@@ -50,6 +50,8 @@ class Run:
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
+        # Images that `fit` trained on in this process, and their seconds: of the CPU on a CPU.
+        self.fitted_images, self.fitted_seconds = 0, 0.0
         self.skipped = ""  # reason why the method could not run; empty if it ran
         # Tracked tensors of the base model, then those after each epoch.
         self.tracked: list[dict[str, Tensor]] = []

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from collateral.jobs.theory import TheoryJob
 
 from collateral.contract.conventions import derive_seed
+from collateral.jobs.theory import TheoryJob
 from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import atomic, write_json

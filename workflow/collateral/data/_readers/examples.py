@@ -27,23 +27,38 @@ class ImageFileOptions(DataOptions):
     """Options of data sets of image files: the image size, the test set and the augmentation."""
 
     path: UserPath
-    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
-    test_share: float | None = Field(
-        None, gt=0, lt=1, description="Share of every class to test on, where there is no test set."
+    size: int = Field(
+        64, ge=4, le=1024, description="Height and width to which all images are scaled, in pixels."
     )
-    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
+    test_share: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Share of each class that is drawn as test set. Give it only if the data have "
+        "no test set of their own.",
+    )
+    test_seed: Seed = Field(0, description="Seed of the random choice of test examples.")
     test_by: str | None = Field(
         None,
-        description="A column, such as `subject`: `test_share` draws all examples of a value "
-        "together, so that nobody is in both sets.",
+        description="Metadata column, such as `subject`. Examples with the same value are put "
+        "together, all into the train set or all into the test set, so that no person is in both. "
+        "Default: examples are drawn one by one.",
     )
     train_where: where.TrainWhere = None
     broken: Literal["refuse", "skip"] = Field(
-        "refuse", description="What is done with images that cannot be read; both name them."
+        "refuse",
+        description="What happens if images cannot be read. `refuse`: the job stops with an "
+        "error. `skip`: these images are left out. Either way, a message names the first of them.",
     )
-    flip: bool = Field(False, description="Train with random horizontal flips.")
+    flip: bool = Field(
+        False, description="Whether training images are flipped horizontally at random."
+    )
     padding: int = Field(
-        0, ge=0, le=256, description="Train with random crops after padding by so much."
+        0,
+        ge=0,
+        le=256,
+        description="Number of black pixels added on each side of a training image before it is "
+        "cropped at random to its size. 0: no random crops.",
     )
 
     crop: int | None = Field(

@@ -25,11 +25,19 @@ NEEDS = "base"
 class Params(Strict):
     """Parameters: the fraction to forget, of the train set or of one class."""
 
-    share: Share = Field(description="The share of the train examples, rounded down.")
-    class_: ClassLabel | None = Field(
-        None, alias="class", description="The class, by name or index; all classes if left out."
+    share: Share = Field(
+        description="Share of the train examples to forget, of all classes or of `class`. The "
+        "number of examples is rounded down."
     )
-    split_seed: Seed = Field(0, description="Seed of the order of examples with equal values.")
+    class_: ClassLabel | None = Field(
+        None,
+        alias="class",
+        description="Class to which the forgotten examples belong, by name or index. Default: all "
+        "classes.",
+    )
+    split_seed: Seed = Field(
+        0, description="Seed of the random order in which examples with equal values are taken."
+    )
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:

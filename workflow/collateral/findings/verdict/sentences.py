@@ -106,6 +106,11 @@ def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
     return find_shown(cell, run) if verdict in (HARM, DIFFERENT) else [*MEASURES]
 
 
+def find_test(cell: CellTable, run: str, at: str) -> str:
+    """Return the test that gave the answer on a measure, whose interval is shown."""
+    return EQUIVALENCE if cell.number(run, "within", at=at) == 1 else DIFFERENCE
+
+
 def find_shown(cell: CellTable, run: str) -> list[str]:
     """Return the measures in which a difference is shown, the worst first."""
     shown = [at for at in MEASURES if cell.number(run, "shown", at=at) in (1, -1)]

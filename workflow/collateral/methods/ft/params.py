@@ -21,5 +21,11 @@ class Params(WarmedParams):
         "Unlearn-Sparse": OPTML,
     }
 
-    epochs: Epochs = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
-    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    epochs: Epochs = Field(
+        20, ge=0, description="Number of epochs, i.e. passes over the retained examples. Paper: 20."
+    )
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate, constant during training. Paper: tuned in [1e-3, 1e-1].",
+    )

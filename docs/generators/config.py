@@ -34,6 +34,7 @@ MODELS = {
     "config": Config,
     **dict(blocks_in(Config)),
     "data": DataOptions,
+    **dict(blocks_in(DataOptions)),
 }
 
 

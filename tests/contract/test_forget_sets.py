@@ -29,6 +29,7 @@ TRAIN = np.array([0, 1] * 100 + [1, 0])
 COLUMNS = {
     FILE: np.array([f"train/{place} x.png" for place in range(len(TRAIN))]),
     "subject": np.arange(len(TRAIN)) // 10,
+    "corrupted": np.where(np.arange(len(TRAIN)) % 9 == 4, "yes", "no"),  # 22 of them
 }
 LABELS = Labels(TRAIN, np.array([0, 1]), ("cat", "dog"), COLUMNS)
 
@@ -44,6 +45,7 @@ SETTINGS = {
         {"classes": {"cat": 0.5, "dog": 0.1}},
         {"classes": {"1": 0.3, "cat": 1}, "order": "random", "split_seed": 3},
     ],
+    "corrupted": [{}, {"known": 0.5, "split_seed": 3}],
     "files": [{"path": "withdrawn.txt"}],
     "index_file": [{"path": f"places{suffix}"} for suffix in index_file.SUFFIXES],
     "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
@@ -394,7 +396,8 @@ def test_the_size_is_known_without_the_labels(kind, params):
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
     listed = {name: column.tolist() for name, column in COLUMNS.items()}
-    size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (1, 1, 1), lambda: listed)
+    counts, corrupted = ((101, 101), (1, 1), (1, 1, 1)), listed["corrupted"].count("yes")
+    size = DatasetSize(("cat", "dog"), *counts, lambda: listed, corrupted=corrupted)
     counted, chosen = module.count(size, given), len(choose(kind, params))
     assert counted == chosen, (
         f"count says {counted}, select chooses {chosen}: estimates and limits follow from `count`"

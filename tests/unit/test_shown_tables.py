@@ -227,6 +227,7 @@ PLACES = {
     "reported": reported,
     "rmia": rmia,
     **{"probe": probe, "probe-linear": probe, "probe-resurface": probe, "probe-cka": cka},
+    "probe-patch": probe,
     "costs": costs,
 }
 # Fields that are made of several numbers, or of none of one run.

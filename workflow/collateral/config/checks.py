@@ -76,6 +76,7 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         (("retrain", "rename"), has_weights, "`weights`", ""),
         (("retrain", "rte"), has_weights, "`weights`", ""),
         (("positive",), bool(benchmark.groups), "`groups` to compare", ""),
+        (("probe", "patch"), bool(benchmark.data.get("patched")), "`data.patched`", ""),
         (("margin",), benchmark.has_retrain, "Retrain", reference),
         (("looks",), benchmark.has_retrain, "Retrain", reference),
         (("order",), bool(benchmark.classes), "`classes`", ""),
@@ -126,6 +127,11 @@ def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield ("data", "classes"), text
     labels: dict[Place, Any] = {("classes", i): one for i, one in enumerate(benchmark.classes)}
     labels |= {("positive",): benchmark.positive} if benchmark.positive is not None else {}
+    if chosen.patched is not None:
+        labels["data", "patched", "label"] = chosen.patched.label
+    if chosen.mislabelled is not None:
+        pair = enumerate(chosen.mislabelled.classes)
+        labels |= {("data", "mislabelled", "classes", i): one for i, one in pair}
     classes = cells.known_classes(benchmark)
     for place, label in labels.items():
         if classes is not None and (text := _error(class_index, label, classes)):
@@ -231,6 +237,11 @@ def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             base.weights is not None and "epochs" not in base.model_fields_set,
             "trained as the base is, and beside `base.weights` is no recipe; give `base.epochs` at "
             "least",
+        ),
+        (
+            "corrupted" in kinds,
+            "not with a forget set of kind `corrupted`: corrupted examples that are not known are "
+            "in the shadow models; leave one of them out",
         ),
         (bool(cells.streams(benchmark)), "not with `rounds` under `cells`; leave one of them out"),
         (not benchmark.methods, "no method would unlearn from them; list `methods`"),

@@ -129,6 +129,10 @@ class Resurface(Strict):
         return stepped + inference_work((len(self.steps) + 1) * measured)
 
 
+class Patch(Strict):
+    """Evaluate on the test images with the square of `data.patched` (corrective unlearning)."""
+
+
 class Probes(Strict):
     """Probes that the config requests for every model; None for a probe that is not requested."""
 
@@ -161,6 +165,11 @@ class Probes(Strict):
         None,
         description="Resurfacing: fine-tune on retained examples, and measure whether accuracy on "
         "the forget set rises.",
+    )
+    patch: Patch | None = Field(
+        None,
+        description="Backdoor: accuracy on test images with the square of `data.patched`, and the "
+        "share of them that get its label.",
     )
 
     @model_validator(mode="before")

@@ -156,7 +156,7 @@ def load(options: Options) -> Dataset:
     examples = [(part, index) for part in parts for index in range(len(part))]
     sources = (partial(read_image, *one, row) for row, one in enumerate(examples))
     names = [f"{options.dataset} {row}" for row in range(total)]
-    images, _ = decode(sources, names, _side(facts, options), skip_broken=False)
+    images, _ = decode(sources, names, _side(facts, options))
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:

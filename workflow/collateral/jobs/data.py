@@ -1,7 +1,6 @@
 """Job that reads a data set and stores it in a fixed order; it also checks forget sets."""
 
 from collections.abc import Iterable
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,7 @@ class PlannedData(Planned):
     def bytes(self) -> float:
         """Disk space of images and labels, in bytes."""
         size = self.workload.size
-        return size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES)
+        return size.num_examples * (size.image_bytes + 2 * LABEL_BYTES)
 
 
 def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:

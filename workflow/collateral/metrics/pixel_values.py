@@ -3,9 +3,7 @@
 import numpy as np
 
 from collateral.metrics.arrays import Floats, Ints
-from collateral.metrics.copies import Images
-
-CHUNK = 2048  # number of images that are read at a time
+from collateral.metrics.copies import Images, chunk_length, in_chunks
 
 
 def summarize_pixels(*parts: Images) -> Ints:
@@ -15,8 +13,7 @@ def summarize_pixels(*parts: Images) -> Ints:
     """
     lows, highs, num_constant = list[int](), list[int](), 0
     for images in parts:
-        for start in range(0, len(images), CHUNK):
-            chunk = images[start : start + CHUNK]
+        for chunk in in_chunks(images):
             low, high = chunk.min(axis=(1, 2)), chunk.max(axis=(1, 2))  # (chunk, channels)
             lows.append(int(low.min()))
             highs.append(int(high.max()))
@@ -26,10 +23,10 @@ def summarize_pixels(*parts: Images) -> Ints:
 
 def distance_from_class_mean(images: Images, label: Ints) -> Floats:
     """Return each image's Euclidean distance from the mean image of its class, pixels in [0, 1]."""
-    distance = np.full(len(images), np.nan)
+    distance, count = np.full(len(images), np.nan), chunk_length(images)
     for c in np.unique(label):
         members = np.flatnonzero(label == c)
-        chunks = [members[start : start + CHUNK] for start in range(0, len(members), CHUNK)]
+        chunks = [members[start : start + count] for start in range(0, len(members), count)]
         total = sum(images[chunk].sum(axis=0, dtype=np.int64) for chunk in chunks)
         mean = total / len(members)
         for chunk in chunks:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
@@ -45,8 +46,11 @@ class Session:
 
     def task(self, split: Split) -> Task:
         """Return the data that a method can use: retained and forget examples."""
-        retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
-        return Task(self.train.select(retain), self.train.select(forget), self.data.info)
+        return Task(self.select(split.retain), self.select(split.forget), self.data.info)
+
+    def select(self, rows: NDArray[np.int64]) -> Examples:
+        """Return the train examples with these indices."""
+        return self.train.select(torch.from_numpy(rows).to(self.device))
 
     def new_model(self, name: str) -> Classifier:
         """Build a model on the device; torch's global generator initialises its weights."""

@@ -10,12 +10,12 @@ from collateral.contract.params import Strict, TrainingParams, UserPath
 
 SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
 NONE = "none"  # value of the key `retrain` for a benchmark without Retrain
-SUFFIXES = (".safetensors", ".pt", ".pth")  # endings of the names of weight files
+SUFFIXES = (".safetensors", ".pt", ".pth", ".pth.tar")  # endings of the names of weight files
 RENAME = "Beginnings of names in the file, and what they are in the model."
 
 
 def _check_suffix(file: Path) -> Path:
-    if file.suffix not in SUFFIXES:
+    if not file.name.endswith(SUFFIXES):
         raise ValueError(f"should end with one of {', '.join(SUFFIXES)}")
     return file
 

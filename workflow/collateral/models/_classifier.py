@@ -12,6 +12,8 @@ BODY = "body.inner."  # prefix of the names of weights in the body of a wrapped 
 HEAD = "head."  # prefix of the names of the head's weights
 
 Names = Callable[[str], str]  # function from the name of a weight to its new name
+# Function that converts the weights of a file, such as position embeddings of another size.
+Adapt = Callable[[dict[str, Tensor]], dict[str, Tensor]]
 
 
 class Classifier(nn.Module):
@@ -33,6 +35,7 @@ class Classifier(nn.Module):
         self.head_path = head_path
         # Dict from a public repository to a function that translates its names of weights to ours.
         self.layouts: Mapping[str, Names] = {}
+        self.adapt: Adapt | None = None
         # Dict from a substring of weights' names to the likely reason why a file lacks them.
         self.missing: Mapping[str, str] = {}
         # Mean and std are constants of the data set and are not saved in the state dict.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -63,9 +63,11 @@ def find_metadata(model: str, shape: Shape) -> ModelMetadata:
         return _timm(model, shape)
     if model not in NAMES:
         return _plugin_metadata(model, shape)
+    if model == "resnet18":
+        return _sum(_resnet((64, 128, 256, 512), 2, shape))
     family = model.rstrip("0123456789")
     if family == "resnet":
-        return _sum(_resnet(int(model.removeprefix(family)), shape))
+        return _sum(_resnet((16, 32, 64), (int(model.removeprefix(family)) - 2) // 6, shape))
     if family == "vit_tiny":
         return _vit(shape)
     return _sum(FAMILIES[family](shape))
@@ -104,17 +106,17 @@ def _sum(layers: Iterator[Layer]) -> ModelMetadata:
     return ModelMetadata(numbers, found[-1].channels, multiply_adds, activations)
 
 
-def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
-    """Yield the convolutions of a ResNet-(6n+2)."""
+def _resnet(widths: Sequence[int], num_blocks: int, shape: Shape) -> Iterator[Layer]:
+    """Yield the convolutions of a ResNet with a 3x3 stem and as many stages as widths."""
     height, width, channels = shape
-    yield Layer(9 * channels, 16, BATCH_NORM, height * width)
-    for before, channels in pairwise((16, 16, 32, 64)):
+    yield Layer(9 * channels, widths[0], BATCH_NORM, height * width)
+    for before, channels in pairwise((widths[0], *widths)):
         is_halved = channels != before
         if is_halved:
             height, width = -(-height // 2), -(-width // 2)
             yield Layer(before, channels, BATCH_NORM, height * width)  # projection in the shortcut
         yield Layer(9 * before, channels, BATCH_NORM, height * width)
-        for _ in range((depth - 2) // 3 - 1):
+        for _ in range(2 * num_blocks - 1):
             yield Layer(9 * channels, channels, BATCH_NORM, height * width)
 
 

@@ -15,7 +15,7 @@ from collateral.contract.conventions import class_index
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
-from collateral.jobs._job import OwnFile
+from collateral.jobs._job import OwnFile, Planned
 from collateral.jobs._method import PlannedMethod
 from collateral.jobs._weights import PlannedWeights
 from collateral.jobs.data import PlannedData, required_by_runs, required_retained
@@ -56,7 +56,8 @@ def check_plan(
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
-        messages += _weights_errors(benchmark, compare=runs_here and is_first)
+        jobs = [job for job in list_jobs(benchmark) if job.will_run]
+        messages += find_weights_errors(benchmark, jobs, compare=runs_here and is_first)
         messages += _precision_errors(benchmark) if is_first and on_this_machine else []
         messages += _data_errors(benchmark)
         messages += [*_group_errors(benchmark), *_positive_errors(benchmark)] if is_first else []
@@ -104,10 +105,11 @@ def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
     return []
 
 
-def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
+def find_weights_errors(
+    benchmark: Benchmark, jobs: Iterable[Planned], *, compare: bool = True
+) -> Iterator[str]:
     """Yield an error for each weight file of the user that is missing or does not fit the model."""
-    jobs = list_jobs(benchmark)
-    found = (job.own_file for job in jobs if job.own_file and job.will_run)
+    found = (job.own_file for job in jobs if job.own_file)
     files = [*{(own.key, path): (own, path) for own, path in found}.values()]
     missing = [one for one in files if not one[1].expanduser().is_file()]
     for own, path in missing:

@@ -1,9 +1,9 @@
 """The command `collateral NAME`: import one command, parse its options and call it.
 
 A command is a typed function in the file of its name. Its signature is its command line: parameters
-before `*` are positional arguments, those after it are options. Each has the type
-`Annotated[TYPE, "help"]`, where a third value may have further keywords of argparse. Rules call
-`collateral run`, which runs any job (stages/run.py).
+before `*` are positional arguments, those after it are options, and a dataclass stands for all of
+its fields. Each has the type `Annotated[TYPE, "help"]`, where a third value may have further
+keywords of argparse. Rules call `collateral run`, which runs any job (stages/run.py).
 """
 
 import argparse
@@ -13,7 +13,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from time import process_time
@@ -76,8 +77,7 @@ def run(name: str, arguments: Sequence[str]) -> None:
     """Parse the arguments of a command, and call it."""
     options = vars(make_parser(name).parse_args(arguments))
     add_plugins(options["plugins"])
-    function = _load(name)
-    function(**{key: options[key] for key in signature(function).parameters})
+    _call(_load(name), options)
 
 
 def commands() -> list[str]:
@@ -105,10 +105,13 @@ def _load(name: str) -> Callable[..., None]:
 
 
 def _arguments(function: Callable[..., Any]) -> Iterator[tuple[str, Argument]]:
-    """Yield the parameters of a function with their command-line arguments."""
+    """Yield the parameters of a function or dataclass with their command-line arguments."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in signature(function).parameters.items():
-        yield name, _argument(parameter, hints[name])
+        if is_dataclass(hints[name]):
+            yield from _arguments(hints[name])
+        else:
+            yield name, _argument(parameter, hints[name])
 
 
 def _argument(parameter: Parameter, hint: Any) -> Argument:
@@ -139,6 +142,14 @@ def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
     if origin is tuple:
         return {"type": members[0], "nargs": len(members)}
     return {"type": members[0] if origin is UnionType else kind}
+
+
+def _call(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """Call a function, or build a dataclass, with the options named like its parameters."""
+    hints = get_type_hints(function)
+    names = signature(function).parameters
+    shared = {name: _call(hints[name], options) for name in names if is_dataclass(hints[name])}
+    return function(**{name: options[name] for name in names if name not in shared}, **shared)
 
 
 def _name_parser() -> argparse.ArgumentParser:

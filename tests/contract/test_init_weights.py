@@ -1,6 +1,5 @@
 """`collateral init` with a trained model: weights that do not fit are refused before a config."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -48,7 +47,7 @@ def test_weights_that_fit_give_a_config(options, tmp_path):
 @pytest.mark.parametrize(
     ("model", "num_classes", "said"),
     [
-        ("small_cnn", 4, "of another shape: head.weight 4x128 for 3x128"),
+        ("small_cnn", 4, "of another shape: head.bias 4 for 3, head.weight 4x128 for 3x128"),
         ("resnet8", 3, "missing: "),
     ],
 )
@@ -66,5 +65,5 @@ def test_every_file_of_a_pattern_with_seeds_has_to_be_there(options, tmp_path):
     with pytest.raises(SystemExit) as error:
         main(words)
     assert "--weights: 'mine-1.safetensors': there is no such file" in str(error.value)
-    assert "mine-0" not in str(error.value).replace("mine-01", "")
-    assert [*map(os.path.basename, tmp_path.glob("*.yaml"))] == []
+    assert "mine-0" not in str(error.value)
+    assert [*tmp_path.glob("*.yaml")] == []

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,14 @@ from torch.utils.flop_counter import FlopCounterMode
 from collateral.contract.data import ImageInfo
 from collateral.data import synthetic
 from collateral.models._build import build_model
-from collateral.models._metadata import FILE, TimmMetadata, find_metadata, read_timm
+from collateral.models._metadata import (
+    FILE,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    TimmMetadata,
+    find_metadata,
+    read_timm,
+)
 from collateral.models._timm import embed, head_path
 from collateral.plugins.find import MODEL, params_class
 from collateral.results.split import Split
@@ -87,7 +94,13 @@ def measured_as(name: str, is_sized: bool) -> TimmMetadata:
     numbers = sum(value.numel() for value in state)
     numbers -= sum(value.numel() for value in head.parameters())
     work = counter.get_total_flops() // 2
-    return TimmMetadata(numbers, head.in_features, work, height * width, is_sized)
+    return TimmMetadata(numbers, head.in_features, work, height * width, is_sized, *normal(name))
+
+
+def normal(name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the normalisation that timm states for its weights."""
+    facts = timm.get_pretrained_cfg(name)
+    return tuple(facts.mean), tuple(facts.std)
 
 
 def written(found: dict[str, TimmMetadata | None]) -> None:
@@ -96,18 +109,35 @@ def written(found: dict[str, TimmMetadata | None]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["name", *(field.name for field in fields(TimmMetadata))])
         for name, facts in sorted(found.items()):
-            writer.writerow([name, *(map(int, astuple(facts)) if facts else [""] * 5)])
+            usual = [IMAGENET_MEAN, IMAGENET_STD]
+            own = [facts.mean, facts.std] if facts else usual
+            shown = ["" if value == other else join(value) for value, other in zip(own, usual, strict=True)]
+            numbers = map(int, astuple(facts)[:5]) if facts else [""] * 5
+            writer.writerow([name, *numbers, *shown])
     read_timm.cache_clear()
+
+
+def join(values: tuple[float, ...]) -> str:
+    return " ".join(map(str, values))
 
 
 def test_the_file_has_what_timm_has(request):
     names = timm.list_models()
     if request.config.getoption("--fix"):
-        written(
-            {name: read_timm()[name] if name in read_timm() else measured(name) for name in names}
-        )
+        known = read_timm()
+        found = {name: known[name] if name in known else measured(name) for name in names}
+        normals = {name: dict(zip(("mean", "std"), normal(name), strict=True)) for name in names}
+        written({name: facts and replace(facts, **normals[name]) for name, facts in found.items()})
     assert len(names) > 1000
     assert sorted(read_timm()) == sorted(names), "run pytest tests/contract/test_timm.py --fix"
+
+
+def test_the_file_has_timms_normalisation_of_every_model():
+    known = {name: facts for name, facts in read_timm().items() if facts}
+    assert len(known) > 1000
+    stated = {name: (facts.mean, facts.std) for name, facts in known.items()}
+    assert stated == {name: normal(name) for name in known}
+    assert len({*stated.values()}) == 4
 
 
 @pytest.mark.parametrize("name", [*SOME, "levit_128", "vgg11", "swin_tiny_patch4_window7_224"])

@@ -159,6 +159,12 @@ class BenchmarkConfig(Strict):
     init: InitParams | None = Field(
         None, description="Weights that base and Retrain both start from: fine-tuning."
     )
+    freeze: tuple[str, ...] = Field(
+        (),
+        description="Parts of the model that never train, neither in `base` nor in a method, such "
+        "as [head]: names of modules or of weights, in the model or in its file. Batch norm in "
+        "them keeps its running statistics.",
+    )
     base: BaseParams = Field(default_factory=BaseParams)
     seeds: tuple[Seed, ...] = Field(min_length=1, description="One run of everything per seed.")
     classes: tuple[ClassLabel, ...] = Field(
@@ -274,7 +280,7 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups")
+    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups", "freeze")
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value, tuple) and len(set(value)) < len(value):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from collateral.contract.conventions import Columns
+from collateral.contract.conventions import OF_MODEL, Columns
 from collateral.contract.params import ClassLabel, Strict, Whole
+
+
+Pixel = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,11 @@ class DataOptions(Strict):
     test_per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many test examples of each class."
     )
-    mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
+    mean: Annotated[tuple[Pixel, ...], Field(min_length=1)] | Literal["model"] | None = Field(
         None,
-        min_length=1,
-        description="Of each channel, for images in [0, 1], where a model of your own was trained "
-        "with another normalisation than the data set's.",
+        description="Mean of each channel, for images in [0, 1], where a model of your own was "
+        "trained with another normalisation than the data set's. `model`: mean and standard "
+        "deviation that timm states for the weights of this architecture.",
     )
     # A model of images from 0 to 255 has a standard deviation of 1 / 255.
     std: tuple[Annotated[float, Field(ge=0.001, le=1)], ...] | None = Field(
@@ -89,6 +92,10 @@ class DataOptions(Strict):
 
     @model_validator(mode="after")
     def _mean_and_std_go_together(self) -> DataOptions:
+        if self.mean == OF_MODEL:
+            if self.std is not None:
+                raise ValueError("`mean: model` has a standard deviation too; leave `std` out")
+            return self
         if len(self.mean or ()) != len(self.std or ()):
             raise ValueError("`mean` and `std` go together: a number of each for every channel")
         return self

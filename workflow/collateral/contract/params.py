@@ -245,7 +245,19 @@ class TrainingParams(Strict):
     momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper: 0.9.")
     nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
     weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
-    schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
+    schedule: Literal["cosine", "constant", "step"] = Field(
+        "cosine",
+        description="Learning rate by epoch. `cosine`: falls to 0 (paper). `step`: multiplied by "
+        "`factor` after each number of epochs in `milestones`.",
+    )
+    milestones: Increasing = Field(
+        (),
+        description="With `schedule: step`: numbers of finished epochs after which the learning "
+        "rate falls, such as [91, 136]. Code that counts epochs from 1 means one epoch earlier.",
+    )
+    factor: float = Field(
+        0.1, gt=0, lt=1, description="With `schedule: step`: factor of the learning rate."
+    )
     warmup: Epochs = Field(
         0,
         ge=0,
@@ -274,6 +286,15 @@ class TrainingParams(Strict):
     def _warms_up_within_its_epochs(self) -> "TrainingParams":
         if self.warmup > self.epochs:
             raise ValueError(f"warmup: {self.warmup} is more than epochs: {self.epochs}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_milestones(self) -> "TrainingParams":
+        if self.schedule == "step" and not self.milestones:
+            raise ValueError("schedule: step: needs `milestones`, such as [91, 136]")
+        if self.milestones and self.milestones[-1] >= self.epochs:
+            last = self.milestones[-1]
+            raise ValueError(f"milestones: {last}: should be below epochs: {self.epochs}")
         return self
 
 

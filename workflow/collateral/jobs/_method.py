@@ -111,6 +111,7 @@ class MethodJob(Job):
     cell: str
     seed: int
     model: str
+    freeze: tuple[str, ...] = ()  # parts of the model that never train
     method: str  # folder of the method
     params: dict[str, Any]  # values of the config and defaults; tuning may replace some
     tuning: Tuning | None = None
@@ -169,6 +170,7 @@ class PlannedMethod(PlannedInCell):
         """Model, method, parameters, and where it starts."""
         run, found = self.spec, self.prepare_plan
         about = {"model": self.model, "method": run.method.uses, "seed": self.seed}
+        about |= {"freeze": self.benchmark.config.freeze}
         about |= {"params": run.params.model_dump(mode="json"), "tuning": self.tuning}
         if not issubclass(self.describes, StartedJob):
             return about

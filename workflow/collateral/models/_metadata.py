@@ -28,6 +28,7 @@ WORK = "MULTIPLY_ADDS"
 MULTIPLY_ADDS_PER_ACTIVATION = 240
 PREFIX = "timm/"
 FILE = Path(__file__).with_name("_timm.csv")
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
@@ -150,6 +151,10 @@ class TimmMetadata:
     multiply_adds: int  # multiply-adds per image
     pixels: int  # height times width of the default image size
     is_sized: bool  # whether the image size is an argument of the model
+    # Normalisation of images in [0, 1] for timm's weights of this architecture; empty in the file
+    # for that of ImageNet.
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    std: tuple[float, ...] = IMAGENET_STD
 
 
 @cache
@@ -158,8 +163,12 @@ def read_timm() -> dict[str, TimmMetadata | None]:
     found: dict[str, TimmMetadata | None] = {}
     with FILE.open(encoding="utf-8", newline="") as file:
         for name, *values in [*csv.reader(file)][1:]:
-            numbers, features, work, pixels, is_sized = (int(value or 0) for value in values)
-            facts = TimmMetadata(numbers, features, work, pixels, bool(is_sized))
+            numbers, features, work, pixels, is_sized = (int(value or 0) for value in values[:5])
+            mean, std = (tuple(map(float, value.split())) for value in values[5:])
+            facts = TimmMetadata(
+                *(numbers, features, work, pixels, bool(is_sized)),
+                *(mean or IMAGENET_MEAN, std or IMAGENET_STD),
+            )
             found[name] = facts if numbers else None
     return found
 
@@ -175,6 +184,12 @@ def find_timm_metadata(model: str) -> TimmMetadata:
     if facts is None:
         raise ValueError(no_such(model))
     return facts
+
+
+def find_normalisation(model: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return mean and standard deviation of images for timm's weights of an architecture."""
+    facts = find_timm_metadata(model)
+    return facts.mean, facts.std
 
 
 def no_such(model: str) -> str:

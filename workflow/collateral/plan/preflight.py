@@ -120,12 +120,13 @@ def find_weights_errors(
 
 
 def _misfits(benchmark: Benchmark, files: Sequence[tuple[OwnFile, Path]]) -> Iterator[str]:
-    """Yield an error for each weight file of the user that does not fit the model.
+    """Yield an error for each weight file that does not fit the model, and for a wrong `freeze`.
 
     Another process compares names and shapes, because the Snakefile does not import torch. Nothing
     is compared if torch is not installed.
     """
-    if not files or find_spec("torch") is None:
+    freeze = benchmark.config.freeze
+    if not (files or freeze) or find_spec("torch") is None:
         return
     try:
         size = find_workload(benchmark).size
@@ -134,6 +135,7 @@ def _misfits(benchmark: Benchmark, files: Sequence[tuple[OwnFile, Path]]) -> Ite
     folders = [str(Path(path).parent) for path in MODEL.paths[1:]]
     options = ["--model", benchmark.config.model, "--num-classes", str(size.num_classes)]
     options += ["--shape", *map(str, size.shape), "--plugins", *folders]
+    options += ["--freeze", *freeze] if freeze else []
     compared = [[own.key, str(path.expanduser()), own.rename] for own, path in files]
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, "weights", *options],

@@ -1,6 +1,6 @@
 """Base classes of the parameters of methods and of training, validated by pydantic."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
@@ -141,6 +141,17 @@ class MethodParams(Strict):
     starts_anew: ClassVar[bool] = False
     needs_retrain: ClassVar[bool] = False  # whether a control reads Retrain's soft labels
     inherits: ClassVar[str | None] = None  # method whose parameters a control takes
+
+    @property
+    def parts(self) -> Sequence[tuple[str, "MethodParams"]]:
+        """Other methods that this method runs: names of their folders, and their parameters."""
+        return ()
+
+    def with_parts(self) -> Iterator["MethodParams"]:
+        """Yield these parameters, and those of all methods that this method runs."""
+        yield self
+        for _, params in self.parts:
+            yield from params.with_parts()
 
     def required_retained(self) -> Mapping[str, int]:
         """Return a dict from parameter to the minimum number of retained examples that it needs.
@@ -295,6 +306,34 @@ class TrainingParams(Strict):
         if self.milestones and self.milestones[-1] >= self.epochs:
             last = self.milestones[-1]
             raise ValueError(f"milestones: {last}: should be below epochs: {self.epochs}")
+        return self
+
+
+class LastBlocksParams(TrainedParams):
+    """Training of the last blocks of a model, on the retained examples."""
+
+    k: Count | Literal["all"] = Field(
+        3,
+        description="Blocks that train, counted from the end, the head among them: residual or "
+        "attention blocks, and single layers outside of them. On `resnet18`, 3 is `layer4` and the "
+        "head, as in SCRUB's code and in DeepUnlearn.",
+    )
+    head: bool = Field(
+        True, description="Train the head too; DeepUnlearn: yes, SCRUB's code on ResNets: no."
+    )
+    lr: float = Field(0.01, ge=0, description="Learning rate, constant; both sources: 0.01.")
+    proximal: float = Field(
+        0.0,
+        ge=0,
+        description="w of w/2 |weights - start|^2, added to the loss; the text has no such term, "
+        "SCRUB's code 0.1.",
+    )
+    weight_decay: float = Field(5e-4, ge=0, description="As in the training of the base model: 5e-4.")
+
+    @model_validator(mode="after")
+    def _check_that_something_trains(self) -> "LastBlocksParams":
+        if self.k == 1 and not self.head:
+            raise ValueError("head: false: with k: 1, nothing would train")
         return self
 
 

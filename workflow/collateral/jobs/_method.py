@@ -202,14 +202,15 @@ class PlannedMethod(PlannedInCell):
 
     @property
     def code(self) -> str:
-        """Fingerprint of the stage, the method, and all models that the parameters name."""
-        run, uses = self.spec, self.spec.method.uses
+        """Fingerprint of the stage, and of all methods and models that the parameters name."""
+        run = self.spec
         # Tuning also runs the default parameters, which may name another teacher model.
         choices = run.trial_params if self.kind_name == "tune" else run.choices
-        values = {str(value) for params in choices for value in params.model_dump().values()}
+        inner = [params for one in choices for params in one.with_parts()]
+        values = {str(value) for params in inner for value in params.model_dump().values()}
         models = sorted({self.model, *values.intersection(MODEL.names())})
-        method = method_kind(uses).module(uses, "method")
-        return stage_code(self.kind_name, method, *map(MODEL.module, models))
+        modules = [method_kind(name).module(name, "method") for name in sorted(run.methods)]
+        return stage_code(self.kind_name, *modules, *map(MODEL.module, models))
 
 
 class PlannedFirstSeed(PlannedMethod):

@@ -76,16 +76,17 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
     runs = [run for cell in benchmark.cells.values() for run in cell.unlearned.values()]
     models = {name for name in MODEL.names() if MODEL.is_plugged_in(name)}
     if models:  # A parameter of a method, such as `teacher`, may name a model.
-        values = {str(v) for run in runs for one in run.choices for v in one.model_dump().values()}
+        params = [one for run in runs for choice in run.choices for one in choice.with_parts()]
+        values = {str(value) for one in params for value in one.model_dump().values()}
         models &= {benchmark.config.model, *values}
     for model in sorted(models):
         will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
         found = _plugged_errors(MODEL.module(model), "build", will_run=will_run)
         yield from found or _errors(declared_work, model)
-    methods = {run.method.uses for run in runs}
+    methods = {name for run in runs for name in run.methods}
     for method in sorted(filter(METHOD.is_plugged_in, methods)):
         of_methods = [job for job in list_jobs(benchmark) if isinstance(job, PlannedMethod)]
-        own_jobs = [job for job in of_methods if job.spec.method.uses == method]
+        own_jobs = [job for job in of_methods if method in job.spec.methods]
         will_run = runs_here and any(job.will_run for job in own_jobs)
         yield from _plugged_errors(METHOD.module(method, "method"), "unlearn", will_run=will_run)
 
@@ -157,8 +158,10 @@ def _precision_errors(benchmark: Benchmark) -> Iterator[str]:
     found: dict[str, str] = {"base": benchmark.config.base.precision} if trained else {}
     for job in jobs:
         if isinstance(job, PlannedMethod):
-            for params in job.spec.choices:
-                found[f"methods.{job.spec.method.name}"] = getattr(params, "precision", "float32")
+            for params in (one for given in job.spec.choices for one in given.with_parts()):
+                precision = getattr(params, "precision", "float32")
+                if precision != "float32":
+                    found[f"methods.{job.spec.method.name}"] = precision
     found = {key: precision for key, precision in found.items() if precision != "float32"}
     if not found or find_spec("torch") is None:
         return

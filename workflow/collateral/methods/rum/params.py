@@ -102,6 +102,10 @@ class Params(MethodParams):
             raise ValueError(f"low_share, high_share: {total}: should be at most 1 together")
         return self
 
+    def __hash__(self) -> int:
+        """Hash the parameters as text, because mappings have no hash."""
+        return hash(self.model_dump_json())
+
     @property
     def is_paced(self) -> bool:
         """True, because the epochs of several methods follow one another."""

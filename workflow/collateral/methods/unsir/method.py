@@ -51,7 +51,7 @@ def learn_noise(
 ) -> Tensor:
     """Return images, in units of normalised pixels, on which the model errs most about a class."""
     mean, std = (
-        torch.tensor(of, device=run.device)[:, None, None] for of in (task.info.mean, task.info.std)
+        torch.tensor(of)[:, None, None].to(run.device) for of in (task.info.mean, task.info.std)
     )
     noise, labels = Noise(start), torch.full((len(start),), label, device=run.device)
     optimizer = Adam(noise.parameters(), params.noise_lr, fused=True)

@@ -81,20 +81,21 @@ def test_new_weights_differ_by_seed_and_batch_norm_forgets_its_statistics(small)
     assert not kept.running_mean.eq(0).any()
 
 
-@pytest.mark.parametrize(("unlearn", "params"), [(cf_k, CfParams), (eu_k, EuParams)])
+@pytest.mark.parametrize("method", [(cf_k, CfParams), (eu_k, EuParams)])
 @pytest.mark.parametrize(
-    ("k", "head", "moving", "still"),
+    ("last", "moving", "still"),
     [
-        (1, True, ("head.",), ("body.",)),
-        (3, True, ("body.4.", "body.5.", "head."), ("body.0.", "body.1.", "body.3.")),
-        (3, False, ("body.4.", "body.5."), ("body.0.", "body.1.", "body.3.", "head.")),
+        ((1, True), ("head.",), ("body.",)),
+        ((3, True), ("body.4.", "body.5.", "head."), ("body.0.", "body.1.", "body.3.")),
+        ((3, False), ("body.4.", "body.5."), ("body.0.", "body.1.", "body.3.", "head.")),
     ],
 )
 def test_all_before_the_last_blocks_stays_bit_for_bit(
-    small, unlearn, params, k, head, moving, still
+    small, method, last, moving, still
 ):
+    unlearn, params = method
     model = copy.deepcopy(small.base)
-    given = params(k=k, head=head, proximal=0.1, **SHORT)
+    given = params(k=last[0], head=last[1], proximal=0.1, **SHORT)
     unlearn(model, task_of(small), given, Run(CPU, 3))
     assert same(state(model, still), state(small.base, still))
     learned = {name for name, _ in model.named_parameters() if name.startswith(moving)}

@@ -111,7 +111,10 @@ def written(found: dict[str, TimmMetadata | None]) -> None:
         for name, facts in sorted(found.items()):
             usual = [IMAGENET_MEAN, IMAGENET_STD]
             own = [facts.mean, facts.std] if facts else usual
-            shown = ["" if value == other else join(value) for value, other in zip(own, usual, strict=True)]
+            shown = [
+                "" if value == other else join(value)
+                for value, other in zip(own, usual, strict=True)
+            ]
             numbers = map(int, astuple(facts)[:5]) if facts else [""] * 5
             writer.writerow([name, *numbers, *shown])
     read_timm.cache_clear()

@@ -280,7 +280,9 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups", "freeze")
+    @field_validator(
+        "seeds", "classes", "fractions", "controls", "track", "attacks", "groups", "freeze"
+    )
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value, tuple) and len(set(value)) < len(value):

@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from collateral.contract.conventions import OF_MODEL, Columns
 from collateral.contract.params import ClassLabel, Strict, Whole
 
-
 Pixel = Annotated[float, Field(ge=0, le=1)]
 
 

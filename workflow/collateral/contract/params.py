@@ -328,7 +328,9 @@ class LastBlocksParams(TrainedParams):
         description="w of w/2 |weights - start|^2, added to the loss; the text has no such term, "
         "SCRUB's code 0.1.",
     )
-    weight_decay: float = Field(5e-4, ge=0, description="As in the training of the base model: 5e-4.")
+    weight_decay: float = Field(
+        5e-4, ge=0, description="As in the training of the base model: 5e-4."
+    )
 
     @model_validator(mode="after")
     def _check_that_something_trains(self) -> "LastBlocksParams":

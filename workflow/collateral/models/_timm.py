@@ -32,7 +32,9 @@ def build(name: str, info: ImageInfo) -> Classifier:
             name.removeprefix(PREFIX), in_chans=channels, num_classes=info.num_classes, **size
         )
         path = head_path(inner)
-        head = {f"{path}.{name}": value for name, value in inner.get_submodule(path).named_parameters()}
+        head = {
+            f"{path}.{name}": value for name, value in inner.get_submodule(path).named_parameters()
+        }
         model = wrap_model(inner, path, embed, info)
     except Exception as error:  # timm raises errors of many types if images are too small.
         raise ValueError(

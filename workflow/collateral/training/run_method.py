@@ -15,7 +15,13 @@ from torch import Tensor, nn
 
 from collateral.contract.conventions import Skipped, derive_seed
 from collateral.contract.params import MethodParams
-from collateral.plugins.find import METHOD, method_kind, prepare_class, prepare_values, prepared_name
+from collateral.plugins.find import (
+    METHOD,
+    method_kind,
+    prepare_class,
+    prepare_values,
+    prepared_name,
+)
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
 from collateral.results.provenance import read_cost, verify, write_cost, write_record

@@ -126,9 +126,7 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
     return {new: weights[name] for name, new in names.items()}
 
 
-def _leave_normalisation_out(
-    model: Classifier, weights: Weights, renamed: dict[str, str]
-) -> None:
+def _leave_normalisation_out(model: Classifier, weights: Weights, renamed: dict[str, str]) -> None:
     """Remove a normalisation of images from the names, because the model has its own."""
     for name, new in [*renamed.items()]:
         if own := NORMALISATION.get(new):

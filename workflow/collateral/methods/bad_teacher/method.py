@@ -18,6 +18,7 @@ from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
+
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
     good, bad = copy.deepcopy(model).eval(), reinitialize(model, run).eval()

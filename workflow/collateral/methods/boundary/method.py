@@ -42,9 +42,7 @@ def shrink(model: Classifier, task: Task, params: Params, run: Run) -> nn.Module
     return model
 
 
-def find_neighbours(
-    base: nn.Module, x: Tensor, y: Tensor, params: Params
-) -> tuple[Tensor, Tensor]:
+def find_neighbours(base: nn.Module, x: Tensor, y: Tensor, params: Params) -> tuple[Tensor, Tensor]:
     """Return the class across the boundary of each image, and whether the attack reached it."""
     x = x.detach().clone().requires_grad_()
     with torch.enable_grad():

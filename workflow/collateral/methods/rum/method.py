@@ -10,7 +10,6 @@ every data set. In the first part, a method with two phases prepares again what 
 have prepared.
 """
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -49,9 +48,10 @@ def select_part(task: Task, order: Tensor, ranks: range, *, rehearse: bool) -> T
     """Return a task that forgets one part; later parts are retained if they are rehearsed."""
     forget = task.forget
     # Examples of a part keep their order in the forget set.
-    here, later = (move_to(some.sort().values, forget.rows.device) for some in (
-        order[ranks.start : ranks.stop], order[ranks.stop :]
-    ))
+    here, later = (
+        move_to(some.sort().values, forget.rows.device)
+        for some in (order[ranks.start : ranks.stop], order[ranks.stop :])
+    )
     retain = task.retain
     if rehearse and len(later):
         retain = retain.joined(forget.select(later))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from collateral.contract.messages import quoted, unknown_name
 from collateral.contract.params import MethodParams
@@ -30,17 +30,6 @@ def read_part(part: Mapping[str, Any]) -> tuple[str, MethodParams]:
         first = error.errors()[0]
         keys = "".join(f"{key}: " for key in first["loc"])
         raise ValueError(f"{keys}{quoted(first['input'])}: {first['msg']}") from None
-
-
-def _complete(part: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Add the default values of the method of a part, so that the record has all of them."""
-    if part is None:
-        return None
-    name, params = read_part(part)
-    return {USES: name, **params.model_dump(mode="json")}
-
-
-Part = Annotated[dict[str, Any] | None, AfterValidator(_complete)]
 
 
 class Params(MethodParams):
@@ -78,15 +67,15 @@ class Params(MethodParams):
     high_share: Annotated[float, Field(ge=0, le=1)] = Field(
         1 / 3, description="Share of the forget set in the high part; RUM: a third."
     )
-    low: Part = Field(
+    low: dict[str, Any] | None = Field(
         None,
         validate_default=True,
         description="Method of the low part: `uses`, and its parameters; null: nothing is done.",
     )
-    mid: Part = Field(
+    mid: dict[str, Any] | None = Field(
         {USES: "ft"}, validate_default=True, description="Method of the middle part, as `low`."
     )
-    high: Part = Field(
+    high: dict[str, Any] | None = Field(
         {USES: "salun"}, validate_default=True, description="Method of the high part, as `low`."
     )
     rehearse: bool = Field(
@@ -94,6 +83,15 @@ class Params(MethodParams):
         description="Count parts still to come as retained examples; RUM: yes, its variant for "
         "embeddings: no.",
     )
+
+    @field_validator(*PARTS, mode="before")
+    @classmethod
+    def _complete(cls, part: Any) -> Any:
+        """Add the default values of the method of a part, so that the record has all of them."""
+        if not isinstance(part, dict):
+            return part
+        name, params = read_part(part)
+        return {USES: name, **params.model_dump(mode="json")}
 
     @model_validator(mode="after")
     def _check_shares(self) -> "Params":

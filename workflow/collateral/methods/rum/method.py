@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.methods._shared.nearest import similarity_to_nearest
-from collateral.methods.rum.params import PARTS, Params, read_part
+from collateral.methods.rum.params import Params
 from collateral.training.examples import Task, move_to
 from collateral.training.inference import infer
 from collateral.training.run import Run
@@ -24,16 +24,21 @@ from collateral.training.run_method import run_within
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
     order = compute_scores(model, task, params.score).argsort(stable=True)
-    ranks = params.split(len(task.forget))
-    for key in PARTS:
-        part = getattr(params, key)
-        if part is None or not ranks[key]:
-            continue
-        name, inner = read_part(part)
-        with run.phase(key):
-            step = select_part(task, order, ranks[key], rehearse=params.rehearse)
-            model = run_within(name, inner, model, step, run)
+    methods = params.by_part
+    for key, ranks in split_ranks(len(task.forget), params).items():
+        if key in methods and ranks:
+            name, inner = methods[key]
+            with run.phase(key):
+                step = select_part(task, order, ranks, rehearse=params.rehearse)
+                model = run_within(name, inner, model, step, run)
     return model
+
+
+def split_ranks(count: int, params: Params) -> dict[str, range]:
+    """Return the ranks of the examples in each part; the parts are unlearned in this order."""
+    low, high = round(params.low_share * count), round(params.high_share * count)
+    first = max(low, count - high)
+    return {"low": range(low), "mid": range(low, first), "high": range(first, count)}
 
 
 def compute_scores(model: nn.Module, task: Task, score: str) -> Tensor:

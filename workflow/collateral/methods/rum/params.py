@@ -12,7 +12,7 @@ from collateral.contract.work import NO_WORK, Sizes, Work, inference_work
 from collateral.plugins.find import METHOD, params_class, prepare_class
 
 USES = "uses"  # key of a part that names its method
-PARTS = ("low", "mid", "high")  # keys of the parts, in the order in which they are unlearned
+PARTS = ("low", "mid", "high")  # keys of the parts
 
 
 def read_part(part: Mapping[str, Any]) -> tuple[str, MethodParams]:
@@ -110,37 +110,39 @@ class Params(MethodParams):
         return True
 
     @property
-    def parts(self) -> Sequence[tuple[str, MethodParams]]:
-        """The methods of the parts for which something is done."""
-        return [read_part(part) for key in PARTS if (part := getattr(self, key)) is not None]
+    def by_part(self) -> dict[str, tuple[str, MethodParams]]:
+        """Name and parameters of the method of each part for which something is done."""
+        given = {key: getattr(self, key) for key in PARTS}
+        return {key: read_part(part) for key, part in given.items() if part is not None}
 
-    def split(self, count: int) -> dict[str, range]:
-        """Return the ranks of the examples in each part, from the lowest score to the highest."""
-        low, high = round(self.low_share * count), count - round(self.high_share * count)
-        high = max(low, high)
-        return {"low": range(low), "mid": range(low, high), "high": range(high, count)}
+    @property
+    def parts(self) -> Sequence[tuple[str, MethodParams]]:
+        """The methods of the parts."""
+        return [*self.by_part.values()]
 
     def count_epochs(self, sizes: Sizes) -> int:
         """Return the number of epochs of all methods together."""
-        return sum(params.count_epochs(part) for _, params, part in self._by_part(sizes))
+        return sum(params.count_epochs(part) for _, params, part in self._sizes_by_part(sizes))
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Return the computation of the score, and of both phases of all methods."""
         total = NO_WORK + inference_work(
             sizes.examples if self.score == "similarity" else sizes.forget
         )
-        for name, params, part in self._by_part(sizes):
+        for name, params, part in self._sizes_by_part(sizes):
             total += params.unlearn_work(part)
             if prepare_class(name):
                 total += params.prepare_work(part)
         return total
 
-    def _by_part(self, sizes: Sizes) -> list[tuple[str, MethodParams, Sizes]]:
+    def _sizes_by_part(self, sizes: Sizes) -> list[tuple[str, MethodParams, Sizes]]:
         """Return the method of each part that has one, with the sizes that it works on."""
-        found, ranks = [], self.split(sizes.forget)
-        for key in PARTS:
-            if (part := getattr(self, key)) is not None and ranks[key]:
-                later = sizes.forget - ranks[key].stop if self.rehearse else 0
-                own = replace(sizes, retain=sizes.retain + later, forget=len(ranks[key]))
-                found.append((*read_part(part), own))
-        return found
+        low, high = (round(share * sizes.forget) for share in (self.low_share, self.high_share))
+        counts = {"low": low, "mid": max(0, sizes.forget - low - high), "high": high}
+        later = {"low": sizes.forget - low, "mid": high, "high": 0}
+        return [
+            (*method, replace(sizes, retain=sizes.retain + rehearsed, forget=counts[key]))
+            for key, method in self.by_part.items()
+            for rehearsed in [later[key] if self.rehearse else 0]
+            if counts[key]
+        ]

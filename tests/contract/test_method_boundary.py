@@ -41,7 +41,7 @@ def test_of_two_classes_a_label_flips_where_the_margin_is_below_the_attacks_reac
     margin = (logits[:, 0] - logits[:, 1]).abs()
     reach = epsilon * 4.5  # |w1 - w0|_1 = 1.5 + 3
     is_clear = (margin - reach).abs() > 1e-4
-    target, has_crossed = find_neighbours(model, x, y, Params(epsilon=epsilon, uncrossed="true"))
+    target, has_crossed = find_neighbours(model, x, y, Params(epsilon=epsilon, uncrossed="true_class"))
     assert torch.equal(has_crossed[is_clear], (margin < reach)[is_clear])
     assert torch.equal(target != y, has_crossed)
     assert 5 < has_crossed.sum() < len(y) - 5
@@ -52,10 +52,10 @@ def test_an_attack_that_fails_trains_the_true_label_in_public_code_and_the_next_
     x, y = torch.tensor([0.5, 0.5]).view(1, 1, 1, 2), torch.tensor([0])
     found = {
         which: find_neighbours(model, x, y, Params(epsilon=0.01, uncrossed=which))
-        for which in ("true", "nearest")
+        for which in ("true_class", "nearest")
     }
     assert [not crossed.item() for _, crossed in found.values()] == [True, True]
-    assert found["true"][0].item() == 0 and found["nearest"][0].item() == 1
+    assert found["true_class"][0].item() == 0 and found["nearest"][0].item() == 1
 
 
 def test_the_class_beyond_is_that_of_the_attacked_image_and_not_of_the_clean_one():
@@ -78,7 +78,7 @@ def test_attacked_images_stay_images():
     _, crossed = find_neighbours(model, shifted, y, Params(epsilon=0.1))
     assert crossed.item()
     assert border.eq(inside).all()
-    target, _ = find_neighbours(model, shifted, y, Params(epsilon=0.1, uncrossed="true"))
+    target, _ = find_neighbours(model, shifted, y, Params(epsilon=0.1, uncrossed="true_class"))
     assert target.item() == 0
 
 

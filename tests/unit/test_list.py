@@ -32,7 +32,7 @@ def test_everything_is_listed_with_names(capsys, kind):
 def test_a_method_has_one_line_with_full_name_citation_and_data(capsys):
     main(["list", "methods"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[lines.index("") - 1].startswith("ssd ")
+    assert lines[lines.index("") - 1].startswith("unsir ")
     (line,) = [line for line in lines if line.startswith("ga ")]
     assert line.split(maxsplit=1)[1] == (
         "GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set; "
@@ -80,7 +80,7 @@ def test_models_are_listed_without_torch(capsys, monkeypatch):
 
 
 def test_every_method_cites_its_source_and_describes_its_parameters():
-    assert len(METHOD.names()) == 19
+    assert len(METHOD.names()) == 24
     for name in METHOD.names() + CONTROL.names():
         params = params_class(name)
         if name in METHOD.names():

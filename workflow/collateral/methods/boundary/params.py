@@ -23,8 +23,9 @@ class Params(TrainedParams):
     paper = "https://arxiv.org/abs/2303.11570"
     touches = frozenset({"forget images", "forget labels"})
     published = {
+        "text": {"uncrossed": "nearest"},
         "authors' code": {"epochs": 10, "lr": 1e-5, "optimizer": "sgd", "momentum": 0.9}
-        | {"weight_decay": 0, "epsilon": 0.1, "uncrossed": "true", "augment": False},
+        | {"weight_decay": 0, "epsilon": 0.1, "uncrossed": "true_class", "augment": False},
     }
 
     variant: Literal["shrink", "expand"] = Field(
@@ -33,10 +34,10 @@ class Params(TrainedParams):
     epsilon: float = Field(
         0.1, gt=0, description="Of `shrink`: step of the attack, of pixels in [0, 1]; authors: 0.1."
     )
-    uncrossed: Literal["nearest", "true"] = Field(
+    uncrossed: Literal["nearest", "true_class"] = Field(
         "nearest",
         description="Of `shrink`: label of an image whose attack fails. `nearest`: its likeliest "
-        "wrong class (text); `true`: its true class, which is then learned better (public code).",
+        "wrong class (text); `true_class`: its own, which is then learned better (public code).",
     )
     epochs: Epochs = Field(10, ge=0, description="Passes over the forget set; authors: 10.")
     lr: float = Field(1e-5, ge=0, description="Learning rate, constant; authors: 1e-5.")

@@ -18,6 +18,7 @@ class Params(LastBlocksParams):
     paper = "https://arxiv.org/abs/2201.06640"
     touches = frozenset({"retain"})
     published = {
+        "text": {"head": True, "proximal": 0, "batchnorm": "train"},
         "SCRUB's code": {"k": 3, "head": False, "epochs": 10, "lr": 0.01, "proximal": 0.1}
         | {"batchnorm": "frozen"},
         "DeepUnlearn": {"k": 3, "head": True, "epochs": 10, "lr": 0.01},

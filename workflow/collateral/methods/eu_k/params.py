@@ -20,6 +20,7 @@ class Params(LastBlocksParams):
     touches = frozenset({"retain"})
     starts_anew = True
     published = {
+        "text": {"head": True, "proximal": 0, "batchnorm": "train"},
         "SCRUB's code": {"k": 3, "head": False, "lr": 0.01, "proximal": 0.1, "batchnorm": "frozen"},
         "DeepUnlearn": {"k": 3, "head": True, "lr": 0.01},
     }

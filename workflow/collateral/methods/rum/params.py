@@ -48,7 +48,7 @@ class Params(MethodParams):
     paper = "https://arxiv.org/abs/2406.01257"
     touches = frozenset({"retain", "forget images", "forget labels"})
     published = {
-        "RUM": {"low": None, "mid": {USES: "ft"}, "high": {USES: "salun"}},
+        "RUM": {"mid": {USES: "ft"}, "high": {USES: "salun"}},
         "RUM's README, NegGrad+": {
             "low": {USES: "neggrad_plus", "lr": 0.01, "epochs": 5, "alpha": 0.99},
             "mid": {USES: "neggrad_plus", "lr": 0.01, "epochs": 5, "alpha": 0.97},

@@ -48,9 +48,10 @@ class Params(TrainedParams, Prepare):
     """
 
     published = {
-        "UNSIR's code": {"noises": 3, "copies": 20, "noise_steps": 40, "noise_lr": 0.1}
+        "UNSIR": {"noises": 256, "copies": 20, "noise_steps": 40, "noise_lr": 0.1}
         | {"noise_penalty": 0.1, "per_class": 1000, "optimizer": "adam", "lr": 0.02}
         | {"repair_lr": 0.01, "impair_epochs": 1, "repair_epochs": 1},
+        "UNSIR's code": {"noises": 3},
         "SSD's code": {"lr": 1e-4, "noise_steps": 25},
         "SSD's code, subclass": {"lr": 1e-4, "noise_steps": 250},
     }

@@ -90,9 +90,7 @@ def test_new_weights_differ_by_seed_and_batch_norm_forgets_its_statistics(small)
         ((3, False), ("body.4.", "body.5."), ("body.0.", "body.1.", "body.3.", "head.")),
     ],
 )
-def test_all_before_the_last_blocks_stays_bit_for_bit(
-    small, method, last, moving, still
-):
+def test_all_before_the_last_blocks_stays_bit_for_bit(small, method, last, moving, still):
     unlearn, params = method
     model = copy.deepcopy(small.base)
     given = params(k=last[0], head=last[1], proximal=0.1, **SHORT)

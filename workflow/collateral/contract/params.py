@@ -322,6 +322,7 @@ class LastBlocksParams(TrainedParams):
         True, description="Train the head too; DeepUnlearn: yes, SCRUB's code on ResNets: no."
     )
     lr: float = Field(0.01, ge=0, description="Learning rate, constant; both sources: 0.01.")
+    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples.")
     proximal: float = Field(
         0.0,
         ge=0,

@@ -6,7 +6,7 @@ Their features are timm's `forward_head(forward_features(x), pre_logits=True)`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -49,7 +49,7 @@ def build(name: str, info: ImageInfo) -> Classifier:
 def adapt(
     convert: Callable[..., dict[str, Tensor]],
     inner: nn.Module,
-    head: dict[str, Tensor],
+    head: Mapping[str, Tensor],
     given: dict[str, Tensor],
 ) -> dict[str, Tensor]:
     """Convert the weights of a file by timm's own filter for this architecture.

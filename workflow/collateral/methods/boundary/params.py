@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams
+from collateral.contract.work import Sizes, Work, inference_work, training_work
 
 
 class Params(TrainedParams):
@@ -43,3 +44,10 @@ class Params(TrainedParams):
     lr: float = Field(1e-5, ge=0, description="Learning rate, constant; authors: 1e-5.")
     weight_decay: float = Field(0.0, ge=0, description="Authors: 0.")
     augment: bool = Field(False, description="Augment as the data set does; authors: no.")
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Return the computation; `shrink` adds a gradient and a pass of the base model."""
+        images = self.epochs * sizes.forget
+        if self.variant == "expand":
+            return training_work(images)
+        return training_work(2 * images) + inference_work(images)

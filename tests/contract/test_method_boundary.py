@@ -41,15 +41,14 @@ def test_of_two_classes_a_label_flips_where_the_margin_is_below_the_attacks_reac
     margin = (logits[:, 0] - logits[:, 1]).abs()
     reach = epsilon * 4.5  # |w1 - w0|_1 = 1.5 + 3
     is_clear = (margin - reach).abs() > 1e-4
-def test_an_attack_that_fails_trains_the_true_label_in_public_code_alone():
-        model, x, y, Params(epsilon=epsilon, uncrossed="true_class")
-    )
+    params = Params(epsilon=epsilon, uncrossed="true_class")
+    target, has_crossed = find_neighbours(model, x, y, params)
     assert torch.equal(has_crossed[is_clear], (margin < reach)[is_clear])
     assert torch.equal(target != y, has_crossed)
     assert 5 < has_crossed.sum() < len(y) - 5
 
 
-def test_an_attack_that_fails_trains_the_true_label_in_public_code_and_the_next_one_in_the_text():
+def test_an_attack_that_fails_trains_the_true_label_in_public_code_alone():
     model = linear((5.0, 0.0), (4.0, 0.1), (-3.0, 0.0))
     x, y = torch.tensor([0.5, 0.5]).view(1, 1, 1, 2), torch.tensor([0])
     found = {

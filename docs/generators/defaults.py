@@ -13,8 +13,8 @@ OURS: dict[str, dict[str, Any]] = {
     "iu": {"augment": False},
     "ltd": {"targets": "clean"},
     "munba": {"bargain": "exact"},
-    "neggrad_plus": {"weight_decay": 0.0},
     "neighbor": {"within": "retain", "candidates": None},
+    "rum": {"low": None},
 }
 
 

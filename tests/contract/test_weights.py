@@ -279,6 +279,67 @@ def test_a_body_that_does_not_fit_is_refused(tmp_path):
         )
 
 
+# The papers' ResNet-18, under the names of three public implementations.
+
+COLOUR = ImageInfo(3, (8, 8, 3), (0.5, 0.25, 0.75), (0.25, 0.5, 0.125))
+
+
+def torchvisions() -> nn.Module:
+    """Return torchvision's ResNet-18 with the stem that papers give it."""
+    torch.manual_seed(4)
+    net = pytest.importorskip("torchvision").models.resnet18(num_classes=3)
+    net.conv1, net.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
+    for name, buffer in net.named_buffers():  # as after training: no two alike
+        if "running" in name:
+            buffer.copy_(1 + torch.rand_like(buffer))
+    return net.eval()
+
+
+def as_kuangliu(name: str) -> str:
+    return re.sub(r"^fc", "linear", name.replace("downsample", "shortcut"))
+
+
+def as_weiaicunzai(name: str) -> str:
+    parts = {"conv1": "0", "bn1": "1", "conv2": "3", "bn2": "4"}
+    found = re.match(r"layer(\d)\.(\d)\.(\w+)\.(.+)", name)
+    if not found:
+        return re.sub(r"^bn1", "conv1.1", re.sub(r"^conv1", "conv1.0", name))
+    layer, block, part, rest = found.groups()
+    inner = f"residual_function.{parts[part]}" if part in parts else "shortcut"
+    return f"conv{int(layer) + 1}_x.{block}.{inner}.{rest}"
+
+
+@pytest.mark.parametrize("naming", [str, as_kuangliu, as_weiaicunzai])
+def test_public_names_of_resnet_18_are_loaded_into_the_same_function(tmp_path, naming):
+    public, x = torchvisions(), torch.rand(2, 3, 8, 8)
+    weights = {naming(name): value for name, value in public.state_dict().items()}
+    assert len(weights) == 122
+    torch.save({"epoch": 7, "state_dict": weights}, tmp_path / "a.pth.tar")
+    model = build_model("resnet18", COLOUR).eval()
+    load_trained(model, tmp_path / "a.pth.tar", {})
+    mean, std = (torch.tensor(of).view(3, 1, 1) for of in (COLOUR.mean, COLOUR.std))
+    torch.testing.assert_close(model(x), public((x - mean) / std), rtol=1e-5, atol=1e-5)
+
+
+def test_the_normalisation_in_a_file_of_optml_is_left_out_and_the_log_says_so(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    weights = {f"module.{name}": value for name, value in torchvisions().state_dict().items()}
+    weights["module.normalize.mean"] = torch.tensor([0.25, 0.5, 0.75])
+    weights["module.normalize.std"] = torch.ones(3)
+    model, other = (build_model("resnet18", COLOUR) for _ in range(2))
+    load_trained(model, saved(tmp_path, weights), {"module.": ""})
+    load_trained(other, saved(tmp_path, torchvisions().state_dict()), {})
+    assert same(model, other)
+    assert "normalize.mean' of the file ([0.25, 0.5, 0.75]) is left out; data.mean" in caplog.text
+
+
+def test_lotus_resnet_18_is_not_taken_for_this_one(tmp_path):
+    weights = torchvisions().state_dict()
+    weights["layer1.0.downsample.0.weight"] = torch.zeros(64, 64, 1, 1)
+    with pytest.raises(ValueError, match=r"not in the model: layer1\.0\.downsample\.0\.weight"):
+        load_trained(build_model("resnet18", COLOUR), saved(tmp_path, weights), {})
+
+
 # The stage.
 
 

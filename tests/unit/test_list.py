@@ -147,7 +147,7 @@ def test_models_are_listed_without_torch(capsys, monkeypatch):
 
 
 def test_every_method_cites_its_source_and_describes_its_parameters():
-    assert len(METHOD.names()) == 19
+    assert len(METHOD.names()) == 24
     for name in METHOD.names() + CONTROL.names():
         params = params_class(name)
         if name in METHOD.names():

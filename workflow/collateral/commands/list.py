@@ -150,6 +150,10 @@ def format_values(values: Mapping[str, Any]) -> str:
 def _format_value(value: Any) -> str:
     if isinstance(value, Between):
         return f"{_format_value(value.low)} to {_format_value(value.high)}"
+    if isinstance(value, Mapping):
+        return f"({format_values(value)})"
+    if value is None:
+        return "null"
     if isinstance(value, builtins.list):
         return " or ".join(map(_format_value, value))
     if isinstance(value, bool):

@@ -9,7 +9,8 @@ from collateral.config.errors import ConfigError, Place, Problem, find_errors
 from collateral.config.methods import MethodSpec, method_errors, resolve
 from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, CellConfig, SweepConfig
 from collateral.config.weights import CELL, NONE, SEED
-from collateral.contract.conventions import PAPER, TEACHER, class_index
+from collateral.contract.conventions import OF_MODEL, PAPER, TEACHER, class_index
+from collateral.contract.data import DataOptions
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, params_class
@@ -72,6 +73,8 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             "`checkpoint: best_validation`",
             base.checkpoint,
         ),
+        (("base", "milestones"), base.schedule == "step", "`schedule: step`", base.schedule),
+        (("base", "factor"), base.schedule == "step", "`schedule: step`", base.schedule),
         (("base", "rename"), base.weights is not None or not base.rename, "`weights`", ""),
         (("retrain", "rename"), has_weights, "`weights`", ""),
         (("retrain", "rte"), has_weights, "`weights`", ""),
@@ -123,19 +126,28 @@ def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield from problems
         return
     chosen = options.model_validate(benchmark.data_options)
+    if chosen.mean == OF_MODEL and not benchmark.model.startswith((*MODEL.families,)):
+        has = f"{quoted(benchmark.model)} has no normalisation of its own, as models of timm have"
+        yield ("data", "mean"), f"{has}; give numbers, or leave it out"
     if text := _error(find_class_names, name, chosen):
         yield ("data", "classes"), text
-    labels: dict[Place, Any] = {("classes", i): one for i, one in enumerate(benchmark.classes)}
-    labels |= {("positive",): benchmark.positive} if benchmark.positive is not None else {}
-    if chosen.patched is not None:
-        labels["data", "patched", "label"] = chosen.patched.label
-    if chosen.mislabelled is not None:
-        pair = enumerate(chosen.mislabelled.classes)
-        labels |= {("data", "mislabelled", "classes", i): one for i, one in pair}
     classes = cells.known_classes(benchmark)
-    for place, label in labels.items():
+    for place, label in _class_labels(benchmark, chosen):
         if classes is not None and (text := _error(class_index, label, classes)):
             yield place, text
+
+
+def _class_labels(benchmark: BenchmarkConfig, chosen: DataOptions) -> Iterator[tuple[Place, Any]]:
+    """Yield every class that the config names, except in forget sets, with its place."""
+    for i, label in enumerate(benchmark.classes):
+        yield ("classes", i), label
+    if benchmark.positive is not None:
+        yield ("positive",), benchmark.positive
+    if chosen.patched is not None:
+        yield ("data", "patched", "label"), chosen.patched.label
+    if chosen.mislabelled is not None:
+        for i, label in enumerate(chosen.mislabelled.classes):
+            yield ("data", "mislabelled", "classes", i), label
 
 
 def _error(function: Callable[..., Any], *arguments: Any) -> str:

@@ -196,6 +196,12 @@ class BenchmarkConfig(Strict):
         description="Random seeds. Retraining and unlearning are repeated with each seed; tuning "
         "uses the first one.",
     )
+    freeze: tuple[str, ...] = Field(
+        (),
+        description="Parts of the model that never train, neither in `base` nor in a method, such "
+        "as [head]: names of modules or of weights, in the model or in its file. Batch norm in "
+        "them keeps its running statistics.",
+    )
     classes: tuple[ClassLabel, ...] = Field(
         (),
         description="Classes of which a part is forgotten, by name or index. Each class is "
@@ -340,7 +346,9 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups")
+    @field_validator(
+        "seeds", "classes", "fractions", "controls", "track", "attacks", "groups", "freeze"
+    )
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value, tuple) and len(set(value)) < len(value):

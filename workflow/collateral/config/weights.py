@@ -10,7 +10,7 @@ from collateral.contract.params import Strict, TrainingParams, UserPath
 
 SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
 NONE = "none"  # value of the key `retrain` for a benchmark without Retrain
-SUFFIXES = (".safetensors", ".pt", ".pth")  # endings of the names of weight files
+SUFFIXES = (".safetensors", ".pt", ".pth", ".pth.tar")  # endings of the names of weight files
 RENAME = (
     "Renaming of weights, if names in the file differ from the model's: prefixes in the file, and "
     'the prefixes that replace them, e.g. {"module.": ""}. Default: no renaming.'
@@ -18,7 +18,7 @@ RENAME = (
 
 
 def _check_suffix(file: Path) -> Path:
-    if file.suffix not in SUFFIXES:
+    if not file.name.endswith(SUFFIXES):
         raise ValueError(f"should end with one of {', '.join(SUFFIXES)}")
     return file
 

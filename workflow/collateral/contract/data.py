@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from collateral.contract.conventions import Columns
+from collateral.contract.conventions import OF_MODEL, Columns
 from collateral.contract.params import ClassLabel, Seed, Strict, Whole
+
+Pixel = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
@@ -131,12 +133,12 @@ class DataOptions(Strict):
         description="Corrupt train examples by mixing up the labels of two classes; "
         "`kind: corrupted` forgets those that are known.",
     )
-    mean: tuple[Annotated[float, Field(ge=0, le=1)], ...] | None = Field(
+    mean: Annotated[tuple[Pixel, ...], Field(min_length=1)] | Literal["model"] | None = Field(
         None,
-        min_length=1,
         description="Mean of each colour channel, by which images are normalised, for pixel "
         "values from 0 to 1. Give it if your own model was trained with another normalisation. "
-        "Default: the data set's mean.",
+        "`model`: mean and standard deviation that timm states for the weights of this "
+        "architecture. Default: the data set's mean.",
     )
     # A model of images from 0 to 255 has a standard deviation of 1 / 255.
     std: tuple[Annotated[float, Field(ge=0.001, le=1)], ...] | None = Field(
@@ -155,6 +157,10 @@ class DataOptions(Strict):
 
     @model_validator(mode="after")
     def _mean_and_std_go_together(self) -> DataOptions:
+        if self.mean == OF_MODEL:
+            if self.std is not None:
+                raise ValueError("`mean: model` has a standard deviation too; leave `std` out")
+            return self
         if len(self.mean or ()) != len(self.std or ()):
             raise ValueError("`mean` and `std` go together: a number of each for every channel")
         return self

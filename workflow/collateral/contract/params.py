@@ -1,6 +1,6 @@
 """Base classes of the parameters of methods and of training, validated by pydantic."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
@@ -142,6 +142,17 @@ class MethodParams(Strict):
     needs_retrain: ClassVar[bool] = False  # whether a control reads Retrain's soft labels
     inherits: ClassVar[str | None] = None  # method whose parameters a control takes
 
+    @property
+    def parts(self) -> Sequence[tuple[str, "MethodParams"]]:
+        """Other methods that this method runs: names of their folders, and their parameters."""
+        return ()
+
+    def with_parts(self) -> Iterator["MethodParams"]:
+        """Yield these parameters, and those of all methods that this method runs."""
+        yield self
+        for _, params in self.parts:
+            yield from params.with_parts()
+
     def required_retained(self) -> Mapping[str, int]:
         """Return a dict from parameter to the minimum number of retained examples that it needs.
 
@@ -273,10 +284,22 @@ class TrainingParams(Strict):
     weight_decay: float = Field(
         5e-4, ge=0, description="Weight decay of the optimiser. Paper: 5e-4."
     )
-    schedule: Literal["cosine", "constant"] = Field(
+    schedule: Literal["cosine", "constant", "step"] = Field(
         "cosine",
         description="Learning rate over the epochs. `cosine`: falls from `lr` towards 0 along "
-        "half a cosine wave. `constant`: stays at `lr`. Paper: cosine.",
+        "half a cosine wave. `constant`: stays at `lr`. `step`: multiplied by `factor` after each "
+        "number of epochs in `milestones`. Paper: cosine.",
+    )
+    milestones: Increasing = Field(
+        (),
+        description="Numbers of finished epochs after which the learning rate falls, such as "
+        "[91, 136], for `schedule: step`. Code that counts epochs from 1 means one epoch earlier.",
+    )
+    factor: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="Factor by which the learning rate falls, for `schedule: step`.",
     )
     warmup: Epochs = Field(
         0,
@@ -319,6 +342,46 @@ class TrainingParams(Strict):
     def _warms_up_within_its_epochs(self) -> "TrainingParams":
         if self.warmup > self.epochs:
             raise ValueError(f"warmup: {self.warmup} is more than epochs: {self.epochs}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_milestones(self) -> "TrainingParams":
+        if self.schedule == "step" and not self.milestones:
+            raise ValueError("schedule: step: needs `milestones`, such as [91, 136]")
+        if self.milestones and self.milestones[-1] >= self.epochs:
+            last = self.milestones[-1]
+            raise ValueError(f"milestones: {last}: should be below epochs: {self.epochs}")
+        return self
+
+
+class LastBlocksParams(TrainedParams):
+    """Training of the last blocks of a model, on the retained examples."""
+
+    k: Count | Literal["all"] = Field(
+        3,
+        description="Blocks that train, counted from the end, the head among them: residual or "
+        "attention blocks, and single layers outside of them. On `resnet18`, 3 is `layer4` and the "
+        "head, as in SCRUB's code and in DeepUnlearn.",
+    )
+    head: bool = Field(
+        True, description="Train the head too; DeepUnlearn: yes, SCRUB's code on ResNets: no."
+    )
+    lr: float = Field(0.01, ge=0, description="Learning rate, constant; both sources: 0.01.")
+    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples.")
+    proximal: float = Field(
+        0.0,
+        ge=0,
+        description="w of w/2 |weights - start|^2, added to the loss; the text has no such term, "
+        "SCRUB's code 0.1.",
+    )
+    weight_decay: float = Field(
+        5e-4, ge=0, description="As in the training of the base model: 5e-4."
+    )
+
+    @model_validator(mode="after")
+    def _check_that_something_trains(self) -> "LastBlocksParams":
+        if self.k == 1 and not self.head:
+            raise ValueError("head: false: with k: 1, nothing would train")
         return self
 
 

@@ -51,6 +51,7 @@ def _normalisation(dataset: Dataset | DatasetInPieces, options: DataOptions) -> 
     """Return the mean and std of the config, if given, which replace those of the data set."""
     if options.mean is None:
         return {}
+    assert not isinstance(options.mean, str), "the plan replaces `model` by numbers"
     channels = dataset.train_images.shape[3]
     if len(options.mean) != channels:
         raise ValueError(f"data.mean: {len(options.mean)} numbers for {channels} channels")

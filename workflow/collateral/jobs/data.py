@@ -11,7 +11,7 @@ from collateral.jobs._job import Job, Planned
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options
+from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options, data_values
 from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, read_json
@@ -47,7 +47,7 @@ class PlannedData(Planned):
     @property
     def values(self) -> dict[str, Any]:
         """Name and options of the data set."""
-        return {"name": self.name, "options": self.benchmark.config.data_options}
+        return {"name": self.name, "options": data_values(self.benchmark)}
 
     @property
     def user_files(self) -> list[str]:

@@ -17,6 +17,7 @@ class ProbeJob(Job):
     cell: str
     seed: int
     model: str
+    freeze: tuple[str, ...] = ()  # parts of the model that never train
     params: dict[str, Any]  # the probes and their parameters
     runs: tuple[str, ...]
     base_seed: int  # of the seed's base model
@@ -64,6 +65,7 @@ class PlannedProbe(PlannedInCell):
         first, own = (benchmark.base_seed(seed) for seed in (benchmark.seeds[0], self.seed))
         return {
             **{"model": self.model, "params": self.probes.requested(), "runs": self.cell.probed},
+            **{"freeze": benchmark.config.freeze},
             **{"base_seed": own, "near_seed": first if self.probes.needs_near else None},
         }
 

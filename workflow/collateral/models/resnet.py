@@ -11,7 +11,7 @@ import os
 import re
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -31,8 +31,8 @@ WIDTHS = (16, 32, 64)
 # Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
 KEPT = 4
 # Memory of a training step divided by that of stage 1 in the forward pass.
-# Stages 1 to 3 take 1 + 1/2 + 1/4 in the forward pass, and the same in the backward pass.
-STEP = 3.5
+# Stages 1, 2, 3 ... take 1 + 1/2 + 1/4 ... in the forward pass, and the same in the backward pass.
+STEP = 4
 # Dict from patterns in public implementations' names of weights to their replacements in ours.
 SHARED = {
     r"^conv1\.": "body.0.",
@@ -145,24 +145,29 @@ def build(name: str, info: ImageInfo) -> Classifier:
         nn.BatchNorm2d(WIDTHS[0]),
         nn.ReLU(inplace=True),
     ]
-    stages = [_stage(WIDTHS[0], WIDTHS[0], num_blocks, stride=1)]
-    stages += [_stage(before, width, num_blocks, stride=2) for before, width in pairwise(WIDTHS)]
+    stages = make_stages(WIDTHS, num_blocks)
     body = nn.Sequential(*stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    _initialise(body)
+    initialise(body)
     model = Classifier(info, body, nn.Linear(WIDTHS[-1], info.num_classes))
     model.layouts = {
-        "chenyaofo/pytorch-cifar-models": partial(_translate, CHENYAOFO),
-        "akamaster/pytorch_resnet_cifar10": partial(_translate, AKAMASTER),
+        "chenyaofo/pytorch-cifar-models": partial(translate, CHENYAOFO),
+        "akamaster/pytorch_resnet_cifar10": partial(translate, AKAMASTER),
     }
     model.missing = {".shortcut.": OPTION_A}
     return model
 
 
-def _translate(patterns: Mapping[str, str], name: str) -> str:
+def translate(patterns: Mapping[str, str], name: str) -> str:
     """Translate the name of a weight in a public implementation into our name."""
     for pattern, own in patterns.items():
         name = re.sub(pattern, own, name)
     return name
+
+
+def make_stages(widths: Sequence[int], num_blocks: int) -> list[Stage]:
+    """Return one stage per width; all stages but the first halve height and width."""
+    first = _stage(widths[0], widths[0], num_blocks, stride=1)
+    return [first, *(_stage(b, width, num_blocks, stride=2) for b, width in pairwise(widths))]
 
 
 def _stage(width_in: int, width: int, num_blocks: int, stride: int) -> Stage:
@@ -170,7 +175,8 @@ def _stage(width_in: int, width: int, num_blocks: int, stride: int) -> Stage:
     return Stage(Block(width_in, width, stride), *rest)
 
 
-def _initialise(body: nn.Module) -> None:
+def initialise(body: nn.Module) -> None:
+    """Draw the weights of convolutions in place (He et al., ICCV 2015, fan out)."""
     for module in body.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

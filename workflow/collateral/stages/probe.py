@@ -57,7 +57,7 @@ Shown = dict[str, Tensor]  # arrays that a probe measured, by name
 def run(job: ProbeJob, place: Workspace) -> Made:
     """Probe every run that is not probed yet; write the measured arrays."""
     chosen = Probes.model_validate(job.params)
-    session = open_session(place.input("data"), place.threads)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze)
     parts = Split.load(place.input("split"), session.folder)
     checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     near = [find_near(session, parts, path) for path in place.inputs("embeddings")]

@@ -22,7 +22,7 @@ def run(job: ShadowJob, place: Workspace) -> Made:
 
     The seed is the index of the model among all shadow models.
     """
-    session = open_session(place.input("data"), place.threads, shares_gpu=True)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze, shares_gpu=True)
     is_in = draw_membership(len(session.train), job.count, job.share)[job.member]
     examples = session.train.select(torch.from_numpy(is_in.nonzero()[0]).to(session.device))
     checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)

@@ -23,7 +23,7 @@ from collateral.training.weights import name_in_errors
 
 def run(job: TrainedJob, place: Workspace) -> Made:
     """Train a model, or read the user's; write weights, outputs and history."""
-    session = open_session(place.input("data"), place.threads, shares_gpu=True)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze, shares_gpu=True)
     parts = [Split.load(path, session.folder) for path in place.inputs("split")]
     examples = session.select(parts[0].trained_on) if parts else session.train
     checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)

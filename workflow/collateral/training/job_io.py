@@ -43,6 +43,7 @@ class Session:
     train: Examples
     test: Examples
     folder: Path  # folder of the benchmark, which contains the data set
+    freeze: tuple[str, ...] = ()  # parts of every model that never train
 
     def task(self, split: Split) -> Task:
         """Return the data that a method can use: retained and forget examples."""
@@ -54,13 +55,13 @@ class Session:
 
     def new_model(self, name: str) -> Classifier:
         """Build a model on the device; torch's global generator initialises its weights."""
-        return self._to_device(build_model(name, self.data.info))
+        return self._finish(build_model(name, self.data.info))
 
     def load_model(self, name: str, path: Path) -> Classifier:
         """Build a model and load its weights from a safetensors file."""
         model = build_model(name, self.data.info)
         model.load_state_dict(read_tensors(verify(path, self.folder)))
-        return self._to_device(model)
+        return self._finish(model)
 
     def finish(
         self,
@@ -74,12 +75,16 @@ class Session:
         cost = find_cost(seconds, self.device, by_epoch)
         return Made({**about, "versions": versions(), **numerics}, cost)
 
-    def _to_device(self, model: Classifier) -> Classifier:
+    def _finish(self, model: Classifier) -> Classifier:
+        """Freeze parts of a model, and put it on the device."""
+        model.freeze(self.freeze)
         # `to` is called twice, because torch's types do not allow both arguments in one call.
         return model.to(self.device).to(memory_format=torch.channels_last)
 
 
-def open_session(data: Path, threads: int, *, shares_gpu: bool = False) -> Session:
+def open_session(
+    data: Path, threads: int, *, freeze: tuple[str, ...] = (), shares_gpu: bool = False
+) -> Session:
     """Make torch deterministic, choose the device and load the data set."""
     if not shares_gpu:
         os.environ.pop(GPU_SLOTS, None)
@@ -88,7 +93,7 @@ def open_session(data: Path, threads: int, *, shares_gpu: bool = False) -> Sessi
     device = choose_device()
     dataset = Dataset.load(verify(data, data.parent))
     train, test = train_examples(dataset, device), test_examples(dataset, device)
-    return Session(device, dataset, train, test, data.parent)
+    return Session(device, dataset, train, test, data.parent, freeze)
 
 
 def write_results(

@@ -24,6 +24,8 @@ class Params(TrainedParams):
     published = {
         "SSD's code": {"epochs": 1, "optimizer": "adam", "lr": 1e-4, "batch_size": 256}
         | {"share": 0.3, "temperature": 1, "augment": False, "batchnorm": "train"},
+        "SFRon": {"epochs": 10, "optimizer": "sgd", "lr": 0.02, "batch_size": 128},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 7.4e-5, "temperature": 0.72},
     }
 
     epochs: Epochs = Field(

@@ -19,6 +19,10 @@ class Params(WarmedParams):
         "paper, SVHN": {"epochs": 10},
         "paper's code": PAPER_CODE,
         "Unlearn-Sparse": OPTML,
+        "SFRon": {"epochs": 10, "lr": 0.01, "batch_size": 128, "weight_decay": 5e-4},
+        "RUM": {"epochs": 10, "lr": 0.01},
+        "DEL": {"epochs": Between(30, 50), "lr": 0.015, "weight_decay": 0},
+        "SSD's code, class": {"epochs": 5, "lr": 0.02},
     }
 
     epochs: Epochs = Field(

@@ -32,6 +32,8 @@ class Params(WarmedParams):
         "paper, MNIST": {"steps": 120, "lr": 5e-5, "weight_decay": 1e-6},
         "paper's code": PAPER_CODE,
         "Unlearn-Sparse": {**OPTML, "epochs": 5, "lr": 1e-4},
+        "SFRon": {"epochs": 9, "lr": 1e-4, "batch_size": 128, "weight_decay": 5e-4},
+        "RUM": {"epochs": 5, "lr": 1e-4},
     }
 
     epochs: Epochs = Field(

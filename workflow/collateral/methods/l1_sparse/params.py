@@ -25,6 +25,8 @@ class Params(TrainedParams):
         "Unlearn-Sparse": {**OPTML, "momentum": 0.9, "plain_epochs": 0, "schedule": "linear"},
         "torchunlearn": {"gamma": 1e-5, "schedule": "constant"},
         "RFE": {"gamma": 5e-4, "lr": 1e-3},
+        "RUM": {"epochs": 10, "lr": 0.01},
+        "DEL": {"gamma": 7e-5, "schedule": "linear", "weight_decay": 0},
     }
 
     epochs: Epochs = Field(

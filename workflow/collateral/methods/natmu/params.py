@@ -60,6 +60,7 @@ class Params(TrainedParams, Prepare):
         "NatMU, CIFAR-10": {"delta": -0.19, "lr": 1e-3, "weight_decay": 0.002},
         "NatMU, Tiny ImageNet": {"delta": 0.045, "lr": 8.3e-4, "weight_decay": 7e-5}
         | {"batch_size": 256},
+        "NatMU, CIFAR-20": {"delta": -0.053, "lr": 9e-4, "weight_decay": 3.7e-4},
     }
 
     epochs: Epochs = Field(

@@ -28,6 +28,10 @@ class Params(TrainedParams):
         | {"batch_size": 256, "batchnorm": "frozen"},
         "RUM": {"lr": 0.01, "proximal": 0, "momentum": 0.9}
         | {"weight_decay": 5e-4, "batchnorm": "train"},
+        "RUM, low memorisation": {"epochs": 5, "lr": 0.01, "alpha": 0.99},
+        "RUM, middle": {"epochs": 5, "lr": 0.01, "alpha": 0.97},
+        "RUM, high memorisation": {"epochs": 10, "lr": 1e-3, "alpha": 0.97},
+        "DEL": {"alpha": 0.99, "weight_decay": 0},
     }
 
     epochs: Epochs = Field(

@@ -34,6 +34,11 @@ class Params(WarmedParams):
         "paper, MNIST": {"steps": 300, "lr": 5e-5, "weight_decay": 1e-6},
         "paper's code": {**PAPER_CODE, "labels": "any"},
         "Unlearn-Saliency": {**OPTML, "labels": "any"},
+        "SFRon": {"epochs": 10, "lr": 3e-3, "batch_size": 128, "weight_decay": 5e-4}
+        | {"labels": "wrong"},
+        "RUM": {"epochs": 10, "lr": 0.1},
+        "SSD's code, class": {"optimizer": "adam", "epochs": 3, "lr": 1e-4},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.8e-5},
     }
 
     epochs: Epochs = Field(

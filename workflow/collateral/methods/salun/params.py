@@ -39,6 +39,10 @@ class Params(TrainedParams, Prepare):
         "paper, SVHN": {"epochs": 10},
         "paper's code": {"ratio": 0.5, "labels": "any"},
         "Unlearn-Saliency": {**OPTML, "ratio": 0.5, "labels": "any"},
+        "SFRon": {"epochs": 10, "lr": 7e-3, "batch_size": 128, "weight_decay": 5e-4, "ratio": 0.2},
+        "RUM": {"epochs": 10, "lr": 0.1},
+        "DEL's README": {"epochs": 10, "lr": 0.013, "ratio": 0.5},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.7e-4},
     }
 
     epochs: Epochs = Field(

@@ -32,6 +32,9 @@ class Params(TrainedParams):
         | {"forget_batch_size": 512, "temperature": 4, "gamma": 0.99, "alpha": 0.001},
         "authors' code, MIA": {"epochs": 5, "max_epochs": 3, "optimizer": "sgd"}
         | {"temperature": 4, "gamma": 1, "alpha": 0.5},
+        "SFRon": {"epochs": 6, "max_epochs": 2, "optimizer": "sgd", "lr": 8e-5, "batch_size": 128}
+        | {"temperature": 4, "gamma": 0.99, "alpha": 0.001},
+        "RUM": {"epochs": 5, "max_epochs": 4, "optimizer": "sgd", "lr": 5e-3, "temperature": 4},
     }
 
     epochs: Epochs = Field(

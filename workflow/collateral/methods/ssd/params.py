@@ -61,6 +61,8 @@ class Params(Prepare):
         "authors' code": {"alpha": 10, "dampening": 1}
         | {"gradients": "batch", "batch_size": [128, 64]},
         "authors' code, ViT": {"alpha": [25, 5], "dampening": 1},
+        "DEL": {"alpha": 1},
+        "DEL, two classes": {"alpha": 16},
     }
 
     alpha: float = Field(

@@ -10,7 +10,7 @@ from fake_results import full_cell, read_cell
 
 from collateral.findings.checks import run_checks
 from collateral.findings.gates.numbers import numbers
-from collateral.metrics import pixel_values
+from collateral.metrics import copies
 from collateral.metrics.accuracy import guessing
 from collateral.metrics.copies import find_test_copies
 from collateral.metrics.pixel_values import distance_from_class_mean, summarize_pixels
@@ -182,7 +182,7 @@ def test_distances_do_not_depend_on_how_many_images_are_read_at_a_time(monkeypat
     means = [images[label == c].astype(float).mean(axis=0) for c in range(3)]
     expected = [np.linalg.norm(x - means[c]) / 255 for x, c in zip(images, label, strict=True)]
     for chunk in (3, 2048):
-        monkeypatch.setattr(pixel_values, "CHUNK", chunk)
+        monkeypatch.setattr(copies, "CHUNK_BYTES", chunk * images[0].nbytes)
         assert distance_from_class_mean(images, label) == pytest.approx(expected)
 
 

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from pydantic import ValidationError
 from torch.nn import functional as F
 
-from collateral.contract.work import Sizes
+from collateral.contract.work import FORWARD, Sizes
 from collateral.methods.rum import method
 from collateral.methods.rum.method import compute_scores, select_part, unlearn
 from collateral.methods.rum.params import Params
@@ -152,10 +152,10 @@ def test_epochs_and_work_are_those_of_its_parts():
     assert params.count_epochs(sizes) == 5 + 2 + 20
     # GA sees 10 examples; FT 1000 and 10 later ones; SalUn 1010 in each epoch, and once before.
     expected = 5 * 10 + 2 * 1010 + 20 * 1010 + 1010
-    assert params.unlearn_work(sizes).trained == {"own": expected}
-    assert params.unlearn_work(sizes).seen == {"own": 30}
+    expected += 30 / FORWARD  # the score: one forward pass over the forget set
+    assert params.unlearn_work(sizes).images == {"own": pytest.approx(expected)}
     without = params.model_copy(update={"rehearse": False}).unlearn_work(sizes)
-    assert without.trained == {"own": expected - 2 * 10}
+    assert without.images == {"own": pytest.approx(expected - 2 * 10)}
 
 
 def test_the_record_has_all_parameters_of_the_parts():

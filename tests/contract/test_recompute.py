@@ -155,7 +155,7 @@ def test_stages_that_do_not_fit_into_memory_are_recomputed(name, free, recompute
     stages = [part for part in build_model(name, info).modules() if isinstance(part, resnet.Stage)]
     inputs = [torch.empty(256, *shape) for shape in ((16, 32, 32), (16, 32, 32), (32, 16, 16))]
     seen = [
-        resnet.STEP * resnet._would_keep(x, len(stage))
+        resnet.find_step(stage.num_stages) * resnet._would_keep(x, len(stage))
         for stage, x in zip(stages, inputs, strict=True)
     ]
     assert tuple(i for i in range(3) if seen[i] > free) == recomputed

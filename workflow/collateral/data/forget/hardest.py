@@ -32,7 +32,9 @@ class InClass(Strict):
         "classes.",
     )
     split_seed: Seed = Field(
-        0, description="Seed of the random order in which examples with equal values are taken."
+        0,
+        description="Seed of the random order of examples that are equally suitable, e.g. have the "
+        "same loss, if not all of them are forgotten.",
     )
 
 

@@ -205,13 +205,14 @@ class BenchmarkConfig(Strict):
     freeze: tuple[str, ...] = Field(
         (),
         description="Parts of the model that never train, neither in `base` nor in a method, such "
-        "as [head]: names of modules or of weights, in the model or in its file. Batch norm in "
-        "them keeps its running statistics.",
+        "as [head]. They are names of modules or of weights, as in the model or as in the file of "
+        "its weights. Batch norm in these parts keeps its running statistics. Default: all parts "
+        "train.",
     )
     classes: tuple[ClassLabel, ...] = Field(
         (),
         description="Classes of which a part is forgotten, by name or index. Each class is "
-        "combined with each of `fractions`.",
+        "combined with each share in `fractions`.",
     )
     fractions: tuple[Share, ...] = Field(
         (),

@@ -171,7 +171,7 @@ class DataOptions(Strict):
         min_length=1,
         description="Standard deviation of each colour channel, by which images are normalised, "
         "for pixel values from 0 to 1. It must be given together with `mean`. Default: the data "
-        "set's.",
+        "set's standard deviation.",
     )
 
     @model_validator(mode="after")

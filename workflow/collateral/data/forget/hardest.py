@@ -42,8 +42,8 @@ class Params(InClass):
     """Parameters: the fraction to forget, of the train set or of one class."""
 
     share: Share = Field(
-        description="Share of the train examples to forget, of all classes or of `class`. The "
-        "number of examples is rounded down."
+        description="Share of the train examples to forget: of all classes, or of the class that "
+        "is given by `class`. The number of examples is rounded down."
     )
 
 

@@ -115,6 +115,6 @@ class Params(TrainedParams, Prepare):
     lr_decay_epochs: Whole | None = Field(
         None,
         ge=1,
-        description="Number of epochs after which the learning rate is divided by ten, "
-        "repeatedly. Default: it stays constant, because the paper states no decay.",
+        description="Number n of epochs: after every n epochs, the learning rate is divided by "
+        "ten. Default: it stays constant, because the paper states no decay.",
     )

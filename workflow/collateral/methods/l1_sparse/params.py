@@ -48,7 +48,8 @@ class Params(TrainedParams):
         "linear",
         description="Schedule of gamma, the weight of the l1 penalty. `linear`: gamma (1 - e / (E "
         "- n)) in epoch e = 0, 1, ...; E is `epochs`, and n is `plain_epochs`, the number of "
-        "final epochs without the penalty. `constant`: gamma in every epoch with the penalty.",
+        "final epochs without the penalty. `constant`: gamma stays the same in all epochs but the "
+        "final n.",
     )
     plain_epochs: Epochs = Field(
         0, ge=0, description="Number of final epochs without the l1 penalty. Authors' code: 0."

@@ -78,9 +78,9 @@ class Prepare(MethodParams):
     )
     teachers: Literal["one", "per_cluster"] = Field(
         "one",
-        description="`one`: one teacher, trained on the whole support. `per_cluster`: one teacher "
-        "per cluster, trained on that cluster's part of the support; it labels the forget "
-        "examples of this cluster.",
+        description="Number of teachers. `one`: one teacher, trained on the whole support. "
+        "`per_cluster`: one teacher per cluster of forget examples, trained on that cluster's "
+        "part of the support; it labels the forget examples of this cluster.",
     )
     search: Literal["exact", "approximate"] = Field(
         "exact",

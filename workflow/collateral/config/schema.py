@@ -34,7 +34,8 @@ class RoundConfig(Strict):
     """One request of a sequence of deletion requests."""
 
     forget: dict[str, Any] = Field(
-        description="Forget set of this request: `kind` and the parameters of that kind."
+        description="Forget set of this deletion request: its `kind`, such as `class_part`, and "
+        "the parameters of that kind."
     )
 
 
@@ -43,7 +44,8 @@ class CellConfig(Strict):
 
     forget: dict[str, Any] = Field(
         default_factory=dict,
-        description="Forget set of the cell: `kind` and the parameters of that kind.",
+        description="Forget set of the cell: its `kind`, such as `class_part`, and the parameters "
+        "of that kind.",
     )
     rounds: tuple[RoundConfig, ...] = Field(
         (),
@@ -55,8 +57,8 @@ class CellConfig(Strict):
     )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Parameters of methods for this cell only, by method; all other parameters "
-        "are those of the benchmark's `methods`.",
+        description="Parameters that methods have in this cell only, by name of the method, e.g. "
+        "{ltd: {k: 4500}}. All other parameters are those in the `methods` of the benchmark.",
     )
 
     @property
@@ -89,9 +91,9 @@ class SweepConfig(Strict):
     )
     along: dict[str, list[Any]] = Field(
         default_factory=dict,
-        description="Other parameters that change together with the varied one, such as the "
-        "learning rate that suits each optimiser. Each has as many values as `vary`, in the same "
-        "order.",
+        description="Other parameters that change together with the parameter in `vary`, e.g. {lr: "
+        "[0.1, 0.001]}, if each optimiser needs its own learning rate. Each has as many values as "
+        "`vary`, in the same order.",
     )
     cells: list[str] | None = Field(
         None,
@@ -121,18 +123,19 @@ class SupportSizeConfig(Strict):
 
     method: str = Field(
         "ltd",
-        description="Key in `methods` of LTD, or of a second configuration of LTD, whose teacher "
-        "is trained.",
+        description="Key in `methods` of LTD, or of a second configuration of LTD: the method "
+        "whose teacher is trained.",
     )
     k: Increasing = Field(
         min_length=2,
-        description="Support sizes to compare, in increasing order. Sizes larger than the "
-        "retained set are left out. Paper: from 100 to 2700 in equal steps.",
+        description="Sizes of LTD's support (number of retained examples on which the teacher is "
+        "trained) to compare, in increasing order. Sizes larger than the retained set are left "
+        "out. Paper: from 100 to 2700 in equal steps.",
     )
     cells: list[str] | None = Field(
         None,
-        description="Names of the cells (forget sets) for which teachers are trained. Default: "
-        "all cells.",
+        description="Names of the cells (forget sets) for which LTD's teacher is trained with "
+        "every support size in `k`. Default: all cells.",
     )
 
 
@@ -154,9 +157,9 @@ class ShadowsConfig(Strict):
         0.5,
         gt=0,
         lt=1,
-        description="Share of the shadow models that are trained on a given example, the same for "
-        "every example. On average, it is also the share of the train set on which one model is "
-        "trained.",
+        description="Share of the shadow models whose train set contains a given example, the same "
+        "for every example. With 0.5, each shadow model is trained on about half of the train "
+        "set.",
     )
     attack: bool = Field(
         True,
@@ -179,7 +182,10 @@ class ShadowsConfig(Strict):
 class BenchmarkConfig(Strict):
     """A benchmark: one data set, one model, and all experiments with both."""
 
-    data: dict[str, Any] = Field(description="Data set: its `name` and its options.")
+    data: dict[str, Any] = Field(
+        description="Data set of the benchmark: its `name`, such as `cifar100` or `folder`, and "
+        "the options of this data set."
+    )
     model: str = Field(description="Name of the architecture of all models, such as resnet20.")
     init: InitParams | None = Field(
         None,
@@ -199,13 +205,14 @@ class BenchmarkConfig(Strict):
     freeze: tuple[str, ...] = Field(
         (),
         description="Parts of the model that never train, neither in `base` nor in a method, such "
-        "as [head]: names of modules or of weights, in the model or in its file. Batch norm in "
-        "them keeps its running statistics.",
+        "as [head]. They are names of modules or of weights, as in the model or as in the file of "
+        "its weights. Batch norm in these parts keeps its running statistics. Default: all parts "
+        "train.",
     )
     classes: tuple[ClassLabel, ...] = Field(
         (),
         description="Classes of which a part is forgotten, by name or index. Each class is "
-        "combined with each of `fractions`.",
+        "combined with each share in `fractions`.",
     )
     fractions: tuple[Share, ...] = Field(
         (),
@@ -214,8 +221,8 @@ class BenchmarkConfig(Strict):
     )
     order: Literal["first", "random"] = Field(
         "first",
-        description="Which examples of a class are forgotten. `first`: the first ones in data-set "
-        "order (paper). `random`: a random choice.",
+        description="Which train examples of each class in `classes` are forgotten. `first`: the "
+        "first ones in data-set order (paper). `random`: a random choice.",
     )
     cells: dict[str, CellConfig] = Field(
         default_factory=dict,
@@ -232,9 +239,10 @@ class BenchmarkConfig(Strict):
     )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Unlearning methods to run, each with the parameters that differ from its "
-        "defaults. A list of values is a grid, from which tuning selects one. Required unless "
-        "`given` has an entry.",
+        description="Unlearning methods to run, by name. Each has a mapping of the parameters that "
+        "differ from its defaults, e.g. {ft: {lr: [0.01, 0.1]}}; {} if none differs. If a "
+        "parameter has a list of values, tuning selects one of them. `methods` may be left out "
+        "only if `given` has an entry.",
     )
     given: dict[str, GivenParams] = Field(
         default_factory=dict,
@@ -248,14 +256,14 @@ class BenchmarkConfig(Strict):
     )
     sweeps: dict[str, SweepConfig] = Field(
         default_factory=dict,
-        description="Ablations, by name: runs of one method in which one parameter takes several "
-        "values.",
+        description="Sweeps (ablations), each under a name that you choose. A sweep runs one "
+        "method several times, each time with another value of one parameter. Default: no sweeps.",
     )
     track: tuple[str, ...] | Literal["all"] = Field(
         (),
-        description="Methods whose model is also evaluated after every epoch; this time does not "
-        "count as unlearning time. `all`: all methods, and the controls that train. Default: "
-        "none.",
+        description="Names of the methods whose model is also evaluated after every epoch. The "
+        "time of these evaluations does not count as unlearning time. `all`: every method, and "
+        "the control `ideal` if it is run. Default: no method.",
     )
     attacks: tuple[Attack, ...] = Field(
         ("confidence", "correctness", "entropy", "modified_entropy"),
@@ -266,28 +274,31 @@ class BenchmarkConfig(Strict):
     )
     select: Rule = Field(
         PAPER,
-        description="Rule by which tuning selects parameters without Retrain. `paper`: the trial "
-        "with the lowest accuracy on the forget set (UA) among those with accuracy above 90 % on "
-        "all retained examples and above 70 % on those of the affected classes. `interval`: the "
-        "same, but only the upper limit of the 95 % confidence interval must be above 70 %. "
-        "`teacher`: under the conditions of `paper`, the trial whose UA is nearest to that of a "
-        "teacher, which is trained once per cell with the parameters of the entry `ltd`, or LTD's "
-        "defaults.",
+        description="How tuning selects one trial of a method, without Retrain. `paper`: trials "
+        "are accepted if their accuracy is above 90 % on all retained examples, and above 70 % on "
+        "the retained examples of the forgotten classes. The accepted trial with the lowest "
+        "accuracy on the forget set is selected. `interval`: as `paper`, but instead of the "
+        "second accuracy, the upper limit of its one-sided 95 % confidence interval must be above "
+        "70 %. `teacher`: trials are accepted as by `paper`; the one is selected whose accuracy "
+        "on the forget set is nearest to that of LTD's teacher. This teacher is trained once per "
+        "cell, with the parameters in `methods: ltd`, or with LTD's defaults.",
     )
     support_size: SupportSizeConfig | None = Field(
         None,
-        description="Experiment on the size of LTD's support: train teachers with several sizes. "
-        "Default: not run.",
+        description="Experiment on the size of LTD's support (the retained examples on which its "
+        "teacher is trained): train teachers with several sizes. Default: the experiment is not "
+        "run.",
     )
     probe: Probes | None = Field(
         None,
         description="Further tests of finished models: a list of relearn, residual, zrf, linear, "
-        "cka and resurface, or a block that gives each test its parameters. Default: none.",
+        "cka, resurface and patch, or a block that gives each test its parameters. Default: none.",
     )
     shadows: ShadowsConfig | None = Field(
         None,
-        description="Pool of shadow models for membership attacks before and after unlearning "
-        "(U-LiRA); every method unlearns from each of them. Default: none.",
+        description="Pool of shadow models, i.e. models that are trained on random parts of the "
+        "train set. The membership attack U-LiRA and forget sets of kind `memorised` need them. "
+        "Default: no shadow models.",
     )
     margin: dict[MarginKey, Annotated[float, Field(gt=0, le=100)]] = Field(
         default_factory=dict,
@@ -392,5 +403,7 @@ class Config(Strict):
         "models/, data/, forget/ or findings/, or is itself a folder of methods.",
     )
     figures: FiguresConfig = Field(
-        default_factory=FiguresConfig, description="Size of the printed figures of all benchmarks."
+        default_factory=FiguresConfig,
+        description="Settings of the printed figures of all benchmarks. The only one is `width`, "
+        "the width of a figure in inches.",
     )

@@ -40,17 +40,18 @@ class BaseParams(TrainingParams):
 
     weights: WeightsPath | None = Field(
         None,
-        description="Weights of your trained model, used as the base model. The other keys of "
-        "`base` then only train Retrain. If the file name contains {seed}, there is one file per "
-        "seed.",
+        description="File with the weights of a model that you trained. It is used as the base "
+        "model, and no base model is trained here. The training parameters in `base`, such as "
+        "`epochs`, then only define how Retrain and shadow models are trained. If the file name "
+        "contains {seed}, there is one file per seed. Default: the base model is trained here.",
     )
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
 
     sharing: Literal["matched", "shared"] = Field(
         "matched",
-        description="`matched`: one base model per seed. `shared`: one base model, that of the "
-        "first seed, for all seeds (the paper's protocol). With `weights`, this follows from the "
-        "file name: `matched` if it contains {seed}, else `shared`.",
+        description="Number of base models. `matched`: one base model per seed. `shared`: one base "
+        "model, that of the first seed, for all seeds (the paper's protocol). With `weights`, "
+        "this follows from the file name: `matched` if it contains {seed}, else `shared`.",
     )
 
     @model_validator(mode="before")
@@ -97,9 +98,10 @@ class RetrainParams(Strict):
     )
     printed: str | None = Field(
         None,
-        description="Publication whose printed means of Retrain are the reference; `paper` is the "
-        "only one. Nothing is retrained, and results that need more than means are left out, as "
-        "with `none`.",
+        description="Publication whose printed means of Retrain are the reference. The only value "
+        "is `paper`: Dolgova and Stich, Forgetting Has Neighbors (arXiv 2605.31317). No model is "
+        "retrained here. Results that need more than the means of Retrain are left out, as with "
+        "`retrain: none`, which is a benchmark without Retrain.",
     )
 
     @model_validator(mode="after")

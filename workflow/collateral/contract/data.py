@@ -79,19 +79,41 @@ class Patched(Strict):
 
     count: Whole = Field(
         ge=1,
-        description="Number of examples, of all other classes alike. Goel et al.: 100 to 1000.",
+        description="Number of train examples that get a white square and a wrong label. They are "
+        "drawn in equal parts from all classes except that of `label`. Goel et al. (2024): 100 to "
+        "1000.",
     )
-    label: ClassLabel = Field(0, description="The class that they are labelled, by name or index.")
-    size: Whole = Field(3, ge=1, le=64, description="Side of the square in pixels. Goel et al.: 3.")
-    seed: Seed = Field(0, description="Seed of the choice of the examples.")
+    label: ClassLabel = Field(
+        0,
+        description="Class, by name or index, that all examples with the white square get as their "
+        "label. Default: class 0.",
+    )
+    size: Whole = Field(
+        3,
+        ge=1,
+        le=64,
+        description="Height and width of the white square, in pixels. Goel et al. (2024): 3.",
+    )
+    seed: Seed = Field(
+        0, description="Seed of the random choice of the train examples that get the white square."
+    )
 
 
 class Mislabelled(Strict):
     """Train examples of two classes that get the label of the other."""
 
-    count: Whole = Field(ge=2, description="Number of examples, half of each class.")
-    classes: tuple[ClassLabel, ClassLabel] = Field(description="Two classes, by name or index.")
-    seed: Seed = Field(0, description="Seed of the choice of the examples.")
+    count: Whole = Field(
+        ge=2,
+        description="Number of train examples that get a wrong label, half of them from each of "
+        "the two `classes`.",
+    )
+    classes: tuple[ClassLabel, ClassLabel] = Field(
+        description="The two classes, by name or index, whose examples get the label of the other "
+        "class."
+    )
+    seed: Seed = Field(
+        0, description="Seed of the random choice of the train examples that get a wrong label."
+    )
 
 
 class DataOptions(Strict):
@@ -100,38 +122,41 @@ class DataOptions(Strict):
     classes: tuple[ClassLabel, ...] | None = Field(
         None,
         min_length=2,
-        description="Classes to keep, by name or index; they are numbered in this order. Default: "
-        "all classes.",
+        description="Classes to keep, by name or index. They are numbered in the order of this "
+        "list; all other classes are left out. Default: all classes.",
     )
     per_class: Whole | None = Field(
         None,
         ge=1,
-        description="Number of train examples to keep per class, the first ones in data-set "
-        "order. Default: all.",
+        description="Number of train examples to keep per class, the first ones in data-set order. "
+        "Default: all train examples.",
     )
     test_per_class: Whole | None = Field(
         None,
         ge=1,
         description="Number of test examples to keep per class, the first ones in data-set order. "
-        "Default: all.",
+        "Default: all test examples.",
     )
     imbalance: float | None = Field(
         None,
         gt=1,
         le=1e6,
-        description="Make the train set long-tailed: the first class keeps all its train examples, "
-        "the last one 1/imbalance of them, and the numbers fall geometrically between. Each class "
-        "keeps its first examples. Cao et al. (LDAM): 10 to 200.",
+        description="Make the train set long-tailed: remove train examples, more from each class "
+        "than from the class before it. The share of examples that a class keeps falls "
+        "geometrically from 1 in the first class to 1/imbalance in the last one. Each class keeps "
+        "its first examples in data-set order. Default: no example is removed. Cao et al. (LDAM): "
+        "10 to 200.",
     )
     patched: Patched | None = Field(
         None,
-        description="Corrupt train examples by a white square and a wrong label (a backdoor); "
-        "`kind: corrupted` forgets those that are known.",
+        description="Backdoor: train examples get a white square and are labelled as one class. "
+        "Forget sets of kind `corrupted` consist of such examples. Default: no example gets a "
+        "square.",
     )
     mislabelled: Mislabelled | None = Field(
         None,
-        description="Corrupt train examples by mixing up the labels of two classes; "
-        "`kind: corrupted` forgets those that are known.",
+        description="Wrong labels: train examples of two classes get the label of the other class. "
+        "Forget sets of kind `corrupted` consist of such examples. Default: no label is changed.",
     )
     mean: Annotated[tuple[Pixel, ...], Field(min_length=1)] | Literal["model"] | None = Field(
         None,
@@ -146,7 +171,7 @@ class DataOptions(Strict):
         min_length=1,
         description="Standard deviation of each colour channel, by which images are normalised, "
         "for pixel values from 0 to 1. It must be given together with `mean`. Default: the data "
-        "set's.",
+        "set's standard deviation.",
     )
 
     @model_validator(mode="after")

@@ -221,9 +221,11 @@ class TrainedParams(MethodParams):
 
     lr: float = Field(ge=0, description="Learning rate, constant during training.")
     batch_size: Whole = Field(
-        256, ge=1, description="Number of examples per step. Public code: 256."
+        256, ge=1, description="Number of examples per step. Paper's public code: 256."
     )
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Optimiser. Paper: SGD.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "sgd", description="Optimiser that trains the model. Paper: SGD."
+    )
     momentum: float = Field(
         0.9,
         ge=0,
@@ -236,7 +238,7 @@ class TrainedParams(MethodParams):
     augment: bool = Field(
         True,
         description="Whether training images are augmented by the random crops and flips of the "
-        "data set. Public code: yes.",
+        "data set. Paper's public code: yes.",
     )
     batchnorm: Literal["train", "frozen"] = Field(
         "train",
@@ -270,7 +272,7 @@ class TrainingParams(Strict):
     )
     batch_size: Whole = Field(256, ge=1, description="Number of examples per step. Paper: 256.")
     optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "sgd", description="Optimiser. Paper: SGD, on SVHN AdamW."
+        "sgd", description="Optimiser that trains the model. Paper: SGD, on SVHN AdamW."
     )
     lr: float = Field(
         0.1,
@@ -292,14 +294,16 @@ class TrainingParams(Strict):
     )
     milestones: Increasing = Field(
         (),
-        description="Numbers of finished epochs after which the learning rate falls, such as "
-        "[91, 136], for `schedule: step`. Code that counts epochs from 1 means one epoch earlier.",
+        description="Numbers of finished epochs after which the learning rate is multiplied by "
+        "`factor`, such as [91, 136]; used with `schedule: step`. If other code numbers its "
+        "epochs from 1, subtract 1 from its numbers.",
     )
     factor: float = Field(
         0.1,
         gt=0,
         lt=1,
-        description="Factor by which the learning rate falls, for `schedule: step`.",
+        description="Factor by which the learning rate is multiplied at each of the `milestones`; "
+        "used with `schedule: step`.",
     )
     warmup: Epochs = Field(
         0,
@@ -309,8 +313,8 @@ class TrainingParams(Strict):
     )
     augment: bool = Field(
         True,
-        description="Whether training images are augmented by random crops and flips, as far as "
-        "the data set defines them.",
+        description="Whether training images are augmented by the random crops and flips of the "
+        "data set, if it has any.",
     )
     checkpoint: Literal["last", "best_validation", "best_test"] = Field(
         "last",
@@ -359,23 +363,38 @@ class LastBlocksParams(TrainedParams):
 
     k: Count | Literal["all"] = Field(
         3,
-        description="Blocks that train, counted from the end, the head among them: residual or "
-        "attention blocks, and single layers outside of them. On `resnet18`, 3 is `layer4` and the "
-        "head, as in SCRUB's code and in DeepUnlearn.",
+        description="Number of blocks that are trained, counted from the end of the model; all "
+        "other blocks stay unchanged. A block is a residual block, an attention block, or a "
+        "single layer outside of such blocks. The head is the last block. `all`: the whole model. "
+        "SCRUB's code and DeepUnlearn: 3, which are the two blocks of `layer4` and the head in "
+        "`resnet18`.",
     )
     head: bool = Field(
-        True, description="Train the head too; DeepUnlearn: yes, SCRUB's code on ResNets: no."
+        True,
+        description="Whether the head (the last linear layer) is trained. If not, it stays "
+        "unchanged, but still counts as one of the `k` blocks. DeepUnlearn: yes; SCRUB's code on "
+        "ResNets: no.",
     )
-    lr: float = Field(0.01, ge=0, description="Learning rate, constant; both sources: 0.01.")
-    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples.")
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate, constant during training. SCRUB's code and DeepUnlearn: 0.01.",
+    )
+    epochs: Epochs = Field(
+        10, ge=0, description="Number of epochs, i.e. passes over the retained examples."
+    )
     proximal: float = Field(
         0.0,
         ge=0,
-        description="w of w/2 |weights - start|^2, added to the loss; the text has no such term, "
-        "SCRUB's code 0.1.",
+        description="Strength w of a penalty that is added to the loss: w / 2 times the squared "
+        "distance of the weights from those before the first step. 0: no penalty, as in the "
+        "publication. SCRUB's code: 0.1.",
     )
     weight_decay: float = Field(
-        5e-4, ge=0, description="As in the training of the base model: 5e-4."
+        5e-4,
+        ge=0,
+        description="Weight decay of the optimiser. Ours: 5e-4, as in the training of the base "
+        "model.",
     )
 
     @model_validator(mode="after")
@@ -401,7 +420,7 @@ class StudentParams(WarmedParams):
         "SVHN 1e-4.",
     )
     optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "adamw", description="Optimiser. Paper: AdamW."
+        "adamw", description="Optimiser that trains the model. Paper: AdamW."
     )
     beta: float = Field(
         2.0,

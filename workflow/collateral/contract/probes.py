@@ -21,13 +21,28 @@ class Relearn(Strict):
     steps: Whole = Field(
         20,
         ge=1,
-        description="Number of SGD steps on one half of the forget set. No published value.",
+        description="Number of SGD steps in the probe `relearn`, which trains a finished model on "
+        "one half of the forget set. No published value.",
     )
-    lr: float = Field(3e-4, ge=0, description="Learning rate. No published value.")
+    lr: float = Field(
+        3e-4,
+        ge=0,
+        description="Learning rate of SGD in the probe `relearn`, which trains a finished model on "
+        "one half of the forget set. No published value.",
+    )
     batch_size: Whole = Field(
-        32, ge=1, description="Number of examples per step. No published value."
+        32,
+        ge=1,
+        description="Number of forget examples per SGD step in the probe `relearn`, which trains a "
+        "finished model on one half of the forget set. No published value.",
     )
-    momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD. No published value.")
+    momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Momentum of SGD in the probe `relearn`, which trains a finished model on one "
+        "half of the forget set. No published value.",
+    )
 
     def work(self, sizes: Sizes) -> Work:
         """Return the estimated amount of computation of this probe on one model."""
@@ -42,14 +57,15 @@ class Residual(Strict):
     count: Whole = Field(
         100,
         ge=1,
-        description="Number of noisy copies of each forgotten image. RURK, the method that "
-        "proposed this test: 100.",
+        description="Number of noisy copies of each forgotten image, which the probe `residual` "
+        "lets a finished model classify. RURK, the method that proposed this test: 100.",
     )
     std: float = Field(
         0.03,
         ge=0,
-        description="Standard deviation of the Gaussian noise, for pixel values from 0 to 1. "
-        "RURK, the method that proposed this test: 0.03.",
+        description="Standard deviation of the Gaussian noise that the probe `residual` adds to "
+        "forgotten images, for pixel values from 0 to 1. RURK, the method that proposed this "
+        "test: 0.03.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -67,14 +83,15 @@ class Linear(Strict):
     examples: Whole = Field(
         5000,
         ge=1,
-        description="Maximum number of retained examples on which the linear head is fitted; the "
-        "same share of each class is drawn.",
+        description="Maximum number of retained examples on whose features the probe `linear` fits "
+        "a new linear head; the same share of each class is drawn. Ours: 5000.",
     )
     c: float = Field(
         1.0,
         gt=0,
-        description="Inverse strength of the L2 penalty of the logistic regression, which is the "
-        "linear head. The default is scikit-learn's.",
+        description="Inverse strength of the L2 penalty of the logistic regression that the probe "
+        "`linear` fits on features of retained examples: a smaller value is a stronger penalty. "
+        "Default: 1, as in scikit-learn.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -88,9 +105,9 @@ class Cka(Strict):
     examples: Whole = Field(
         200,
         ge=4,
-        description="Maximum number of examples per group on which features are compared. The "
-        "groups: forgotten examples, retained examples near the forget set, those far from it, "
-        "and test examples.",
+        description="Maximum number of examples per group on which the probe `cka` compares "
+        "features. The groups: forgotten examples, retained examples near the forget set, "
+        "retained examples far from it, and test examples. Ours: 200.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -108,18 +125,42 @@ class Resurface(Strict):
     steps: Increasing = Field(
         (10, 20, 50, 100, 200),
         min_length=1,
-        description="Numbers of SGD steps after which accuracies are measured, in increasing "
-        "order.",
+        description="Numbers of SGD steps, in increasing order, after which accuracies are "
+        "measured in the probe `resurface`, which fine-tunes a finished model on retained "
+        "examples. Ours: 10 to 200 steps.",
     )
-    lr: float = Field(0.01, ge=0, description="Learning rate of SGD.")
-    batch_size: Whole = Field(128, ge=1, description="Number of retained examples per step.")
-    momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD.")
-    weight_decay: float = Field(5e-4, ge=0, description="Weight decay of SGD.")
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate of SGD in the probe `resurface`, which fine-tunes a finished "
+        "model on retained examples. Default: that of the method FT.",
+    )
+    batch_size: Whole = Field(
+        128,
+        ge=1,
+        description="Number of retained examples per SGD step in the probe `resurface`, which "
+        "fine-tunes a finished model on retained examples. Ours: 128.",
+    )
+    momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Momentum of SGD in the probe `resurface`, which fine-tunes a finished model "
+        "on retained examples. Default: that of the method FT.",
+    )
+    weight_decay: float = Field(
+        5e-4,
+        ge=0,
+        description="Weight decay of SGD in the probe `resurface`, which fine-tunes a finished "
+        "model on retained examples. Ours: 5e-4.",
+    )
     examples: Whole = Field(
         1000,
         ge=1,
-        description="Maximum number of retained examples near the forget set, and of test "
-        "examples, on which accuracy is measured.",
+        description="Maximum number of examples per group on which accuracy is measured in the "
+        "probe `resurface`, which fine-tunes a finished model on retained examples. The groups: "
+        "retained examples near the forget set, and test examples. Accuracy on the forget set is "
+        "measured on all its examples. Ours: 1000.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -143,13 +184,13 @@ class Probes(Strict):
     )
     residual: Residual | None = Field(
         None,
-        description="Residual knowledge: is a forgotten image still recognised after noise is "
-        "added to it?",
+        description="Residual knowledge: add noise to the forgotten images, and measure how often "
+        "the model still classifies them correctly.",
     )
     zrf: Zrf | None = Field(
         None,
-        description="Zero retrain forgetting: compare predictions on the forget set with those of "
-        "an untrained network.",
+        description="Zero retrain forgetting (ZRF): measure how similar the model's predictions on "
+        "the forget set are to those of an untrained network.",
     )
     linear: Linear | None = Field(
         None,
@@ -158,8 +199,8 @@ class Probes(Strict):
     )
     cka: Cka | None = Field(
         None,
-        description="Similarity of the model's features with those of Retrain and of the base "
-        "model (CKA).",
+        description="Feature similarity: compare the model's features with those of Retrain and of "
+        "the base model by CKA (centred kernel alignment).",
     )
     resurface: Resurface | None = Field(
         None,
@@ -168,8 +209,9 @@ class Probes(Strict):
     )
     patch: Patch | None = Field(
         None,
-        description="Backdoor: accuracy on test images with the square of `data.patched`, and the "
-        "share of them that get its label.",
+        description="Backdoor: add the white square of `data.patched` to all test images. Measure "
+        "the accuracy on them, and the share of images of other classes that are classified as "
+        "the class of the backdoor.",
     )
 
     @model_validator(mode="before")

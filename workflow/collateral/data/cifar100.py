@@ -57,8 +57,9 @@ class Options(RootOptions):
 
     label: Literal["fine", "coarse"] = Field(
         "fine",
-        description="fine: 100 classes. coarse: CIFAR-20, the 20 superclasses; the 100 classes are "
-        "the column `fine`.",
+        description="Which labels are the classes. `fine`: the 100 classes. `coarse`: the 20 "
+        "superclasses (CIFAR-20); the 100 classes are then the metadata column `fine`, for forget "
+        "sets of kind `where`.",
     )
 
 

@@ -68,23 +68,37 @@ class Options(ImageFileOptions):
     )
     test_path: UserPath | None = Field(
         None,
-        description="Test set, if `path` contains none. A second folder with one subfolder per "
-        "class, or a text file that lists files below `path`, one per line.",
+        description="Test set, if the folder `path` contains none: a second folder with one "
+        "subfolder per class, or a text file that lists images below `path`, one path per line.",
     )
     train_list: UserPath | None = Field(
         None,
-        description="Text file that lists images that `test_share` must leave in the train set, "
-        "one per line: those that you want to forget.",
+        description="Text file with a list of images, one path per line, that must stay in the "
+        "train set when `test_share` draws a test set, such as the images that you want to "
+        "forget.",
     )
     labels: UserPath | None = Field(
         None,
-        description="In place of a folder per class: a CSV or TSV file with the columns `file` and "
-        "`label`, one row per image. A column `part` (train, test) gives the test set. Other "
-        "columns are for `kind: where`.",
+        description="CSV or TSV file with the labels of the images, if they are not in one folder "
+        "per class. It has the columns `file` and `label`, and one row per image. If it has a "
+        "column `part` with the values train and test, this defines the test set. Other columns "
+        "are metadata, for forget sets of kind `where`.",
     )
-    test_labels: UserPath | None = Field(None, description="The same file for the test set alone.")
-    file_column: str = Field("file", description="Name of the column of files in label files.")
-    label_column: str = Field("label", description="Name of the column of labels in label files.")
+    test_labels: UserPath | None = Field(
+        None,
+        description="CSV or TSV file with the labels of the test images, in the same format as the "
+        "file `labels`.",
+    )
+    file_column: str = Field(
+        "file",
+        description="Name of the column with the paths of the images, in the CSV or TSV files that "
+        "`labels` and `test_labels` name.",
+    )
+    label_column: str = Field(
+        "label",
+        description="Name of the column with the labels of the images, in the CSV or TSV files "
+        "that `labels` and `test_labels` name.",
+    )
 
     @model_validator(mode="after")
     def _check_label_files(self) -> Options:

@@ -51,8 +51,8 @@ class Options(DataOptions):
     noise: float = Field(
         1.0,
         ge=0,
-        description="Standard deviation of the noise in each pixel, as a multiple of that of the "
-        "class's pattern.",
+        description="Standard deviation of the noise in each pixel, divided by the standard "
+        "deviation of the pixels of the class's pattern.",
     )
     closeness: float = Field(
         0.9,

@@ -61,7 +61,8 @@ class Options(RootOptions):
     dataset: str = Field(description=f"Name of the data set in torchvision: {', '.join(SETS)}.")
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
         "balanced",
-        description="Which of EMNIST's sets is used. Leave it out for all other data sets.",
+        description="Which variant of EMNIST is used with `dataset: EMNIST`, such as only letters "
+        "or only digits. Leave it out for all other data sets.",
     )
     size: int | None = Field(
         None,
@@ -74,21 +75,26 @@ class Options(RootOptions):
         0.2,
         gt=0,
         lt=1,
-        description="Share of each class that is drawn as test set, for data sets that have no "
-        "test set of their own.",
+        description="Share of the examples of each class that is drawn at random as the test set, "
+        "for data sets that have no test set of their own.",
     )
-    test_seed: Seed = Field(0, description="Seed of the random choice of test examples.")
+    test_seed: Seed = Field(
+        0,
+        description="Seed of the random choice of test examples, for data sets that have no test "
+        "set of their own.",
+    )
     flip: bool | None = Field(
         None,
-        description="Whether training images are flipped horizontally at random. Default: as "
-        "usual for the data set.",
+        description="Whether training images are flipped horizontally at random. Default: as usual "
+        "for the data set, e.g. yes for CIFAR10, no for MNIST.",
     )
     padding: int | None = Field(
         None,
         ge=0,
         le=256,
         description="Number of black pixels added on each side of a training image before it is "
-        "cropped at random to its size. Default: as usual for the data set.",
+        "cropped at random to its size. Default: as usual for the data set, e.g. 4 for CIFAR10, 0 "
+        "for MNIST.",
     )
 
     @field_validator("dataset")

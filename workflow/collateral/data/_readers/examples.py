@@ -34,10 +34,12 @@ class ImageFileOptions(DataOptions):
         None,
         gt=0,
         lt=1,
-        description="Share of each class that is drawn as test set. Give it only if the data have "
-        "no test set of their own.",
+        description="Share of the examples of each class that is drawn at random as the test set. "
+        "Give it only if the data have no test set of their own.",
     )
-    test_seed: Seed = Field(0, description="Seed of the random choice of test examples.")
+    test_seed: Seed = Field(
+        0, description="Seed of the random choice of test examples with `test_share`."
+    )
     test_by: str | None = Field(
         None,
         description="Metadata column, such as `subject`. Examples with the same value are put "
@@ -65,9 +67,11 @@ class ImageFileOptions(DataOptions):
         None,
         ge=4,
         le=1024,
-        description="Side of the images that models are given, at most `size`: in training a "
-        "random part of the image (8 to 100 % of its area), scaled to this side; in evaluation the "
-        "centre. For ImageNet: `size: 256`, `crop: 224`.",
+        description="Height and width, in pixels, of the images that the model gets; at most "
+        "`size`. In training, a random part of each image (8 to 100 % of its area) is cut out and "
+        "scaled to this size. In evaluation, the centre of the image is cut out without scaling. "
+        "Default: the model gets images of the size `size`. Usual for ImageNet: `size: 256` and "
+        "`crop: 224`.",
     )
 
     @model_validator(mode="after")

@@ -33,10 +33,12 @@ class Params(Strict):
     )
     order: Literal["first", "random"] = Field(
         "first",
-        description="Which examples are forgotten. `first`: the first ones in data-set order. "
-        "`random`: a random choice.",
+        description="Which train examples of the class are forgotten. `first`: the first ones in "
+        "data-set order. `random`: a random choice.",
     )
-    split_seed: Seed = Field(0, description="Seed of the random choice with `order: random`.")
+    split_seed: Seed = Field(
+        0, description="Seed of the random choice of the forgotten examples with `order: random`."
+    )
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:

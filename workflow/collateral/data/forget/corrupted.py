@@ -30,10 +30,14 @@ class Params(Strict):
         1.0,
         gt=0,
         le=1,
-        description="Share of the corrupted examples that is known and forgotten, rounded down. "
-        "Goel et al.: 0.1 to 1.",
+        description="Share of the corrupted train examples, i.e. those that `data.patched` or "
+        "`data.mislabelled` changes, that is known. Only the known examples are forgotten; the "
+        "others stay among the retained examples. The number of examples is rounded down. "
+        "Default: 1, i.e. all are known. Goel et al. (2024): 0.1 to 1.",
     )
-    split_seed: Seed = Field(0, description="Seed of the random choice.")
+    split_seed: Seed = Field(
+        0, description="Seed of the random choice of the corrupted examples that are known."
+    )
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

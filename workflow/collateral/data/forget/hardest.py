@@ -32,7 +32,9 @@ class InClass(Strict):
         "classes.",
     )
     split_seed: Seed = Field(
-        0, description="Seed of the random order in which examples with equal values are taken."
+        0,
+        description="Seed of the random order of examples that are equally suitable, e.g. have the "
+        "same loss, if not all of them are forgotten.",
     )
 
 
@@ -40,8 +42,8 @@ class Params(InClass):
     """Parameters: the fraction to forget, of the train set or of one class."""
 
     share: Share = Field(
-        description="Share of the train examples to forget, of all classes or of `class`. The "
-        "number of examples is rounded down."
+        description="Share of the train examples to forget: of all classes, or of the class that "
+        "is given by `class`. The number of examples is rounded down."
     )
 
 

@@ -28,9 +28,10 @@ class Params(hardest.Params):
     """Parameters: the fraction to forget, and whether to forget the most or least memorised."""
 
     level: Literal["high", "low"] = Field(
-        description="`high`: forget the most memorised examples. `low`: forget those whose "
-        "memorisation is nearest to 0. Memorisation is how much more probable the true class is "
-        "to models that were trained on the example."
+        description="Which examples are forgotten. `high`: those with the highest memorisation. "
+        "`low`: those with memorisation nearest to 0. Memorisation of an example is the mean "
+        "probability of its true class by shadow models trained on it, minus that by shadow "
+        "models not trained on it."
     )
 
 

@@ -26,7 +26,7 @@ class Params(Strict):
         description="Share of all train examples to forget. The number of examples is rounded "
         "down.",
     )
-    split_seed: Seed = Field(0, description="Seed of the random choice.")
+    split_seed: Seed = Field(0, description="Seed of the random choice of the forgotten examples.")
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

@@ -31,8 +31,9 @@ class Params(hardest.InClass):
 
     share: Share | None = Field(
         None,
-        description="Share of the train examples to forget, of all classes or of `class`. The "
-        "number of examples is rounded down. Give either `share` or `count`.",
+        description="Share of the train examples to forget: of all classes, or of the class that "
+        "is given by `class`. The number of examples is rounded down. Give either `share` or "
+        "`count`.",
     )
     count: Annotated[StrictInt, Field(ge=1)] | None = Field(
         None, description="Number of examples to forget. Give either `share` or `count`."

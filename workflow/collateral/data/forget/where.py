@@ -43,8 +43,9 @@ Values = Annotated[
 TrainWhere = Annotated[
     dict[str, Values] | None,
     Field(
-        description="Examples that `test_share` must leave in the train set, by values of metadata "
-        "columns, e.g. {subject: [17, 23]}: those that you want to forget."
+        description="Examples that must stay in the train set when `test_share` draws a test set, "
+        "such as those that you want to forget. They are given by values of metadata columns, e.g. "
+        "{subject: [17, 23]}."
     ),
 ]
 KINDS = "only whole numbers, yes and no, and text count"
@@ -53,11 +54,13 @@ KINDS = "only whole numbers, yes and no, and text count"
 class Params(Strict):
     """Parameters: the metadata column, and its values to forget."""
 
-    column: str = Field(description="Name of the metadata column.")
+    column: str = Field(
+        description="Name of the metadata column whose values decide which examples are forgotten."
+    )
     is_: Values = Field(
         alias="is",
-        description="Value, or list of values. Examples that have one of them in the column are "
-        "forgotten.",
+        description="Value, or list of values, in the metadata column `column`. Train examples "
+        "with one of these values are forgotten.",
     )
 
 

@@ -25,21 +25,24 @@ class Prepare(MethodParams):
     epsilon0: float = Field(
         0.04,
         gt=0,
-        description="Radius at which the attack on an image starts (L2 distance, for pixel values "
-        "from 0 to 1). Public code: 0.04, the paper's code 0.01.",
+        description="Radius at which the adversarial attack on a forget image starts (L2 distance, "
+        "for pixel values from 0 to 1). It is doubled until the image is misclassified. AMUN's "
+        "authors: 0.04; code of Dolgova and Stich: 0.01.",
     )
     median_after: Whole | None = Field(
         None,
         ge=1,
-        description="Number n of forget images whose attack starts at `epsilon0`, the first ones; "
-        "all others start at the median of the radii that these needed. Default: all start at "
-        "`epsilon0`. Paper's code: 50, with an epsilon0 of 0.01.",
+        description="Number n of forget images. The attack on the first n images starts at the "
+        "radius `epsilon0`; on all others, it starts at the median of the radii that the first n "
+        "needed. Default: all start at `epsilon0`. Paper's code (Dolgova and Stich): 50, with an "
+        "`epsilon0` of 0.01.",
     )
     max_epsilon: float = Field(
         10.24,
         gt=0,
-        description="Maximum radius of the attack; images that are still classified correctly are "
-        "not used as adversarial examples. Ours: 10.24, eight doublings of 0.04; the public code "
+        description="Maximum radius of the adversarial attack on a forget image (L2 distance, for "
+        "pixel values from 0 to 1). Images that are still classified correctly are not used as "
+        "adversarial examples. Ours: 10.24, eight doublings of 0.04; the code of AMUN's authors "
         "has no maximum.",
     )
     steps: Whole = Field(
@@ -56,9 +59,9 @@ class Prepare(MethodParams):
     )
     give_up: bool = Field(
         True,
-        description="true: double the radius as soon as all remaining steps together would not "
-        "change the prediction if each gained as much as the last one. false: double it only "
-        "after all `steps`, as in the public code.",
+        description="Whether the radius of the attack is doubled early: as soon as all remaining "
+        "steps together would not change the prediction if each gained as much as the last one. "
+        "false: it is doubled only after all `steps`, as in the public code.",
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
@@ -96,9 +99,9 @@ class Params(TrainedParams, Prepare):
 
     variant: Literal["standard", "advonly"] = Field(
         "standard",
-        description="`standard`: train on the retained examples, the adversarial examples and the "
-        "forget set with its true labels. `advonly`: without the forget set. The paper evaluates "
-        "both; its code uses `advonly`.",
+        description="What the model is trained on. `standard`: the retained examples, the "
+        "adversarial examples, and the forget set with its true labels. `advonly`: the same "
+        "without the forget set. The paper evaluates both; its code uses `advonly`.",
     )
     epochs: Epochs = Field(
         20,
@@ -112,6 +115,6 @@ class Params(TrainedParams, Prepare):
     lr_decay_epochs: Whole | None = Field(
         None,
         ge=1,
-        description="Number of epochs after which the learning rate is divided by ten, "
-        "repeatedly. Default: it stays constant, because the paper states no decay.",
+        description="Number n of epochs: after every n epochs, the learning rate is divided by "
+        "ten. Default: it stays constant, because the paper states no decay.",
     )

@@ -47,11 +47,11 @@ class Params(TrainedParams):
     temperature: float = Field(
         1.0,
         gt=0,
-        description="Temperature of the softmax of both teachers and of the student. SSD's code: "
-        "1.",
+        description="Temperature of the softmax of the student and of its two teachers, which are "
+        "the base model and an untrained network. SSD's code: 1.",
     )
     optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "adam", description="Optimiser. SSD's code: Adam."
+        "adam", description="Optimiser that trains the model. SSD's code: Adam."
     )
     weight_decay: float = Field(
         0.0, ge=0, description="Weight decay of the optimiser. No source states a value."

@@ -30,20 +30,41 @@ class Params(TrainedParams):
     }
 
     variant: Literal["shrink", "expand"] = Field(
-        "shrink", description="Which boundary unlearning; the paper has both."
+        "shrink",
+        description="Which of the two methods of the publication is used. `shrink`: train each "
+        "forgotten image with the label that the base model predicts after an adversarial attack "
+        "on the image. `expand`: train the forget set with the label of a new class, whose output "
+        "is removed afterwards.",
     )
     epsilon: float = Field(
-        0.1, gt=0, description="Of `shrink`: step of the attack, of pixels in [0, 1]; authors: 0.1."
+        0.1,
+        gt=0,
+        description="Number by which the attack of `variant: shrink` raises or lowers each pixel "
+        "value, for pixel values from 0 to 1. Authors' code: 0.1.",
     )
     uncrossed: Literal["nearest", "true_class"] = Field(
         "nearest",
-        description="Of `shrink`: label of an image whose attack fails. `nearest`: its likeliest "
-        "wrong class (text); `true_class`: its own, which is then learned better (public code).",
+        description="Label with which `variant: shrink` trains a forgotten image that the base "
+        "model still classifies correctly after the attack. `nearest`: the wrong class with the "
+        "highest probability, as the publication describes. `true_class`: the true class, which "
+        "is then learned even better, as in the code of the authors.",
     )
-    epochs: Epochs = Field(10, ge=0, description="Passes over the forget set; authors: 10.")
-    lr: float = Field(1e-5, ge=0, description="Learning rate, constant; authors: 1e-5.")
-    weight_decay: float = Field(0.0, ge=0, description="Authors: 0.")
-    augment: bool = Field(False, description="Augment as the data set does; authors: no.")
+    epochs: Epochs = Field(
+        10,
+        ge=0,
+        description="Number of epochs, i.e. passes over the forget set. Authors' code: 10.",
+    )
+    lr: float = Field(
+        1e-5, ge=0, description="Learning rate, constant during training. Authors' code: 1e-5."
+    )
+    weight_decay: float = Field(
+        0.0, ge=0, description="Weight decay of the optimiser. Authors' code: 0."
+    )
+    augment: bool = Field(
+        False,
+        description="Whether training images are augmented by the random crops and flips of the "
+        "data set. Authors' code: no.",
+    )
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Return the computation; `shrink` adds a gradient and a pass of the base model."""

@@ -24,4 +24,9 @@ class Params(LastBlocksParams):
         "DeepUnlearn": {"k": 3, "head": True, "epochs": 10, "lr": 0.01},
     }
 
-    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples; SCRUB: 10.")
+    epochs: Epochs = Field(
+        10,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples. SCRUB's code and "
+        "DeepUnlearn: 10.",
+    )

@@ -26,5 +26,8 @@ class Params(LastBlocksParams):
     }
 
     epochs: Epochs = Field(
-        10, ge=0, description="Passes over the retained examples; sources: as many as the base has."
+        10,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples. Published code "
+        "takes as many epochs as the training of the base model.",
     )

@@ -71,8 +71,8 @@ class Params(Prepare):
     )
     relative: bool = Field(
         False,
-        description="Whether alpha has the same effect for forget sets of every size. The step's "
-        "direction grows with the forgotten share n_f / n; `true` divides it by this share and "
-        "multiplies it by 0.005, the share in the paper if half of a class is forgotten (250 of "
-        "50,000 images).",
+        description="Whether the length of the step is independent of the size of the forget set. "
+        "false: it grows in proportion to the share of the train examples that is forgotten. "
+        "true: this share is replaced by 0.005, as if 250 of 50,000 images were forgotten (half a "
+        "class of CIFAR-100, a forget set of the paper).",
     )

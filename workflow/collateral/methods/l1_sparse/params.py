@@ -46,11 +46,13 @@ class Params(TrainedParams):
     )
     schedule: Literal["linear", "constant"] = Field(
         "linear",
-        description="Schedule of gamma. `linear`: gamma (1 - e / (E - n)) in epoch e = 0, 1, ...; "
-        "E is `epochs`, n the number of final epochs without the penalty.",
+        description="Schedule of gamma, the weight of the l1 penalty. `linear`: gamma (1 - e / (E "
+        "- n)) in epoch e = 0, 1, ...; E is `epochs`, and n is `plain_epochs`, the number of "
+        "final epochs without the penalty. `constant`: gamma stays the same in all epochs but the "
+        "final n.",
     )
     plain_epochs: Epochs = Field(
-        0, ge=0, description="Number n of final epochs without the penalty. Authors' code: 0."
+        0, ge=0, description="Number of final epochs without the l1 penalty. Authors' code: 0."
     )
     weight_decay: float = Field(
         5e-4, ge=0, description="Weight decay of the optimiser. Authors' code: 5e-4."

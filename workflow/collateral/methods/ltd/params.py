@@ -36,9 +36,10 @@ class Prepare(MethodParams):
 
     support: Literal["closest", "random", "farthest"] = Field(
         "closest",
-        description="Which retained examples the teacher is trained on (the support): those most "
-        "similar to the forget set (closest), random ones, or the least similar (farthest). "
-        "Similarity is the cosine of the base model's features. Paper: closest.",
+        description="Which retained examples the teacher is trained on (the support). `closest`: "
+        "those most similar to the forget set. `random`: random ones. `farthest`: the least "
+        "similar ones. Similarity is the cosine similarity of the base model's features. Paper: "
+        "closest.",
     )
     support_by: Literal["mean", "example", "cluster"] = Field(
         "mean",
@@ -49,9 +50,11 @@ class Prepare(MethodParams):
     )
     k: Count | Literal["auto"] = Field(
         1000,
-        description="Size of the support. `auto`: chosen by one gradient-ascent step. With "
-        "`support_by: example` every forgotten example contributes equally; with `cluster`, in "
-        "proportion to cluster size. Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
+        description="Size of the support, i.e. the number of retained examples on which the "
+        "teacher is trained. `auto`: it is chosen by one gradient-ascent step. With `support_by: "
+        "example` every forgotten example contributes equally; with `cluster`, each cluster in "
+        "proportion to its size. Paper: 1000; on SVHN 4500 if half of a class is forgotten, 1200 "
+        "if 90 % are.",
     )
     k_each: Whole | None = Field(
         None,
@@ -75,9 +78,9 @@ class Prepare(MethodParams):
     )
     teachers: Literal["one", "per_cluster"] = Field(
         "one",
-        description="`one`: one teacher, trained on the whole support. `per_cluster`: one teacher "
-        "per cluster, trained on that cluster's part of the support; it labels the forget "
-        "examples of this cluster.",
+        description="Number of teachers. `one`: one teacher, trained on the whole support. "
+        "`per_cluster`: one teacher per cluster of forget examples, trained on that cluster's "
+        "part of the support; it labels the forget examples of this cluster.",
     )
     search: Literal["exact", "approximate"] = Field(
         "exact",
@@ -110,7 +113,9 @@ class Prepare(MethodParams):
         "`teacher_schedule: step`. Public code: 200.",
     )
     teacher_batch_size: Whole = Field(
-        256, ge=1, description="Number of examples per step of the teacher. Public code: 256."
+        256,
+        ge=1,
+        description="Number of examples per step of the teacher's training. Public code: 256.",
     )
     teacher_momentum: float = Field(
         0.9,
@@ -119,7 +124,9 @@ class Prepare(MethodParams):
         description="Momentum of SGD, with which the teacher is trained. Public code: 0.9.",
     )
     teacher_weight_decay: float = Field(
-        1e-4, ge=0, description="Weight decay of the teacher's training. Public code: 1e-4."
+        1e-4,
+        ge=0,
+        description="Weight decay of SGD, with which the teacher is trained. Public code: 1e-4.",
     )
     teacher_epochs: Epochs = Field(
         250,

@@ -48,8 +48,8 @@ class Params(TrainedParams):
     kept_rate: float = Field(
         0.1,
         ge=0,
-        description="Factor of the gradients of all other weights of convolutions; used only with "
-        "`variant: msg`. Public code: 0.1.",
+        description="Factor by which the gradients of those weights of convolutions that are not "
+        "re-initialised are multiplied; used only with `variant: msg`. Public code: 0.1.",
     )
     epochs: Epochs = Field(
         5,

@@ -76,7 +76,7 @@ class Params(TrainedParams, Prepare):
         "cosine wave. Public code: 1.1e-3 on CIFAR-100.",
     )
     optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "adamw", description="Optimiser. Public code: AdamW."
+        "adamw", description="Optimiser that trains the model. Public code: AdamW."
     )
     batch_size: Whole = Field(
         128, ge=1, description="Number of examples per step. Public code: 128."

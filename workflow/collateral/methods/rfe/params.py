@@ -18,9 +18,10 @@ class Prepare(MethodParams):
         0.04,
         gt=0,
         lt=1,
-        description="Share of the retained examples that count as adjacent to the forget set, "
-        "those most similar to it. Ours: 0.04, the share of a superclass of CIFAR-100 (4 of 99 "
-        "classes).",
+        description="Share of the retained examples that count as adjacent to the forget set, i.e. "
+        "the examples most similar to it; all others count as remote. Stage 2 (repair) trains on "
+        "the adjacent examples. The authors take the superclass of the forgotten class. Ours: "
+        "0.04, because in CIFAR-100, 4 of the 99 other classes belong to this superclass.",
     )
 
     def count_adjacent(self, retained: int) -> int:
@@ -67,8 +68,10 @@ class Params(Prepare):
     ascent_epochs: Epochs = Field(
         1,
         ge=0,
-        description="Number of epochs of stage 1 (ascent), i.e. passes over the remote retained "
-        "examples; all other epochs belong to stage 2 (repair). Public code: 1.",
+        description="Number of epochs of stage 1 (gradient ascent on the forget set). An epoch is "
+        "one pass over the remote retained examples, i.e. those not similar to the forget set, "
+        "whose loss is kept at that of the base model; every step also uses a batch of forget "
+        "examples. All other epochs belong to stage 2 (repair). Public code: 1.",
     )
     ascent_lr: float = Field(
         2.5e-6,
@@ -78,8 +81,9 @@ class Params(Prepare):
     penalty: float = Field(
         10.0,
         ge=0,
-        description="Penalty factor of the augmented Lagrangian in stage 1 (ascent): the larger "
-        "it is, the less the loss on remote retained examples may change. Public code: 10.",
+        description="Penalty factor of the augmented Lagrangian in stage 1 (ascent): the larger it "
+        "is, the less the loss may change on the remote retained examples, i.e. those not similar "
+        "to the forget set. Public code: 10.",
     )
     ceiling: float = Field(
         10.0,
@@ -108,34 +112,37 @@ class Params(Prepare):
         0.9,
         ge=0,
         lt=1,
-        description="Momentum of the optimiser in stage 2 (repair). Public code: 0.9.",
+        description="Momentum of SGD in stage 2 (repair). Public code: 0.9.",
     )
     distance: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="Weight, in the objective whose gradient stage 2 must not follow, of the "
-        "distance between the losses of forget examples now and after stage 1; their loss itself "
-        "has the weight 1 - distance. Public code: 0.5.",
+        description="Weight of the first of two terms in the forgetting objective of stage 2 "
+        "(repair), whose gradient is removed from every step. The first term is the distance "
+        "between the losses of the forget examples now and those after stage 1. The second term "
+        "is minus their mean loss now, with the weight 1 - distance. Public code: 0.5.",
     )
     span_batches: Whole = Field(
         10,
         ge=1,
-        description="Maximum number of batches from which stage 2 computes each of the two "
-        "gradients that its steps must not follow (of forget examples and of remote ones). Never "
-        "more than one pass. Public code: 10.",
+        description="Maximum number of batches from which stage 2 (repair) computes the gradient "
+        "of the forget examples, and that of the remote retained examples, i.e. those not similar "
+        "to the forget set. Both gradients are removed from every step. Each is computed from at "
+        "most one pass. Public code: 10.",
     )
     forget_batch: Whole = Field(
         128,
         ge=1,
-        description="Batch size for the gradient of forget examples in stage 2 (repair). Public "
-        "code: 128.",
+        description="Number of forget examples per batch when stage 2 (repair) computes their "
+        "gradient, which is removed from every step. Public code: 128.",
     )
     remote_batch: Whole = Field(
         512,
         ge=1,
-        description="Batch size for the gradient of remote retained examples in stage 2 (repair). "
-        "Public code: 512.",
+        description="Number of examples per batch when stage 2 (repair) computes the gradient of "
+        "the remote retained examples, i.e. those not similar to the forget set. It is removed "
+        "from every step. Public code: 512.",
     )
 
     def unlearn_work(self, sizes: Sizes) -> Work:

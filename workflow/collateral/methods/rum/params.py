@@ -58,30 +58,53 @@ class Params(MethodParams):
 
     score: Literal["loss", "similarity"] = Field(
         "loss",
-        description="What orders the forget set, by the base model. `loss`: its loss. "
-        "`similarity`: minus the cosine similarity to the nearest retained example.",
+        description="Score of a forget example. The forget set is sorted by `score` and split into "
+        "a low, a middle and a high part, which are forgotten one after another. `loss`: loss of "
+        "the base model on the example. `similarity`: minus the cosine similarity of its features "
+        "to those of the nearest retained example.",
     )
     low_share: Annotated[float, Field(ge=0, le=1)] = Field(
-        1 / 3, description="Share of the forget set in the low part; RUM: a third."
+        1 / 3,
+        description="Share of the forget set that belongs to the low part. The forget set is "
+        "sorted by `score` and split into a low, a middle and a high part, which are forgotten "
+        "one after another. RUM's authors: a third.",
     )
     high_share: Annotated[float, Field(ge=0, le=1)] = Field(
-        1 / 3, description="Share of the forget set in the high part; RUM: a third."
+        1 / 3,
+        description="Share of the forget set that belongs to the high part. The forget set is "
+        "sorted by `score` and split into a low, a middle and a high part, which are forgotten "
+        "one after another. RUM's authors: a third.",
     )
     low: dict[str, Any] | None = Field(
         None,
         validate_default=True,
-        description="Method of the low part: `uses`, and its parameters; null: nothing is done.",
+        description="Unlearning method for the low part of the forget set: its name as `uses`, and "
+        "its parameters, e.g. {uses: ft, lr: 0.01}. The forget set is sorted by `score` and split "
+        "into a low, a middle and a high part, which are forgotten one after another. null: "
+        "nothing is done for this part. RUM's authors: null.",
     )
     mid: dict[str, Any] | None = Field(
-        {USES: "ft"}, validate_default=True, description="Method of the middle part, as `low`."
+        {USES: "ft"},
+        validate_default=True,
+        description="Unlearning method for the middle part of the forget set: its name as `uses`, "
+        "and its parameters, e.g. {uses: ft, lr: 0.01}. The forget set is sorted by `score` and "
+        "split into a low, a middle and a high part, which are forgotten one after another. null: "
+        "nothing is done for this part. RUM's authors: FT.",
     )
     high: dict[str, Any] | None = Field(
-        {USES: "salun"}, validate_default=True, description="Method of the high part, as `low`."
+        {USES: "salun"},
+        validate_default=True,
+        description="Unlearning method for the high part of the forget set: its name as `uses`, "
+        "and its parameters, e.g. {uses: salun, lr: 0.01}. The forget set is sorted by `score` "
+        "and split into a low, a middle and a high part, which are forgotten one after another. "
+        "null: nothing is done for this part. RUM's authors: SalUn.",
     )
     rehearse: bool = Field(
         True,
-        description="Count parts still to come as retained examples; RUM: yes, its variant for "
-        "embeddings: no.",
+        description="Whether parts of the forget set that are not forgotten yet count as retained "
+        "examples while another part is forgotten. The forget set is sorted by `score` and split "
+        "into a low, a middle and a high part, which are forgotten one after another. RUM's "
+        "authors: yes; in their variant for embeddings: no.",
     )
 
     @field_validator(*PARTS, mode="before")

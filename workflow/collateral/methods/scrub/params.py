@@ -46,7 +46,7 @@ class Params(TrainedParams):
         3,
         ge=0,
         description="Number of epochs, from the first on, that begin with a pass over the forget "
-        "set. Authors' code: 3 or 2.",
+        "set, which moves the model away from the base model. Authors' code: 3 or 2.",
     )
     lr: float = Field(5e-4, ge=0, description="Learning rate at the start. Authors' code: 5e-4.")
     decay_after: tuple[Annotated[Whole, Field(ge=0)], ...] = Field(
@@ -56,7 +56,7 @@ class Params(TrainedParams):
         "to tune over. Authors' code: 5, 8, 9.",
     )
     optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "adam", description="Optimiser. Authors' code: Adam or SGD."
+        "adam", description="Optimiser that trains the model. Authors' code: Adam or SGD."
     )
     weight_decay: float = Field(
         0.1,
@@ -77,12 +77,12 @@ class Params(TrainedParams):
     gamma: float = Field(
         1.0,
         ge=0,
-        description="Weight of the cross-entropy with the labels of the retained examples. "
-        "Authors' code: 1.",
+        description="Weight in the loss of the cross-entropy with the labels of the retained "
+        "examples. Authors' code: 1.",
     )
     alpha: float = Field(
         0.5,
         ge=0,
-        description="Weight of the divergence from the teacher (the base model) on the retained "
-        "examples. Authors' code: 0.5.",
+        description="Weight in the loss of the divergence from the teacher (the base model) on the "
+        "retained examples. Authors' code: 0.5.",
     )

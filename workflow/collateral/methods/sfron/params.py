@@ -50,8 +50,8 @@ class Params(TrainedParams, Prepare):
     every: Whole = Field(
         5,
         ge=1,
-        description="An ascent step on the forget set is taken before every n-th step on the "
-        "retained examples; this is n. Public code: 5.",
+        description="Number n: an ascent step on the forget set is taken before every n-th step on "
+        "the retained examples. Public code: 5.",
     )
     strength: float = Field(
         25.0,

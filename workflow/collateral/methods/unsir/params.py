@@ -17,13 +17,28 @@ class Prepare(MethodParams):
 
     noises: Count = Field(
         256,
-        description="Images of noise for each class of the forget set; authors: 256, of which "
-        "their code trains on 3.",
+        description="Number of images of noise that are learned for each class of the forget set. "
+        "The model is then trained on them, labelled as that class. Authors: 256, of which their "
+        "code uses only 3.",
     )
-    noise_steps: Whole = Field(40, ge=0, description="Steps of Adam; authors: 5 times 8.")
-    noise_lr: float = Field(0.1, ge=0, description="Learning rate of Adam; authors: 0.1.")
+    noise_steps: Whole = Field(
+        40,
+        ge=0,
+        description="Number of steps of Adam in which the images of noise are learned. Authors: 40 "
+        "(5 times 8).",
+    )
+    noise_lr: float = Field(
+        0.1,
+        ge=0,
+        description="Learning rate of Adam, by which the images of noise are learned. Authors: "
+        "0.1.",
+    )
     noise_penalty: float = Field(
-        0.1, ge=0, description="Weight of the mean squared length of an image; authors: 0.1."
+        0.1,
+        ge=0,
+        description="Weight of a penalty on large pixel values when the images of noise are "
+        "learned: the sum of the squares of all normalised pixel values of an image, averaged "
+        "over images. Authors: 0.1.",
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
@@ -57,21 +72,45 @@ class Params(TrainedParams, Prepare):
     }
 
     copies: Count = Field(
-        20, description="How often an epoch shows each image of noise; authors: 20."
+        20,
+        description="Number of times that the model is trained on each image of noise in an epoch "
+        "of stage 1 (impairing). Authors: 20.",
     )
     per_class: Count = Field(
-        1000, description="Retained examples of each class, drawn at random; authors: 1000."
+        1000,
+        description="Maximum number of retained examples of each class on which the model is "
+        "trained in both stages; they are drawn at random. Authors: 1000.",
     )
     impair_epochs: Epochs = Field(
-        1, ge=0, description="Epochs on noise and retained examples; authors: 1."
+        1,
+        ge=0,
+        description="Number of epochs of stage 1 (impairing), in which the model is trained on the "
+        "images of noise and the drawn retained examples. Authors: 1.",
     )
     repair_epochs: Epochs = Field(
-        1, ge=0, description="Epochs on the retained examples alone; authors: 1."
+        1,
+        ge=0,
+        description="Number of epochs of stage 2 (repairing), in which the model is trained on the "
+        "drawn retained examples alone. Authors: 1.",
     )
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("adam", description="Authors: Adam.")
-    lr: float = Field(0.02, ge=0, description="Learning rate of impairing; authors: 0.02.")
-    repair_lr: float = Field(0.01, ge=0, description="Learning rate of repairing; authors: 0.01.")
-    weight_decay: float = Field(0.0, ge=0, description="Authors: 0.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "adam", description="Optimiser that trains the model in both stages. Authors: Adam."
+    )
+    lr: float = Field(
+        0.02,
+        ge=0,
+        description="Learning rate of stage 1 (impairing), which trains on images of noise and "
+        "retained examples. Authors: 0.02.",
+    )
+    repair_lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate of stage 2 (repairing), which trains on retained examples "
+        "alone. Authors: 0.01.",
+    )
+    weight_decay: float = Field(
+        0.0, ge=0, description="Weight decay of the optimiser in both stages. Authors: 0."
+    )
 
     @property
     def is_paced(self) -> bool:

@@ -285,9 +285,9 @@ class BenchmarkConfig(Strict):
     )
     support_size: SupportSizeConfig | None = Field(
         None,
-        description="Experiment on the size of LTD's support (the retained examples on which its "
-        "teacher is trained): train teachers with several sizes. Default: the experiment is not "
-        "run.",
+        description="Experiment on LTD's support, i.e. the retained examples on which its teacher "
+        "is trained: one teacher is trained per size of the support, which the key `k` "
+        "lists. Default: the experiment is not run.",
     )
     probe: Probes | None = Field(
         None,

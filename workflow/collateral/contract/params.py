@@ -372,8 +372,8 @@ class LastBlocksParams(TrainedParams):
     head: bool = Field(
         True,
         description="Whether the head (the last linear layer) is trained. If not, it stays "
-        "unchanged, but still counts as one of the `k` blocks. DeepUnlearn: yes; SCRUB's code on "
-        "ResNets: no.",
+        "unchanged. In both cases it is counted as the last one of the `k` blocks from "
+        "which on the model is trained. DeepUnlearn: yes; SCRUB's code on ResNets: no.",
     )
     lr: float = Field(
         0.01,

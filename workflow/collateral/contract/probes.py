@@ -83,8 +83,9 @@ class Linear(Strict):
     examples: Whole = Field(
         5000,
         ge=1,
-        description="Maximum number of retained examples on whose features the probe `linear` fits "
-        "a new linear head; the same share of each class is drawn. Ours: 5000.",
+        description="The probe `linear` fits a new linear head on the features of retained "
+        "examples. This is the maximum number of these examples, drawn in the same "
+        "share from each class. Our choice: 5000.",
     )
     c: float = Field(
         1.0,

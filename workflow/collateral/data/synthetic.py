@@ -38,7 +38,11 @@ class Options(DataOptions):
         description="Number of families of classes. Classes of one family look alike.",
     )
     classes_per_family: int = Field(
-        3, ge=1, le=100, description="Number of classes in each family."
+        3,
+        ge=1,
+        le=100,
+        description="Number of classes in each family. A family is a group of classes with similar "
+        "patterns; `closeness` says how similar.",
     )
     size: int = Field(8, ge=8, le=1024, description="Height and width of the images, in pixels.")
     channels: Literal[1, 3] = Field(

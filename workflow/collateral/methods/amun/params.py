@@ -48,8 +48,9 @@ class Prepare(MethodParams):
     steps: Whole = Field(
         50,
         ge=1,
-        description="Maximum number of attack steps at one radius, after which the radius is "
-        "doubled. Public code: 50.",
+        description="Maximum number of steps in which an adversarial attack searches, within one "
+        "radius of a forget image, for a changed image that the model misclassifies. If "
+        "it finds none, the radius is doubled. Public code: 50.",
     )
     step_share: float = Field(
         0.1,
@@ -106,8 +107,9 @@ class Params(TrainedParams, Prepare):
     epochs: Epochs = Field(
         20,
         ge=0,
-        description="Number of epochs, i.e. passes over all examples that are trained on. Paper: "
-        "20.",
+        description="Number of epochs, i.e. passes over all training examples of the method: "
+        "adversarial versions of the forget images, the retained examples, and, with "
+        "`variant: standard`, the forget set. Paper: 20.",
     )
     lr: float = Field(
         0.01, ge=0, description="Learning rate at the start. Paper: tuned in [1e-3, 1e-1]."

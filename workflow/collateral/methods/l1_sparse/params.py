@@ -41,8 +41,9 @@ class Params(TrainedParams):
         5e-4,
         ge=0,
         description="Weight of the l1 penalty (the sum of the absolute values of all weights) in "
-        "the first epoch. The authors' value is not known; torchunlearn: 1e-5, RFE's authors: "
-        "5e-4 with a learning rate of 1e-3.",
+        "the first epoch; `schedule` says how it changes afterwards. The authors' value "
+        "is not known; torchunlearn: 1e-5, RFE's authors: 5e-4 with a learning rate of "
+        "1e-3.",
     )
     schedule: Literal["linear", "constant"] = Field(
         "linear",

@@ -54,8 +54,8 @@ class Params(TrainedParams):
     epochs: Epochs = Field(
         5,
         ge=0,
-        description="Number of epochs, i.e. passes over the retained examples. Public code: 5, "
-        "with `ct` 3.",
+        description="Number of epochs, i.e. passes over the retained examples. Public code: 5 with "
+        "`variant: msg`, 3 with `variant: ct`.",
     )
     lr: float = Field(
         1e-3,

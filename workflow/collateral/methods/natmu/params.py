@@ -66,8 +66,8 @@ class Params(TrainedParams, Prepare):
     epochs: Epochs = Field(
         5,
         ge=0,
-        description="Number of epochs, i.e. passes over the retained examples and the blends. "
-        "Public code: 5.",
+        description="Number of epochs, i.e. passes over the retained examples and the blends "
+        "(forget images mixed with retained images). Public code: 5.",
     )
     lr: float = Field(
         1.1e-3,

@@ -62,8 +62,9 @@ class Params(Prepare):
     epochs: Epochs = Field(
         7,
         ge=0,
-        description="Number of epochs of stage 1 (ascent on the forget set) and stage 2 (repair "
-        "of adjacent examples) together. Public code: 7, on Tiny ImageNet 6.",
+        description="Total number of epochs. The first `ascent_epochs` are stage 1 (gradient ascent "
+        "on the forget set), the others stage 2 (repair: training on retained examples "
+        "that are similar to the forget set). Public code: 7, on Tiny ImageNet 6.",
     )
     ascent_epochs: Epochs = Field(
         1,
@@ -134,15 +135,17 @@ class Params(Prepare):
     forget_batch: Whole = Field(
         128,
         ge=1,
-        description="Number of forget examples per batch when stage 2 (repair) computes their "
-        "gradient, which is removed from every step. Public code: 128.",
+        description="Number of forget examples per batch of those batches by which stage 2 (repair) "
+        "computes the gradient on the forget set. Every step of the repair is made "
+        "orthogonal to this gradient. Public code: 128.",
     )
     remote_batch: Whole = Field(
         512,
         ge=1,
-        description="Number of examples per batch when stage 2 (repair) computes the gradient of "
-        "the remote retained examples, i.e. those not similar to the forget set. It is removed "
-        "from every step. Public code: 512.",
+        description="Number of examples per batch of those batches by which stage 2 (repair) "
+        "computes the gradient on remote examples, i.e. retained examples that are not "
+        "similar to the forget set. Every step of the repair is made orthogonal to this "
+        "gradient. Public code: 512.",
     )
 
     def unlearn_work(self, sizes: Sizes) -> Work:

@@ -101,10 +101,10 @@ class Params(MethodParams):
     )
     rehearse: bool = Field(
         True,
-        description="Whether parts of the forget set that are not forgotten yet count as retained "
-        "examples while another part is forgotten. The forget set is sorted by `score` and split "
-        "into a low, a middle and a high part, which are forgotten one after another. RUM's "
-        "authors: yes; in their variant for embeddings: no.",
+        description="The forget set is sorted by `score` and split into a low, a middle and a high "
+        "part, which are forgotten one after another. `true`: while a part is "
+        "forgotten, the parts that follow count as retained examples. RUM's authors: "
+        "true; in their variant for embeddings: false.",
     )
 
     @field_validator(*PARTS, mode="before")

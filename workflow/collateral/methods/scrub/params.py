@@ -45,8 +45,9 @@ class Params(TrainedParams):
     max_epochs: Epochs = Field(
         3,
         ge=0,
-        description="Number of epochs, from the first on, that begin with a pass over the forget "
-        "set, which moves the model away from the base model. Authors' code: 3 or 2.",
+        description="Number of epochs, counted from the first one, that begin with a pass over the "
+        "forget set; it moves the model away from the base model. All other epochs have "
+        "no such pass. Authors' code: 3 or 2.",
     )
     lr: float = Field(5e-4, ge=0, description="Learning rate at the start. Authors' code: 5e-4.")
     decay_after: tuple[Annotated[Whole, Field(ge=0)], ...] = Field(

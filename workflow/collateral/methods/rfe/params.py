@@ -62,8 +62,8 @@ class Params(Prepare):
     epochs: Epochs = Field(
         7,
         ge=0,
-        description="Total number of epochs. The first `ascent_epochs` are stage 1 (gradient ascent "
-        "on the forget set), the others stage 2 (repair: training on retained examples "
+        description="Total number of epochs. The first `ascent_epochs` are stage 1 (gradient "
+        "ascent on the forget set), the others stage 2 (repair: training on retained examples "
         "that are similar to the forget set). Public code: 7, on Tiny ImageNet 6.",
     )
     ascent_epochs: Epochs = Field(
@@ -135,8 +135,8 @@ class Params(Prepare):
     forget_batch: Whole = Field(
         128,
         ge=1,
-        description="Number of forget examples per batch of those batches by which stage 2 (repair) "
-        "computes the gradient on the forget set. Every step of the repair is made "
+        description="Number of forget examples per batch of those batches by which stage 2 "
+        "(repair) computes the gradient on the forget set. Every step of the repair is made "
         "orthogonal to this gradient. Public code: 128.",
     )
     remote_batch: Whole = Field(

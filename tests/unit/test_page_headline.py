@@ -85,11 +85,11 @@ HURT_32 = "(32.0 points, at least 14.0)"
 SENTENCES = {
     "like Retrain, one cell": (
         decide(A=[LIKE]),
-        f"A is like Retrain in this test: every measure is within its margin. {EXCLUDED}",
+        f"A is like Retrain in this test: every tested measure is within its margin. {EXCLUDED}",
     ),
     "like Retrain in both cells; another in one": (
         decide(A=[LIKE, LIKE], B=[DIFFERENT, LIKE]),
-        "A is like Retrain in both tests: every measure is within its margin. 5 seeds show no harm "
+        "A is like Retrain in both tests: every tested measure is within its margin. 5 seeds show no harm "
         "and do not exclude it: near retained examples may lose up to 7.0 points by B.",
     ),
     "like Retrain in one cell, open in the other": (
@@ -98,7 +98,7 @@ SENTENCES = {
     ),
     "several like Retrain, the nearest first": (
         decide(A=[score(LIKE, 0.03)], B=[score(LIKE, 0.02)], C=[LIKE], D=[score(LIKE, 0.04)]),
-        f"C, B, A and D are like Retrain in this test: every measure is within its margin. "
+        f"C, B, A and D are like Retrain in this test: every tested measure is within its margin. "
         f"{EXCLUDED}",
     ),
     "open alone": (
@@ -156,33 +156,33 @@ SENTENCES = {
             D=[COLLAPSED, LIKE],
             E=[score("damage", is_of_base=False), LIKE],
         ),
-        f"A is like Retrain in both tests: every measure is within its margin. Hurt the "
+        f"A is like Retrain in both tests: every tested measure is within its margin. Hurt the "
         f"neighbours: B {HURT_32}. Neighbours lose more than others: E (9.0 points, at least 6.0). "
         "Hurt everyone: C (10.0 points, at least 8.0) and B. Collapsed: D.",
     ),
     "a loss that the base model has too": (
         decide(A=[LIKE], B=[score("far", is_of_base=True)]),
-        "A is like Retrain in this test: every measure is within its margin. Lose accuracy as the "
+        "A is like Retrain in this test: every tested measure is within its margin. Lose accuracy as the "
         "base model does: B (10.0 points, at least 8.0).",
     ),
     "nothing to forget in one test, and too few seeds in the other": (
         decide(A=[LIKE] * 2, cells=[cell(0, forgettable="open"), cell(1, forgettable="no")]),
-        f"A is like Retrain in both tests: every measure is within its margin. {EXCLUDED} Nothing "
+        f"A is like Retrain in both tests: every tested measure is within its margin. {EXCLUDED} Nothing "
         "to forget in 1 of 2 tests: the model before unlearning is within the margins of Retrain's "
         "UA and MIA. Too few seeds to say whether there is anything to forget in 1 of 2 tests.",
     ),
     "whether there is anything to forget was not tested": (
         decide(A=[LIKE], cells=[cell(forgettable="")]),
-        f"A is like Retrain in this test: every measure is within its margin. {EXCLUDED}",
+        f"A is like Retrain in this test: every tested measure is within its margin. {EXCLUDED}",
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HARM] for name in "BCDEF"}),
-        "A is like Retrain in this test: every measure is within its margin. Hurt the neighbours: "
+        "A is like Retrain in this test: every tested measure is within its margin. Hurt the neighbours: "
         f"B {HURT_32}, C, D and 2 more.",
     ),
     "a method that did not run everywhere": (
         decide(A=[LIKE, None], B=[LIKE, LIKE]),
-        f"B is like Retrain in both tests: every measure is within its margin. {EXCLUDED}",
+        f"B is like Retrain in both tests: every tested measure is within its margin. {EXCLUDED}",
     ),
     "one seed": (
         decide(A=[Score(OPEN, [], OPEN, "", [], 0.01, 0.5)], cells=[replace(cell(), seeds=1)]),
@@ -383,7 +383,7 @@ PAGES = {
     ),
     "one clear winner": (
         ONE_WINNER,
-        "LTD is like Retrain in this test: every measure is within its margin. Hurt the "
+        "LTD is like Retrain in this test: every tested measure is within its margin. Hurt the "
         "neighbours: NEIGHBOR (61.6 points, at least 52.7), GA and IU. Hurt everyone: IU (17.8 "
         "points, at least 15.2).",
     ),

@@ -8,9 +8,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file
-from workshop import Workshop
+from workshop import Workshop, main
 
-from collateral.cli import main
 from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model
 from collateral.training import fit as engine

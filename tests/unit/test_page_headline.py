@@ -89,7 +89,8 @@ SENTENCES = {
     ),
     "like Retrain in both cells; another in one": (
         decide(A=[LIKE, LIKE], B=[DIFFERENT, LIKE]),
-        "A is like Retrain in both tests: every tested measure is within its margin. 5 seeds show no harm "
+        "A is like Retrain in both tests: every tested measure is within its margin. 5 "
+        "seeds show no harm "
         "and do not exclude it: near retained examples may lose up to 7.0 points by B.",
     ),
     "like Retrain in one cell, open in the other": (
@@ -162,12 +163,14 @@ SENTENCES = {
     ),
     "a loss that the base model has too": (
         decide(A=[LIKE], B=[score("far", is_of_base=True)]),
-        "A is like Retrain in this test: every tested measure is within its margin. Lose accuracy as the "
+        "A is like Retrain in this test: every tested measure is within its margin. Lose "
+        "accuracy as the "
         "base model does: B (10.0 points, at least 8.0).",
     ),
     "nothing to forget in one test, and too few seeds in the other": (
         decide(A=[LIKE] * 2, cells=[cell(0, forgettable="open"), cell(1, forgettable="no")]),
-        f"A is like Retrain in both tests: every tested measure is within its margin. {EXCLUDED} Nothing "
+        "A is like Retrain in both tests: every tested measure is within its margin. "
+        f"{EXCLUDED} Nothing "
         "to forget in 1 of 2 tests: the model before unlearning is within the margins of Retrain's "
         "UA and MIA. Too few seeds to say whether there is anything to forget in 1 of 2 tests.",
     ),
@@ -177,7 +180,8 @@ SENTENCES = {
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HARM] for name in "BCDEF"}),
-        "A is like Retrain in this test: every tested measure is within its margin. Hurt the neighbours: "
+        "A is like Retrain in this test: every tested measure is within its margin. Hurt "
+        "the neighbours: "
         f"B {HURT_32}, C, D and 2 more.",
     ),
     "a method that did not run everywhere": (

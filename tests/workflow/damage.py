@@ -181,13 +181,24 @@ def stop_of(command: Sequence[str]) -> str | None:
     return None
 
 
-def redirected(job: Job, scratch: Path) -> list[str]:
-    """Return a job's command, with all that it writes below another folder."""
-    words, option = [], ""
-    for word in job.command[1:]:
-        option = word if word.startswith("--") else option
-        is_written = any(f"{path}/".startswith(f"{word}/") for path in job.output)
-        is_moved = is_written and option not in ("--folder", "--results", "--theory")
-        is_moved |= option == "--checkpoints" != word
-        words.append(str(scratch / word) if is_moved else word)
-    return words
+@contextmanager
+def set_apart(job: Job, scratch: Path) -> Iterator[None]:
+    """Let a job find nothing where it writes; afterwards what it wrote is in another folder.
+
+    What was there before is there again.
+    """
+    before = scratch.with_name("before")
+    _move(job, Path(), before)
+    try:
+        yield
+    finally:
+        _move(job, Path(), scratch)
+        _move(job, before, Path())
+
+
+def _move(job: Job, source: Path, target: Path) -> None:
+    """Move all files and folders that a job writes from below one folder to below another."""
+    for path in job.output:
+        if (source / path).exists():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            (source / path).rename(target / path)

@@ -46,7 +46,7 @@ WRONG = {
         "validation_share: without effect",
     ),
     # Names and paths.
-    "a model of timm": ("model: resnet8", "model: resnet18", "did you mean timm/resnet18?"),
+    "a model of timm": ("model: resnet8", "model: resnet34", "did you mean timm/resnet34?"),
     "no arrays": (
         "name: digits",
         "name: arrays, path: no.npz",

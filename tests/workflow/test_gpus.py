@@ -30,6 +30,7 @@ benchmarks:
 TRAIN = f"""#!{sys.executable}
 import json, os, sys, time
 from pathlib import Path
+from collateral.results import layout
 from collateral.results.record import gpu_slots
 from collateral.training.locks import claim
 started, meeting = time.time(), Path("MEETING")

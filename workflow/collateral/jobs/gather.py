@@ -1,5 +1,7 @@
 """Job that merges the numbers of all cells of a benchmark, and computes numbers over all cells."""
 
+from pathlib import Path
+
 from collateral.jobs._job import Inputs, Job, PlannedPage
 from collateral.results import layout
 
@@ -23,6 +25,13 @@ class GatherJob(Job):
     def files(self) -> dict[str, str]:
         """Long tables of metrics and costs, findings that failed, and outcomes of checks."""
         return {**OF_CELL, "gates": layout.GATES}
+
+    def is_input_of(self, file: str, record: str) -> bool:
+        """Tell whether a record lists the hash of an input file: costs are only in that of costs.
+
+        Costs contain times; the record of the metrics is the same in every run.
+        """
+        return record == layout.COSTS_RECORD or Path(file).name != layout.COSTS
 
 
 class PlannedGather(PlannedPage):

@@ -256,11 +256,24 @@ def find_unknown(
     for benchmark in grid.values():
         folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
         for name, job in list_records(benchmark).items():
-            is_left = (folder / name).exists() and not is_compared(job)
+            is_left = (folder / name).exists() and not (
+                is_compared(job) or _gains_file(job, folder, is_known)
+            )
             if is_left and (text := _describe_difference(job, folder, name)):
                 records[f"{folder}/{name}"] = text
     pages = (path for path in _list_all_presented(grid) if Path(path).exists())
     return Unknown(records, [path for path in pages if not is_known(path)])
+
+
+def _gains_file(job: Planned, folder: Path, is_known: Callable[[str], bool]) -> bool:
+    """Tell whether a job has another output file than before, such as that of a tracked run.
+
+    Snakemake compares it with the plan by the metadata of its other files, if it has those of all.
+    """
+    cost = [f"{job.job.out}/{layout.COST}"] if job.job.has_cost else []
+    files = [*job.job.files.values(), *job.job.records, *cost]
+    there = [file for file in files if (folder / file).exists()]
+    return len(there) < len(files) and all(is_known(f"{folder}/{file}") for file in there)
 
 
 def _describe_difference(job: Planned, folder: Path, name: str) -> str:

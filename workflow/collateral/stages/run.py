@@ -53,7 +53,7 @@ def write_records(place: Workspace, made: Made) -> None:
         is_open = path.name in layout.OPEN_RECORDS
         about = {
             **place.identity,
-            INPUTS: inputs,
+            INPUTS: {file: inputs[file] for file in inputs if place.job.is_input_of(file, name)},
             **(made.about if is_open else {MADE: made.about}),
         }
         listed = [one for file in files for one in _files(place.root / file, path)]

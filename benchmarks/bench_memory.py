@@ -25,6 +25,7 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract.params import TrainingParams
 from collateral.data.cifar100 import CLASS_NAMES
+from collateral.jobs.base import BaseJob
 from collateral.plan.estimate import SHIPPED, estimate
 from collateral.results import layout
 from collateral.results.dataset import Dataset, Labels
@@ -55,21 +56,17 @@ def draw(path: Path, counts: tuple[int, int]) -> None:
 
 def train(config: Config, folder: Path, quick: bool, **limit: str) -> Path:
     """Run the stage with variables of SLURM that limit its memory; return the results' folder."""
-    benchmark, data = config.benchmarks[BENCHMARK], folder / "dataset.npz"
-    out = folder / f"base{len(limit)}"
-    params = benchmark.base.model_copy(update={"epochs": 1})
-    options = {
-        "data": data,
-        "model": "resnet8" if quick else benchmark.model,
-        "params": params.model_dump_json(include={*TrainingParams.model_fields}),
-        "seed": 0,
-        "out": out,
-        "checkpoints": folder / "checkpoints",
-    }
-    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    stage = [sys.executable, "-c", FEW_STEPS, "train", *words]
+    benchmark = config.benchmarks[BENCHMARK]
+    job = BaseJob(
+        benchmark=folder.name,
+        model="resnet8" if quick else benchmark.model,
+        seed=len(limit),
+        params={**benchmark.base.model_dump(include={*TrainingParams.model_fields}), "epochs": 1},
+    )
+    words = ["run", job.text(), "--results", str(folder.parent)]
+    stage = [sys.executable, "-c", FEW_STEPS, *words]
     subprocess.run(stage, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **limit})
-    return out
+    return folder / job.out
 
 
 def read_peak(out: Path) -> float:

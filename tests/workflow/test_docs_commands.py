@@ -150,7 +150,7 @@ def folder(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Proje
     write_weights(copy / "data/cifar100_resnet56-f2eff4c8.pt", "resnet56", 100, (32, 32, 3))
     write(copy / "withdrawn.txt", "cat/1.png\n")
     write(copy / "unseen.txt", "cat/2.png\ndog/2.png\n")
-    write(copy / "my-model.safetensors", "")
+    write_timm_weights(copy / "my-model.safetensors", "resnet18", num_classes=2)
     for name, kind in {"mine": "forget", "my-plugins": "models"}.items():
         shutil.copytree(REPOSITORY / "tests/contract/plugins" / kind, copy / name / kind)
     for file, code in code_in_guide().items():
@@ -204,6 +204,16 @@ def outcomes(folder: Project) -> dict[Words, tuple[int, str]]:
         done = run_forked([*step], folder.folder, environment, server)
         found[step] = (done.returncode, done.stdout + done.stderr)
     return found
+
+
+def write_timm_weights(path: Path, model: str, num_classes: int) -> None:
+    """Write weights by timm's own names, by a process of its own: torch is not imported here."""
+    program = f"""
+import timm
+from safetensors.torch import save_file
+save_file(timm.create_model({model!r}, num_classes={num_classes}).state_dict(), {str(path)!r})
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 def python(folder: Project, *words: str, **how: Any) -> subprocess.CompletedProcess[str]:

@@ -22,6 +22,9 @@ from conftest import REPOSITORY, SNAKEMAKE, Project, copy_project
 from slurm_cluster import PATIENCE_SECONDS, Jobs, all_jobs, command, lent_cluster, wait_for
 from test_smoke import contents
 
+from collateral.jobs import read_job
+from collateral.jobs._job import Job
+
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
 CONFIG = ("--configfile", str(REPOSITORY / "tests/workflow/slurm.yaml"))
 PROFILE = ("--workflow-profile", "profiles/slurm")
@@ -157,15 +160,26 @@ def trainings(project: Project) -> list[Training]:
 def is_training(process: psutil.Process) -> bool:
     """Tell whether a process trains; one that ended has no words any more."""
     try:
-        return "--checkpoints" in process.cmdline()
+        return (job := described_job(process)) is not None and job.kind in TRAINING
     except psutil.Error:
         return False
 
 
+def described_job(process: psutil.Process) -> Job | None:
+    """Return the job that `collateral run` runs in a process, which is no shell of it."""
+    words = process.cmdline()
+    if "run" not in words[:-1] or not Path(words[0]).name.startswith("python"):
+        return None
+    text = words[words.index("run") + 1]
+    return read_job(text) if text.startswith("{") else None
+
+
 def training_of(process: psutil.Process) -> Training:
-    words, had = process.cmdline(), process.environ()
+    described, had = described_job(process), process.environ()
+    if described is None:
+        raise psutil.NoSuchProcess(process.pid)
     job, devices = had.get("SLURM_JOB_ID"), had.get("CUDA_VISIBLE_DEVICES")
-    return Training(process, words[words.index("--out") + 1], job, devices)
+    return Training(process, f"results/{described.benchmark}/{described.out}", job, devices)
 
 
 def disturb(remote: Project) -> tuple[Training, Training]:

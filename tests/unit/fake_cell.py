@@ -100,11 +100,8 @@ class FakeCell:
 
 
 def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
-    """Write the outputs by epoch of a tracked run, and an empty history."""
-    kept = [keep_outputs(model) for model in models]
-    Epochs.stack(kept).save(place / layout.EPOCHS)
-    if not (place / layout.HISTORY).exists():
-        (place / layout.HISTORY).write_text("loop,epoch\n")
+    """Write the outputs by epoch of a tracked run."""
+    Epochs.stack([keep_outputs(model) for model in models]).save(place / layout.EPOCHS)
 
 
 def key_of(row: Row) -> tuple[Any, ...]:

@@ -166,11 +166,7 @@ def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
         for part, value in zip(binned.masks, losses, strict=True):
             name = f"{TRACKED}{part}_loss"
             row = Row(result.run, name, float(value), result.seed, binned.name, epoch)
-            yield without_value(row) if is_lost or not _is_defined(models[epoch]) else row
-
-
-def _is_defined(model: Result | Epoch) -> bool:
-    return all(np.isfinite(part.confidence).all() for part in (model.train, model.test))
+            yield without_value(row) if is_lost or models[epoch].is_diverged else row
 
 
 def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:

@@ -21,9 +21,11 @@ if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:
     )
 
 WRONG = "The config is not valid:\n"
+KNOWN = {}  # contents of config files that were read already
 if "benchmarks" not in config:
     try:
-        read_file(Path(default_config()))  # reports errors that Snakemake's reader hides
+        # This reports errors that Snakemake's reader hides.
+        KNOWN[str(default_config())] = read_file(Path(default_config()))
     except ConfigError as error:
         raise WorkflowError(f"{WRONG}{error}") from None
 
@@ -31,7 +33,7 @@ if "benchmarks" not in config:
 
 
 try:
-    CONFIG = load(reread(config, workflow, load_configfile))
+    CONFIG = load(reread(config, workflow, load_configfile, KNOWN))
     GRID = build_grid(CONFIG)
     # Installed packages are not checked here if jobs run in their own software environments.
     check_plan(

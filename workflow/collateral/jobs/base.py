@@ -32,7 +32,7 @@ class PlannedBase(PlannedWeights):
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
         """Yield one job per base model."""
-        return (cls(benchmark, seed) for seed in benchmark.base_seeds())
+        return (cls(benchmark, seed) for seed in dict.fromkeys(benchmark.base_seeds))
 
     @property
     def own(self) -> tuple[OwnFile, Path] | None:

@@ -48,7 +48,7 @@ class PlannedNeighbours(PlannedInCell):
     @property
     def values(self) -> dict[str, Any]:
         """Seeds of the runs and of their base models."""
-        return {"seeds": self.seeds, "base_seeds": tuple(map(self.benchmark.base_seed, self.seeds))}
+        return {"seeds": self.seeds, "base_seeds": self.benchmark.base_seeds}
 
     @property
     def bytes(self) -> float:

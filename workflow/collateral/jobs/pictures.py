@@ -29,13 +29,14 @@ class PicturesJob(Job):
     methods: tuple[str, ...]  # runs whose most hurt examples are shown
     seeds: tuple[int, ...]
     reference: str  # Retrain, or the base model if Retrain is not run
-    base_seeds: tuple[int, ...]
+    base_seeds: tuple[int, ...]  # seed of the base model of each seed
 
     @property
     def inputs(self) -> Inputs:
         """Data, nearest examples, outputs, and the forget sets whose examples no page may show."""
         withheld = [self.path(layout.SPLIT, cell=name) for name in self.withheld]
-        seeds = self.base_seeds if self.reference == layout.ORIGINAL else self.seeds
+        bases = tuple(dict.fromkeys(self.base_seeds))
+        seeds = bases if self.reference == layout.ORIGINAL else self.seeds
         return {
             "data": layout.DATA,
             "split": self.path(layout.SPLIT),
@@ -69,7 +70,7 @@ class PlannedPictures(PlannedInCell):
         benchmark = self.benchmark
         return {
             **{"keep": self.cell.pictures, "withheld": withheld, "methods": self.methods},
-            **{"seeds": benchmark.seeds, "base_seeds": benchmark.base_seeds()},
+            **{"seeds": benchmark.seeds, "base_seeds": benchmark.base_seeds},
             "reference": benchmark.reference,
         }
 

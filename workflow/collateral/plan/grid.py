@@ -171,9 +171,10 @@ class Benchmark:
         """Return the seed whose base model the runs of `seed` start from."""
         return self.seeds[0] if self.config.base.sharing == "shared" else seed
 
+    @property
     def base_seeds(self) -> tuple[int, ...]:
-        """Return the seeds for which a base model is trained."""
-        return tuple(dict.fromkeys(self.base_seed(seed) for seed in self.seeds))
+        """Seed of the base model of each seed; where the base is shared, always the first seed."""
+        return tuple(map(self.base_seed, self.seeds))
 
     def labels(self) -> dict[str, str]:
         """Return the display name of every run, in the order of the config."""

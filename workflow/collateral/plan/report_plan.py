@@ -80,7 +80,7 @@ def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
     seeds, config, forget = benchmark.seeds, benchmark.config, cell.forget
     return CellNumbers(
         seeds=seeds,
-        base_seeds=tuple(map(benchmark.base_seed, seeds)),
+        base_seeds=benchmark.base_seeds,
         methods=tuple(cell.names_by_kind("method")),
         controls=tuple(cell.names_by_kind("control")),
         tuned=tuple(cell.tuned),

@@ -25,6 +25,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from collateral.config.errors import ConfigError, explain
+from collateral.contract.messages import did_you_mean, quoted
 from collateral.jobs._job import Job, Planned, PlannedInCell
 from collateral.plan.fingerprint import hash_texts
 from collateral.plan.grid import Benchmark, Cell
@@ -64,8 +68,24 @@ def stages_of_kinds() -> dict[str, str]:
 
 
 def read_job(text: str) -> Job:
-    """Read a description from its JSON text, or from the file that `@path` names."""
-    return parse_job(json.loads(read_argument(text)))
+    """Read a description from its JSON text, or from the file that `@path` names.
+
+    The text may be typed by hand: a mistake in it raises a ValueError of one line.
+    """
+    try:
+        content = json.loads(read_argument(text))
+    except ValueError as error:
+        raise ValueError(f"the description is not JSON: {error}") from None
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind not in _names():
+        hint = did_you_mean(str(kind), _names())
+        known = ", ".join(_names())
+        raise ValueError(f"kind: {quoted(kind)} is no kind of job; known: {known}{hint}")
+    try:
+        return parse_job(content)
+    except ValidationError as error:
+        problems = ConfigError(explain(error, description_class(kind), ()))
+        raise ValueError("; ".join(str(problems).splitlines())) from None
 
 
 def read_argument(text: str) -> str:

@@ -7,7 +7,7 @@ compares it, the stage reads it, and the record keeps it. Its fields are plain v
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
@@ -32,6 +32,23 @@ class Part(BaseModel):
     """A part of a description: a frozen class of plain values."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def changed(self) -> dict[str, Any]:
+        """Return those fields, as JSON types, that do not have their default."""
+        found, defaults = self.model_dump(mode="json"), _defaults(type(self))
+        for name, default in defaults.items():
+            if (value := getattr(self, name)) == default:
+                del found[name]
+            elif isinstance(value, Part):
+                found[name] = value.changed()
+        return found
+
+
+@cache
+def _defaults(part: type[Part]) -> dict[str, Any]:
+    """Return a dict from name to default of each field; a field without one has a marker."""
+    fields = part.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields}
 
 
 class Job(Part):
@@ -100,9 +117,13 @@ class Job(Part):
         return {"kind": self.kind, **self.model_dump(mode="json")}
 
     def text(self) -> str:
-        """Return the description as JSON: the kind first, then all fields in alphabetical order."""
-        fields = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return f'{{"kind": "{self.kind}", {fields[1:]}'
+        """Return the description as JSON: the kind first, then fields in alphabetical order.
+
+        A field that has its default is left out, so that a new field with a default does not make
+        finished jobs again. Therefore, the default of a field must never change.
+        """
+        fields = json.dumps(self.changed(), sort_keys=True)
+        return f'{{"kind": "{self.kind}"{", " if fields != "{}" else ""}{fields[1:]}'
 
 
 class OwnFile(Part):

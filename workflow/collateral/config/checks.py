@@ -172,6 +172,8 @@ def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
         return unknown_name("control", name, CONTROL.names())
     if not benchmark.has_retrain and params_class(name).needs_retrain:
         return f"'{name}' needs Retrain, which the config does not have"
+    if key := params_class(name).made_by:
+        return f"'{name}' is made by the key `{key}`; leave it out here"
     parent = params_class(name).inherits
     users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
     if parent and parent not in users and len(users) != 1:

@@ -151,6 +151,54 @@ class ShadowsConfig(Strict):
         return self
 
 
+class TrustConfig(Strict):
+    """Which numbers can be trusted? Models of which it is known whether they saw the forget set."""
+
+    references: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        20,
+        description="The first so many seeds: their Retrains are the references of all other seeds "
+        "in turn, and are never judged.",
+    )
+    shares: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
+        (0.25, 0.5, 0.75),
+        description="Doses: shares of the forget set on which further models are trained.",
+    )
+    dose_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        30, description="Number of judged seeds with doses."
+    )
+    damage: Annotated[float, Field(gt=0)] | dict[str, Annotated[float, Field(gt=0)]] = Field(
+        0.1,
+        description="Noise of the damaged models, in standard deviations of each weight tensor; "
+        "one value, or a value for each cell by its name.",
+    )
+    recipes: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Other recipes by name: training values that replace those of `base`.",
+    )
+    recipe_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        8, description="Number of judged seeds with other recipes."
+    )
+    edit_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        30, description="Number of judged seeds with int8 weights, and with one epoch more."
+    )
+    method_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        5, description="Number of judged seeds in which methods run."
+    )
+    least_auc: Share = Field(
+        0.8, description="Least lower limit of the AUC (saw the forget set or not) of a number."
+    )
+    least_dose: Share = Field(0.75, description="Least share of pairs of doses in right order.")
+    passes: Share = Field(
+        0.65, description="An impostor is recognised if the lower limit of its AUC is at least so."
+    )
+    most_change: Annotated[float, Field(gt=0)] = Field(
+        0.2, description="Largest change by an edit, relative to the distance of both groups."
+    )
+    flat: Annotated[float, Field(gt=0, lt=0.5)] = Field(
+        0.1, description="A number of harm is blind to forgetting if its AUC is 0.5 up to this."
+    )
+
+
 class BenchmarkConfig(Strict):
     """A benchmark: one data set, one model, and all experiments with both."""
 
@@ -220,6 +268,11 @@ class BenchmarkConfig(Strict):
         None,
         description="A pool of shadow models, from each of which every method unlearns: who is "
         "exposed to membership attacks, before and after?",
+    )
+    trust: TrustConfig | None = Field(
+        None,
+        description="Judge the numbers themselves: do they tell models that saw the forget set "
+        "from models that did not? Only for benchmarks made for this question.",
     )
     margin: dict[MarginKey, Annotated[float, Field(gt=0, le=100)]] = Field(
         default_factory=dict,

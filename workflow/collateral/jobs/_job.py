@@ -300,7 +300,13 @@ class PlannedInCell(Planned):
         runs = getattr(cell, cls.cell_attribute) if cls.cell_attribute else (cell.name,)
         values = {"seed": benchmark.seeds, "run": runs, "method": runs}
         domains = [values[one.name] for one in fields(cls) if one.name in values]
-        return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if runs)
+        jobs = (cls(benchmark, cell, *chosen) for chosen in product(*domains) if runs)
+        return (job for job in jobs if job.is_planned)
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the cell has this job for these values of the wildcards."""
+        return True
 
 
 class PlannedPage(Planned):

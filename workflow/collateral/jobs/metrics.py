@@ -54,14 +54,13 @@ class MetricsJob(Job):
         """Folders of the reference and of all runs of a cell, for all seeds."""
         of = self.numbers
         runs = dict.fromkeys([of.reference, *of.methods, *of.controls])
-        pairs = list(zip(of.seeds, of.base_seeds, strict=True))
         return [
             self.path(
-                layout.run_folder(run),
-                **{"cell": cell, "run": run, "seed": base if run == layout.ORIGINAL else seed},
+                layout.run_folder(run), cell=cell, run=run, seed=of.seed_of_model(run, place)
             )
             for run in runs
-            for seed, base in pairs
+            for place, seed in enumerate(of.seeds)
+            if of.has_run(run, seed)
         ]
 
     @property

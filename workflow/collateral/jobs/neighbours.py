@@ -42,8 +42,8 @@ class PlannedNeighbours(PlannedInCell):
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds of the benchmark."""
-        return self.benchmark.seeds
+        """Seeds that are evaluated."""
+        return self.benchmark.evaluated_seeds
 
     @property
     def values(self) -> dict[str, Any]:

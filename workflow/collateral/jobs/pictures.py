@@ -69,7 +69,7 @@ class PlannedPictures(PlannedInCell):
         benchmark = self.benchmark
         return {
             **{"keep": self.cell.pictures, "withheld": withheld, "methods": self.methods},
-            **{"seeds": benchmark.seeds, "base_seeds": benchmark.base_seeds()},
+            **{"seeds": benchmark.evaluated_seeds, "base_seeds": benchmark.base_seeds()},
             "reference": benchmark.reference,
         }
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pydantic import Field
+
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
 from collateral.jobs._job import Inputs, Job, PlannedInCell
@@ -20,6 +22,8 @@ class ProbeJob(Job):
     params: dict[str, Any]  # the probes and their parameters
     runs: tuple[str, ...]
     base_seed: int  # of the seed's base model
+    # Seed of the Retrain that is the reference, if it is another one.
+    reference_seed: int | None = Field(None, exclude_if=lambda seed: seed is None)
     near_seed: int | None  # of the base whose features tell which examples are near; None: not used
 
     @property
@@ -33,6 +37,8 @@ class ProbeJob(Job):
 
     def _weights(self, run: str) -> str:
         seed = self.base_seed if run == layout.ORIGINAL else self.seed
+        if run == layout.RETRAIN and self.reference_seed is not None:
+            seed = self.reference_seed
         return f"{self.path(layout.run_folder(run), run=run, seed=seed)}/{layout.MODEL}"
 
     @property
@@ -52,6 +58,21 @@ class PlannedProbe(PlannedInCell):
     seed: int
 
     @property
+    def is_planned(self) -> bool:
+        """Whether the seed is evaluated, and not only a reference."""
+        return self.seed in self.benchmark.evaluated_seeds
+
+    @property
+    def runs(self) -> list[str]:
+        """Names of the probed runs that have a model for this seed."""
+        runs = self.cell.runs
+        return [
+            name
+            for name in self.cell.probed
+            if name not in runs or self.benchmark.has_run(runs[name], self.seed)
+        ]
+
+    @property
     def probes(self) -> Probes:
         """Parameters of the probes in the config."""
         assert self.benchmark.config.probe is not None
@@ -63,8 +84,9 @@ class PlannedProbe(PlannedInCell):
         benchmark = self.benchmark
         first, own = (benchmark.base_seed(seed) for seed in (benchmark.seeds[0], self.seed))
         return {
-            **{"model": self.model, "params": self.probes.requested(), "runs": self.cell.probed},
+            **{"model": self.model, "params": self.probes.requested(), "runs": self.runs},
             **{"base_seed": own, "near_seed": first if self.probes.needs_near else None},
+            "reference_seed": benchmark.reference_seed(self.seed) if self.cell.trust else None,
         }
 
     @property

@@ -77,7 +77,7 @@ def templates_hash(folder: Path = TEMPLATES) -> str:
 
 def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
     """Return what the numbers of a cell are computed from."""
-    seeds, config, forget = benchmark.seeds, benchmark.config, cell.forget
+    seeds, config, forget = benchmark.evaluated_seeds, benchmark.config, cell.forget
     return CellNumbers(
         seeds=seeds,
         base_seeds=tuple(map(benchmark.base_seed, seeds)),
@@ -95,6 +95,7 @@ def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
         positive=() if config.positive is None else (str(config.positive),),
         rounds=(*forget.earlier, cell.name) if forget.is_last else (),
         reference=benchmark.reference,
+        trust=cell.trust,
     )
 
 

@@ -85,6 +85,27 @@ class Result:
         verify(self.folder / layout.OUTPUTS, self.root)
 
 
+@dataclass(frozen=True)
+class UnplannedResult(Result):
+    """A seed in which a run has no model; it counts as skipped."""
+
+    @property
+    def record(self) -> dict[str, Any]:  # type: ignore[override]
+        """A record that says so."""
+        return {"status": SKIPPED, "reason": "not planned for this seed"}
+
+    def history(self) -> list[dict[str, str]]:
+        """Return no epochs."""
+        return []
+
+    def cost(self) -> dict[str, Any]:
+        """Return a cost of nothing."""
+        return {"seconds": {}, "total_seconds": 0.0, "peak_rss_mb": None, "peak_device_mb": None}
+
+    def check(self) -> None:
+        """Check nothing, because there are no files."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CellResults(CellNumbers):
     """Results of all runs with one forget set; a file is read when it is first used."""
@@ -190,15 +211,16 @@ class CellResults(CellNumbers):
     def _results(self) -> dict[tuple[str, int], Result]:
         kinds = {self.reference: "reference", **self.kinds}
         return {
-            (run, seed): Result(run, kind, seed, self._folder_of(run, seed), self.folder)
+            (run, seed): (Result if self.has_run(run, seed) else UnplannedResult)(
+                run, kind, seed, self._folder_of(run, seed), self.folder
+            )
             for run, kind in kinds.items()
             for seed in self.seeds
         }
 
     def _folder_of(self, run: str, seed: int) -> Path:
-        if run == layout.ORIGINAL:
-            return self.folder / layout.BASE.format(seed=self.base_seeds[self.row(seed)])
-        return self._below(layout.RUN, seed=seed, run=run)
+        model_seed = self.seed_of_model(run, self.row(seed))
+        return self._below(layout.run_folder(run), seed=model_seed, run=run)
 
     def result(self, run: str, seed: int) -> Result:
         """Return the result of a run for one seed."""

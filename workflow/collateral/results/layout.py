@@ -37,6 +37,8 @@ RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # name of the run retrained without the forget set, the usual reference
 # Name of the base model as a run: a control, or the reference if Retrain is not run.
 ORIGINAL = "original"
+# Name of Retrain of the same seed as a run, where Retrain of another seed is the reference.
+RETRAINED = "retrained"
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
@@ -120,6 +122,8 @@ def is_sweep(run: str) -> bool:
 
 def run_folder(run: str) -> str:
     """Return the path pattern of a run's folder; for Original, that of the base model's folder."""
+    if run == RETRAINED:
+        return RUN.replace("{run}", RETRAIN)
     return BASE if run == ORIGINAL else RUN
 
 

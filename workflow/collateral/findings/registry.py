@@ -197,7 +197,10 @@ def _accepts(reference: str, name: str) -> bool:
 
 
 def in_order() -> list[str]:
-    """Return all findings, each after the findings that it needs, and plug-ins last."""
+    """Return all findings, each after the findings that it needs.
+
+    Plug-ins come after the others, and after them a finding that declares LAST.
+    """
     order: list[str] = []
 
     def add(name: str, above: tuple[str, ...] = ()) -> None:
@@ -208,7 +211,7 @@ def in_order() -> list[str]:
         if name not in order:
             order.append(name)
 
-    for name in FINDING.names():
+    for name in sorted(FINDING.names(), key=lambda name: hasattr(FINDING.load(name), "LAST")):
         add(name)
     return order
 

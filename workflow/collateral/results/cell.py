@@ -311,6 +311,11 @@ class CellResults(CellNumbers):
         known = self._known.get((run, metric, subset, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
 
+    def last_index(self, run: str, metric: str, subset: str = "") -> int | None:
+        """Return the largest number in column `at` of a metric, as the last step of a curve."""
+        keys = [key for key in self._known if key[:3] == (run, metric, subset)]
+        return max((key[3] for key in keys if isinstance(key[3], int)), default=None)
+
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
         """Return a metric that an earlier finding computed over all seeds; NaN if undefined."""
         return self._known.get((run, metric, subset, at), {}).get(None, np.nan)

@@ -22,6 +22,7 @@ from generators import (
     rule_graph,
     snakemake_files,
     statistics,
+    trust,
 )
 from generators.snakemake_files import RULES
 from generators.tables import fill_marks
@@ -53,6 +54,7 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
     "models": lambda: {"sizes": plugins.sizes_of_models(), "models": plugins.models()},
     "reproduction": reproduction.result_tables,
     "statistics": statistics.calibration_tables,
+    "which-number": trust.which_number_tables,
 }
 
 
@@ -85,6 +87,7 @@ FILES: dict[str, Callable[[], str]] = {
     **{f"envs/{name}.yaml": partial(snakemake_files.conda_file, name) for name in RULES},
     **{f"docs/{name}.md": partial(marked_page, name) for name in MARKED},
     "docs/troubleshooting.md": partial(fill_messages, DOCS / "troubleshooting.md"),
+    "workflow/collateral/report/doubts.csv": trust.doubts,
     "docs/images/workflow.svg": rule_graph.rule_graph,
     **{f"docs/{page.name}": partial(claims_page, page) for page in pages_with_claims()},
 }

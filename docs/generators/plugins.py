@@ -212,6 +212,8 @@ def _configured(name: str) -> str:
         if name in entry["methods"]:
             line = f"{{{name}: {written(entry['methods'][name])}}}"
             return f"```yaml\nmethods: {line} # {file}\n```"
+    if key := params_class(name).made_by:
+        return f"Made by the key [`{key}`](config.md#{key}) alone."
     return f"```yaml\ncontrols: [{name}]\n```"
 
 

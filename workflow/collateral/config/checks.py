@@ -11,10 +11,12 @@ from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, CellCo
 from collateral.config.weights import CELL, NONE, SEED
 from collateral.contract.conventions import PAPER, TEACHER, class_index
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
+from collateral.contract.params import TrainingParams
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, params_class
-from collateral.results.layout import RESERVED
+from collateral.results.layout import ORIGINAL, RESERVED
 
+LEAST_JUDGED = 2  # minimum number of judged seeds, because one has no interval
 # Name of the module, in the folder of a finding, that contains published numbers of Retrain.
 RETRAIN_PART = "retrain"
 
@@ -246,6 +248,35 @@ def _needs_shadows(kind: Any) -> bool:
     return FORGET.has(kind) and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
 
 
+def _trust_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check that known models can be made and compared, and that their recipes are valid."""
+    if (trust := benchmark.trust) is None:
+        return
+    judged = len(benchmark.seeds) - trust.references
+    rows = [
+        (not benchmark.has_retrain, f"needs Retrain, and `retrain` is {NONE} or `printed`"),
+        (
+            judged < LEAST_JUDGED,
+            f"`references` takes {trust.references} of {len(benchmark.seeds)} seeds; at least "
+            f"{LEAST_JUDGED} others are judged",
+        ),
+        (ORIGINAL not in benchmark.controls, f"needs `controls: [{ORIGINAL}]`"),
+        (benchmark.base.sharing == "shared", "needs a base per seed; `base.sharing` is shared"),
+        (benchmark.base.weights is not None, "needs bases that are trained here"),
+        (bool(cells.streams(benchmark)), "not with `rounds` under `cells`"),
+    ]
+    yield from ((("trust",), text) for is_wrong, text in rows if is_wrong)
+    known = list(cells.list_cells(benchmark))
+    for name in trust.damage:
+        if name not in known:
+            yield ("trust", "damage", name), unknown_name("cell", name, known)
+    training = benchmark.base.model_dump(include=set(TrainingParams.model_fields))
+    for name, values in trust.recipes.items():
+        where = ("trust", "recipes", name)
+        yield from _name_errors(where)
+        yield from find_errors(TrainingParams, {**training, **values}, where)
+
+
 def _cell_name_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that all cells have distinct names that can be names of folders."""
     of_classes = cells.class_cells(benchmark)
@@ -393,6 +424,7 @@ CHECKS = (
     _weights_errors,
     _retrain_errors,
     _shadow_errors,
+    _trust_errors,
     _cell_name_errors,
     _cell_errors,
     _sweep_errors,

@@ -166,10 +166,10 @@ class TrustConfig(Strict):
     dose_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
         30, description="Number of judged seeds with doses."
     )
-    damage: Annotated[float, Field(gt=0)] | dict[str, Annotated[float, Field(gt=0)]] = Field(
-        0.1,
-        description="Noise of the damaged models, in standard deviations of each weight tensor; "
-        "one value, or a value for each cell by its name.",
+    damage: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="Noise of the damaged models by cell, in standard deviations of each weight "
+        "tensor; 0.1 for a cell that is left out.",
     )
     recipes: dict[str, dict[str, Any]] = Field(
         default_factory=dict,

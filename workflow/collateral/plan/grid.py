@@ -337,13 +337,13 @@ def _known_runs(cell: str, benchmark: BenchmarkConfig, plan: TrustPlan) -> Itera
     """Yield the models of which it is known whether they saw the forget set (`trust`)."""
     trust = benchmark.trust
     assert trust is not None
-    noise = trust.damage[cell] if isinstance(trust.damage, dict) else trust.damage
     training = benchmark.base.model_dump(mode="json", include=TRAINING)
+    noise = {"noise": trust.damage[cell]} if cell in trust.damage else {}
     fixed: dict[str, tuple[str, dict[str, Any], bool]] = {
         layout.RETRAINED: (layout.RETRAINED, {}, False),
         "silent": ("silent", {}, False),
-        "damaged": ("damaged", {"noise": noise}, False),
-        "damaged0": ("damaged", {"noise": noise}, True),
+        "damaged": ("damaged", noise, False),
+        "damaged0": ("damaged", noise, True),
     }
     known = {"model": benchmark.model}
     for run, share in plan.doses.items():

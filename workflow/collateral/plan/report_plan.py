@@ -72,7 +72,8 @@ def presenting_code(stage: str) -> str:
 
 def templates_hash(folder: Path = TEMPLATES) -> str:
     """Return a hash of the page's templates, because fingerprints include only Python files."""
-    return hash_texts(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.j2"))))
+    files = sorted([*folder.glob("*.j2"), *folder.glob("*.csv")])
+    return hash_texts(*(path.read_text(encoding="utf-8") for path in files))
 
 
 def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:

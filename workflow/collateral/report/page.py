@@ -36,6 +36,7 @@ from collateral.report.decision import (
     position,
 )
 from collateral.report.forgotten import Forgotten, describe_forget_set
+from collateral.report.doubts import read_doubts
 from collateral.report.images import (
     Gallery,
     HurtPictures,
@@ -306,6 +307,6 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
-    environment.globals |= {"chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
+    environment.globals |= {"doubts": read_doubts(), "chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

@@ -87,12 +87,12 @@ class Result:
 
 @dataclass(frozen=True)
 class UnplannedResult(Result):
-    """A seed in which a run has no model; it counts as skipped."""
+    """A seed in which a run has no model; it counts as skipped, so that its model is the base."""
 
     @property
     def record(self) -> dict[str, Any]:  # type: ignore[override]
         """A record that says so."""
-        return {"status": SKIPPED, "reason": "not planned for this seed"}
+        return {"status": SKIPPED, "reason": "not planned for this seed", "extra": {}}
 
     def history(self) -> list[dict[str, str]]:
         """Return no epochs."""
@@ -101,9 +101,6 @@ class UnplannedResult(Result):
     def cost(self) -> dict[str, Any]:
         """Return a cost of nothing."""
         return {"seconds": {}, "total_seconds": 0.0, "peak_rss_mb": None, "peak_device_mb": None}
-
-    def check(self) -> None:
-        """Check nothing, because there are no files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,8 +208,10 @@ class CellResults(CellNumbers):
     def _results(self) -> dict[tuple[str, int], Result]:
         kinds = {self.reference: "reference", **self.kinds}
         return {
-            (run, seed): (Result if self.has_run(run, seed) else UnplannedResult)(
-                run, kind, seed, self._folder_of(run, seed), self.folder
+            (run, seed): Result(run, kind, seed, self._folder_of(run, seed), self.folder)
+            if self.has_run(run, seed)
+            else UnplannedResult(
+                *(run, kind, seed, self._folder_of(layout.ORIGINAL, seed), self.folder)
             )
             for run, kind in kinds.items()
             for seed in self.seeds

@@ -106,10 +106,17 @@ def _records(table: BenchmarkTable, verdict: Verdict) -> Iterator[dict[str, obje
         yield {
             **{"metric": claim.name, "set": claim.set, "label": claim_label(claim)},
             **{"about": claim.about, "cell": cell, **areas},
+            "seeds": cell_seeds(table, cell.name, claim),
             **{"dose": one.dose, "adjacent": one.adjacent, "change": one.change},
             **{"verdict": verdict.words, "code": verdict.code},
             "failures": " ".join(verdict.failures),
         }
+
+
+def cell_seeds(table: BenchmarkTable, name: str, claim: Claim) -> float:
+    """Return the number of seeds whose models were compared in a cell."""
+    cell = next(one for one in table.cells if one.name == name)
+    return cell.number(RETRAIN, "trust_seeds", claim.set, claim.name)
 
 
 def plots_across(table: BenchmarkTable) -> Iterator[Plot]:

@@ -213,7 +213,8 @@ def _configured(name: str) -> str:
             line = f"{{{name}: {written(entry['methods'][name])}}}"
             return f"```yaml\nmethods: {line} # {file}\n```"
     if key := params_class(name).made_by:
-        return f"Made by the key [`{key}`](config.md#{key}) alone."
+        made = "seeds: [0, 1, 2]\ntrust: {references: 1}"
+        return f"Made by the key [`{key}`](config.md#{key}) alone.\n\n```yaml\n{made}\n```"
     return f"```yaml\ncontrols: [{name}]\n```"
 
 

@@ -76,7 +76,7 @@ def test_undefined_values_leave_out_their_pair():
 def test_order_by_dose():
     assert dose_concordance(DOSES, VALUES) == pytest.approx(11 / 12, abs=1e-12)
     # neighbouring doses: (0.2, 0.4) over (0.1, 0.2): 3.5 of 4; (0.4, 0.9) over (0.2, 0.4): 3.5 of 4
-    groups = [VALUES[DOSES == dose] for dose in (0.0, 0.5, 1.0)]
+    groups = [VALUES[dose == DOSES] for dose in (0.0, 0.5, 1.0)]
     assert adjacent_auc(groups) == pytest.approx(0.875)
 
 

@@ -92,7 +92,11 @@ def rows():
 
 
 def number(rows, metric: str, claim: Claim) -> float:
-    own = [row.value for row in rows if (row.metric, row.set, row.at) == (metric, claim.set, claim.name)]
+    own = [
+        row.value
+        for row in rows
+        if (row.metric, row.set, row.at) == (metric, claim.set, claim.name)
+    ]
     return own[0] if own else np.nan
 
 
@@ -101,7 +105,9 @@ def verdicts(rows):
     def evidence(cell, claim):
         keys = ("auc", "silent", "damaged", "hurt", "recipe")
         areas = {
-            key: tuple(number(rows[cell], f"trust_{key}{end}", claim) for end in ("", "_low", "_high"))
+            key: tuple(
+                number(rows[cell], f"trust_{key}{end}", claim) for end in ("", "_low", "_high")
+            )
             for key in keys
         }
         others = {key: number(rows[cell], f"trust_{key}", claim) for key in ("dose", "change")}
@@ -144,7 +150,9 @@ def test_outputs_that_a_silent_model_fools_are_used_only_with_the_answer(rows, v
 
 
 def test_the_same_number_with_its_sign_turned_is_not_to_be_trusted(rows, verdicts):
-    straight, turned = (number(rows["part"], "trust_auc", CLAIMS[name]) for name in ("ua", "turned"))
+    straight, turned = (
+        number(rows["part"], "trust_auc", CLAIMS[name]) for name in ("ua", "turned")
+    )
     assert turned == pytest.approx(1 - straight)
     assert verdicts["turned"].code == NOT
     assert "tells" in verdicts["turned"].failures

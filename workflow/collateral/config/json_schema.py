@@ -37,7 +37,9 @@ def json_schema() -> Schema:
     benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
     families = [{"pattern": f"^{prefix}"} for prefix in MODEL.families]
     benchmark["model"]["anyOf"] = [{"enum": MODEL.names()}, *families]
-    benchmark["controls"]["items"]["enum"] = [n for n in CONTROL.names() if not params_class(n).made_by]
+    benchmark["controls"]["items"]["enum"] = [
+        n for n in CONTROL.names() if not params_class(n).made_by
+    ]
     benchmark["methods"] |= {
         "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},
         "additionalProperties": _other_name(),

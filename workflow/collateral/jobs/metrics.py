@@ -55,9 +55,7 @@ class MetricsJob(Job):
         of = self.numbers
         runs = dict.fromkeys([of.reference, *of.methods, *of.controls])
         return [
-            self.path(
-                layout.run_folder(run), cell=cell, run=run, seed=of.seed_of_model(run, place)
-            )
+            self.path(layout.run_folder(run), cell=cell, run=run, seed=of.seed_of_model(run, place))
             for run in runs
             for place, seed in enumerate(of.seeds)
             if of.has_run(run, seed)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
@@ -78,11 +79,7 @@ def dose_concordance(doses: Floats, values: Floats) -> float:
 def adjacent_auc(by_dose: Sequence[Floats]) -> float:
     """Return the mean AUC of neighbouring doses; the groups are in increasing order of dose."""
     groups = [values[~np.isnan(values)] for values in by_dose]
-    found = [
-        auc(more, less)
-        for less, more in zip(groups, groups[1:], strict=False)
-        if len(less) and len(more)
-    ]
+    found = [auc(more, less) for less, more in pairwise(groups) if len(less) and len(more)]
     return float(np.mean(found)) if found else math.nan
 
 

@@ -35,8 +35,8 @@ from collateral.report.decision import (
     format_share,
     position,
 )
-from collateral.report.forgotten import Forgotten, describe_forget_set
 from collateral.report.doubts import read_doubts
+from collateral.report.forgotten import Forgotten, describe_forget_set
 from collateral.report.images import (
     Gallery,
     HurtPictures,
@@ -307,6 +307,11 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
-    environment.globals |= {"doubts": read_doubts(), "chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
+    environment.globals |= {
+        "doubts": read_doubts(),
+        "chips": CHIPS,
+        "examples": EXAMPLES,
+        "verdict": verdict,
+    }
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

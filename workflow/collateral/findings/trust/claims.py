@@ -11,8 +11,8 @@ _OUTPUTS = {
 _INSIDE = {"linear_accuracy": 1, "linear_gap": 1, "relearn_gap": 1, "relearn_even": -1}
 _INSIDE |= {"resurface_gap": 1}
 _CURVES = ("relearn_accuracy", "resurface_accuracy")
-# Not judged: `nearer` and `cka_base` compare with the base of the same seed, so that the judged base
-# is compared with itself; `klom` has one value for all seeds.
+# Not judged: `nearer` and `cka_base` compare with the base of the same seed, so that the judged
+# base is compared with itself; `klom` has one value for all seeds.
 _DISTANCES = {"avg_gap": 1, "tow": -1, "tow_mia": -1}
 _HARM = {"ra": -1, "ta": -1, "ra_affected": -1, "ta_affected": -1}
 
@@ -22,10 +22,17 @@ CLAIMS = (
     *(Claim(metric, "inside", 1, at=LAST) for metric in _CURVES),
     Claim("cka_retrain", "distance", -1, "forget"),
     *(Claim(metric, "distance", sign) for metric, sign in _DISTANCES.items()),
-    *(Claim(m, "distance", 1, "forget") for m in ("js_divergence", "kl_divergence", "disagreement")),
+    *(
+        Claim(m, "distance", 1, "forget")
+        for m in ("js_divergence", "kl_divergence", "disagreement")
+    ),
     Claim("agreement", "distance", -1, "forget"),
     *(Claim(metric, "harm", sign) for metric, sign in _HARM.items()),
-    *(Claim(metric, "harm", 1, name) for metric in ("near_loss", "far_loss") for name in ("retain", "test")),
+    *(
+        Claim(metric, "harm", 1, name)
+        for metric in ("near_loss", "far_loss")
+        for name in ("retain", "test")
+    ),
     Claim("damage", "harm", 1, "retain"),
     *(
         Claim(metric, "harm", sign, name)

@@ -65,7 +65,9 @@ class KnownModels:
         yield from _interval("trust_silent", paired_auc(self.values(SILENT), not_saw))
         yield from _interval("trust_damaged", paired_auc(self.values(DAMAGED), hurt))
         yield from _interval("trust_hurt", paired_auc(hurt, not_saw))
-        accused = [paired_auc(self.values(never), not_saw) for _, never in self.trust.recipes.values()]
+        accused = [
+            paired_auc(self.values(never), not_saw) for _, never in self.trust.recipes.values()
+        ]
         known = [found for found in accused if not math.isnan(found[1])]
         if known:
             yield from _interval("trust_recipe", max(known, key=lambda found: found[1]))

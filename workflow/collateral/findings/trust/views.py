@@ -58,7 +58,9 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     ]
     seeds = f"At most {max(counts):.0f} models per group."
     records = [record for one in verdicts for record in _records(table, one)]
-    yield Table("trust", "Which number can be trusted?", grids, CAPTION.format(seeds=seeds), records=records)
+    yield Table(
+        "trust", "Which number can be trusted?", grids, CAPTION.format(seeds=seeds), records=records
+    )
 
 
 def _headings(table: BenchmarkTable) -> list[str]:

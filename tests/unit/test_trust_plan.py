@@ -6,12 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
+from collateral.contract.claims import Claim
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import Row
+from collateral.findings.metric_index import is_known
+from collateral.findings.registry import in_order
+from collateral.findings.trust.judged import list_claims
 from collateral.jobs import list_jobs, parse_job
 from collateral.plan.report_plan import cell_numbers
+from collateral.plugins.find import add_plugins
 from collateral.results import layout
 from collateral.results.cell import CellResults, UnplannedResult
 from collateral.results.plan import CellNumbers
@@ -150,3 +156,31 @@ def test_the_last_step_of_a_curve_is_found_among_numbers_alone(benchmark):
     assert cell.last_index("ft", "curve") == 20
     assert cell.last_index("ft", "curve", "test") is None
     assert np.isnan(cell.values("ft", "curve", "test", 20)).all()
+
+
+CLAIMING = '''"""Is it sure?"""
+
+from collateral.contract.claims import Claim
+from collateral.contract.metrics import Metric
+
+METRICS = {"own_sureness": Metric("Own sureness", "a number of the user's own", "rate")}
+CLAIMS = (Claim("own_sureness", "outputs", -1, "forget"),)
+'''
+
+
+def test_a_number_of_a_plug_in_is_judged_after_it_is_computed(tmp_path):
+    numbers = "def numbers(cell):\n    return ()\n"
+    own = {"__init__.py": CLAIMING, "numbers.py": numbers}
+    write_files(tmp_path, {f"findings/sureness/{name}": text for name, text in own.items()})
+    with forgotten_after():
+        add_plugins([tmp_path])
+        assert Claim("own_sureness", "outputs", -1, "forget") in list_claims()
+        assert in_order()[-2:] == ["sureness", "trust"]
+
+
+def test_every_claim_is_about_a_declared_number():
+    claims = list_claims()
+    assert len(claims) > 50
+    assert [one.metric for one in claims if not is_known(one.metric)] == []
+    places = [(one.metric, one.set, one.at) for one in claims]
+    assert len(set(places)) == len(places)

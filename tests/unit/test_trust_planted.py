@@ -15,7 +15,14 @@ from collateral.results.plan import TrustPlan
 
 # Seeds are not their places; the cells have other seeds, and other numbers of them.
 SEEDS = {"part": (5, 2, 11, 8, 30, 21, 4, 17, 9, 6, 40, 33, 28, 14), "random": tuple(range(70, 82))}
-LEAST = {"least_auc": 0.8, "least_dose": 0.75, "passes": 0.65, "most_change": 0.2, "flat": 0.1}
+LEAST = {
+    "least_auc": 0.8,
+    "least_dose": 0.75,
+    "passes": 0.65,
+    "most_change": 0.2,
+    "flat": 0.1,
+    "least_models": 10,
+}
 RUNS = {  # for each run: the share of the forget set that it saw, what its outputs show of it, harm
     "original": (1.0, 1.0, 0.0),
     "retrained": (0.0, 0.0, 0.0),
@@ -110,7 +117,9 @@ def verdicts(rows):
             )
             for key in keys
         }
-        others = {key: number(rows[cell], f"trust_{key}", claim) for key in ("dose", "change")}
+        others = {
+            key: number(rows[cell], f"trust_{key}", claim) for key in ("dose", "change", "seeds")
+        }
         return Evidence(**areas, **others)
 
     known = [claim for name, claim in CLAIMS.items() if name != "wrong_place"]

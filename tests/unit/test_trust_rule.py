@@ -15,12 +15,21 @@ from collateral.findings.trust.rule import (
     judge,
 )
 
-LEAST = {"least_auc": 0.8, "least_dose": 0.75, "passes": 0.65, "most_change": 0.2, "flat": 0.1}
+LEAST = {
+    "least_auc": 0.8,
+    "least_dose": 0.75,
+    "passes": 0.65,
+    "most_change": 0.2,
+    "flat": 0.1,
+    "least_models": 20,
+}
 HIGH, EVEN, LOW = (0.97, 0.90, 0.99), (0.50, 0.44, 0.56), (0.03, 0.01, 0.10)
 # A number that is right about every known model.
-RIGHT = Evidence(HIGH, silent=HIGH, damaged=HIGH, hurt=EVEN, recipe=EVEN, dose=0.9, change=0.1)
+RIGHT = Evidence(
+    HIGH, silent=HIGH, damaged=HIGH, hurt=EVEN, recipe=EVEN, dose=0.9, change=0.1, seeds=20
+)
 # A number of harm that is right about every known model.
-HURTS = Evidence(EVEN, silent=EVEN, damaged=EVEN, hurt=HIGH, recipe=EVEN, dose=0.5)
+HURTS = Evidence(EVEN, silent=EVEN, damaged=EVEN, hurt=HIGH, recipe=EVEN, dose=0.5, seeds=20)
 PROBE, UA = Claim("linear_accuracy", "inside", 1), Claim("ua", "outputs", 1)
 TA, NEAR = Claim("ta", "harm", -1), Claim("near_loss", "harm", 1, "test")
 SLOPE = Claim("locality_slope", "locality", 1, "test")
@@ -93,6 +102,10 @@ def test_what_was_not_measured_is_not_judged():
     for key in ("dose", "silent", "damaged", "hurt"):
         unknown = math.nan if key == "dose" else (math.nan,) * 3
         assert judge({UA: {"part": replace(RIGHT, **{key: unknown})}}, LEAST) == []
+
+
+def test_too_few_models_give_no_verdict_rather_than_a_bad_one():
+    assert judge({UA: {"part": RIGHT, "random": replace(RIGHT, seeds=19)}}, LEAST) == []
 
 
 def test_harm_must_be_seen_in_a_damaged_retrain_and_not_in_forgetting():

@@ -184,6 +184,9 @@ class TrustConfig(Strict):
     method_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
         5, description="Number of judged seeds in which methods run."
     )
+    least_models: Annotated[StrictInt, Field(ge=2, le=MOST)] = Field(
+        20, description="Least number of models per group; with fewer, a number has no verdict."
+    )
     least_auc: Share = Field(
         0.8, description="Least lower limit of the AUC (saw the forget set or not) of a number."
     )

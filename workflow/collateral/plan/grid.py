@@ -25,7 +25,7 @@ from collateral.results.plan import Sweep, TrustPlan
 # Controls that edit a finished model: a number should change little.
 EDITS = ("int8", "refreshed")
 # Keys of `trust` that are thresholds.
-THRESHOLDS = {"least_auc", "least_dose", "passes", "most_change", "flat"}
+THRESHOLDS = {"least_auc", "least_dose", "passes", "most_change", "flat", "least_models"}
 TRAINING = set(TrainingParams.model_fields)
 
 

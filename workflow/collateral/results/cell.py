@@ -90,7 +90,7 @@ class UnplannedResult(Result):
     """A seed in which a run has no model; it counts as skipped, so that its model is the base."""
 
     @property
-    def record(self) -> dict[str, Any]:  # type: ignore[override]
+    def record(self) -> dict[str, Any]:
         """A record that says so."""
         return {"status": SKIPPED, "reason": "not planned for this seed", "extra": {}}
 
@@ -100,7 +100,7 @@ class UnplannedResult(Result):
 
     def cost(self) -> dict[str, Any]:
         """Return a cost of nothing."""
-        return {"seconds": {}, "total_seconds": 0.0, "peak_rss_mb": None, "peak_device_mb": None}
+        return {"seconds": {}, "total_seconds": None, "peak_rss_mb": None, "peak_device_mb": None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,5 +15,5 @@ def unlearn(
     """Return `model` with noise; the base model and Retrain of one seed get the same noise."""
     for weight in model.parameters():
         noise = torch.randn(weight.shape, generator=run.generator).to(weight.device)
-        weight += params.noise * weight.std(correction=0) * noise
+        weight.add_(params.noise * weight.std(correction=0) * noise)
     return model

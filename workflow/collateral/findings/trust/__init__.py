@@ -25,7 +25,7 @@ _LABELS = {
     "trust_recipe": "Other recipe",
 }
 METRICS = {
-    f"{name}{end}": Metric(_LABELS[name], f"AUC{words}: {text}", "rate", digits=2)
+    f"{name}{end}": Metric(f"{_LABELS[name]}{words}", f"AUC{words}: {text}", "rate", digits=2)
     for name, text in COMPARISONS.items()
     for end, words in (("", ""), ("_low", ", lower limit"), ("_high", ", upper limit"))
 }
@@ -47,6 +47,9 @@ METRICS |= {
     ),
     "trust_seeds": Metric("Seeds", "seeds of the models that are compared", ""),
     "trust_verdict": Metric(
-        "Verdict", "2: trust, 1: only with another number, 0: do not trust", "", digits=0
+        "Verdict on a number",
+        "2: trust, 1: only with another number, 0: do not trust",
+        "",
+        digits=0,
     ),
 }

@@ -25,6 +25,12 @@ FAILURES = {
     "moves": "it moves where only the forget set differs",
     "anywhere": "it moves where the damage is everywhere alike",
 }
+# The same in a word or two, for tables.
+TESTS = {
+    **{"tells": "saw", "dose": "dose", "silent": "silent", "damaged": "damaged"},
+    **{"hurt": "accuses damage", "recipe": "accuses a recipe", "change": "change"},
+    **{"blind": "blind to damage", "moves": "moves with forgetting", "anywhere": "moves anywhere"},
+}
 IMPOSTORS = ("silent", "damaged")  # failures that another number can make up for
 KEYS = ("auc", "silent", "damaged", "hurt", "recipe")
 UNKNOWN = (math.nan, math.nan, math.nan)
@@ -43,6 +49,7 @@ class Evidence:
     dose: float = math.nan
     adjacent: float = math.nan
     change: float = math.nan
+    seeds: float = math.nan  # number of seeds whose models are compared
 
     @property
     def is_known(self) -> bool:
@@ -72,9 +79,9 @@ class Verdict:
         return WORDS[self.code] + partner
 
     @property
-    def reason(self) -> str:
-        """Why the number is not simply trusted, as the end of a sentence."""
-        return "; ".join(FAILURES[name] for name in self.failures)
+    def failed_tests(self) -> str:
+        """The tests that the number failed, in a few words."""
+        return ", ".join(TESTS[name] for name in self.failures)
 
 
 def judge_benchmark(table: BenchmarkTable) -> list[Verdict]:
@@ -97,15 +104,29 @@ def _read_cell(cell: CellTable, claim: Claim) -> Evidence:
     def number(metric: str) -> float:
         return cell.number(RETRAIN, f"trust_{metric}", claim.set, claim.name)
 
-    areas = {key: (number(key), number(f"{key}_low"), number(f"{key}_high")) for key in KEYS}
-    others = {key: number(key) for key in ("dose", "adjacent", "change")}
-    return Evidence(**areas, **others)
+    def area(key: str) -> tuple[float, float, float]:
+        return number(key), number(f"{key}_low"), number(f"{key}_high")
+
+    return Evidence(
+        auc=area("auc"),
+        silent=area("silent"),
+        damaged=area("damaged"),
+        hurt=area("hurt"),
+        recipe=area("recipe"),
+        dose=number("dose"),
+        adjacent=number("adjacent"),
+        change=number("change"),
+        seeds=number("seeds"),
+    )
 
 
 def judge(
     found: Mapping[Claim, Mapping[str, Evidence]], thresholds: Mapping[str, float]
 ) -> list[Verdict]:
-    """Return the verdicts; a number without all evidence, or with nothing to forget, gets none."""
+    """Return the verdicts.
+
+    A number without all evidence, of too few models, or with nothing to forget gets none.
+    """
     cells = find_cells_with_something_to_forget(found)
     alike = _find_cells_alike(found)
     verdicts = []
@@ -117,7 +138,8 @@ def judge(
             own = [*by_cell.values()]
             blind = [one for name, one in by_cell.items() if name in alike]
             failures = _harm_failures(claim, own, blind, thresholds)
-        if own and all(one.is_known for one in own):
+        is_enough = all(one.is_known and one.seeds >= thresholds["least_models"] for one in own)
+        if own and is_enough:
             verdicts.append(Verdict(claim, NOT if failures else TRUST, tuple(failures)))
     return [_add_partner(one, verdicts) for one in verdicts]
 

@@ -1,7 +1,7 @@
 """Table of the evidence about every number with its verdict, and a figure of the AUCs."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from collateral.contract.claims import Claim
 from collateral.contract.metrics import EMPTY
@@ -23,7 +23,7 @@ from collateral.results.table import BenchmarkTable
 CAPTION = (
     "AUC of each number: would it tell models that saw the forget set from models that did not? "
     "0.5 is chance. In brackets: 95 % intervals over models. {seeds} Verdicts follow from "
-    "thresholds that the config states."
+    "thresholds that the config states; docs/which-number.md explains the tests."
 )
 SUBJECTS = {
     "outputs": "The model forgot (outputs)",
@@ -53,8 +53,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     if not grids:
         return
     counts = [
-        table.cells[0].number(RETRAIN, "trust_seeds", one.claim.set, one.claim.name)
-        for one in verdicts
+        found.seeds for one in verdicts for found in read_evidence(table.cells, one.claim).values()
     ]
     seeds = f"At most {max(counts):.0f} models per group."
     records = [record for one in verdicts for record in _records(table, one)]
@@ -64,7 +63,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
 
 
 def _headings(table: BenchmarkTable) -> list[str]:
-    return [*(cell.name for cell in table.cells), "Dose", "Change", "Verdict", "Why"]
+    return [*(cell.name for cell in table.cells), "Dose", "Change", "Verdict", "Failed tests"]
 
 
 def _line(table: BenchmarkTable, verdict: Verdict) -> Line:
@@ -75,7 +74,7 @@ def _line(table: BenchmarkTable, verdict: Verdict) -> Line:
     dose = _worst([one.dose for one in by_cell.values()], min)
     change = _worst([one.change for one in by_cell.values()], max)
     others = [Field(_text(dose), dose), Field(_text(change), change)]
-    words = [Field(verdict.words), Field(verdict.reason or EMPTY)]
+    words = [Field(verdict.words), Field(verdict.failed_tests or EMPTY)]
     return Line(claim_label(claim), [*areas, *others, *words], is_aside=verdict.code == NOT)
 
 
@@ -87,7 +86,7 @@ def _area_field(claim: Claim, cell: str, one: Evidence) -> Field:
     return Field(f"{area:.2f} [{low:.2f}, {high:.2f}]", area, source=source)
 
 
-def _worst(values: Sequence[float], choose: type[min] | type[max]) -> float:  # type: ignore[valid-type]
+def _worst(values: Sequence[float], choose: Callable[[Sequence[float]], float]) -> float:
     known = [value for value in values if not math.isnan(value)]
     return choose(known) if known else math.nan
 
@@ -108,17 +107,11 @@ def _records(table: BenchmarkTable, verdict: Verdict) -> Iterator[dict[str, obje
         yield {
             **{"metric": claim.name, "set": claim.set, "label": claim_label(claim)},
             **{"about": claim.about, "cell": cell, **areas},
-            "seeds": cell_seeds(table, cell.name, claim),
+            "seeds": one.seeds,
             **{"dose": one.dose, "adjacent": one.adjacent, "change": one.change},
             **{"verdict": verdict.words, "code": verdict.code},
             "failures": " ".join(verdict.failures),
         }
-
-
-def cell_seeds(table: BenchmarkTable, name: str, claim: Claim) -> float:
-    """Return the number of seeds whose models were compared in a cell."""
-    cell = next(one for one in table.cells if one.name == name)
-    return cell.number(RETRAIN, "trust_seeds", claim.set, claim.name)
 
 
 def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
@@ -136,8 +129,14 @@ def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
         areas, lows, highs = zip(*found, strict=True)
         places = [float(place) for place in range(len(claims))]
         points = Series(
-            *("AUC", Look(COLOUR, "o"), areas, places),
-            **{"mark": "point", "low": lows, "high": highs, "is_across": True},
+            "AUC",
+            Look(COLOUR, "o"),
+            x=areas,
+            y=places,
+            mark="point",
+            low=lows,
+            high=highs,
+            is_across=True,
         )
         ticks = dict(zip(places, map(claim_label, claims), strict=True))
         y = Axis(ticks=ticks, limits=(-0.7, len(claims) - 0.3), is_reversed=True)

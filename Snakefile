@@ -65,7 +65,7 @@ rule all:
 
 
 rule paper:
-    """Make those tables and figures of the paper (docs/paper.md) that the config includes."""
+    """Make those of the paper's tables and figures (docs/reproduction.md) that the config has."""
     input:
         rules.all.input,
 

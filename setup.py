@@ -10,7 +10,7 @@ HOME = Path("collateral/_workflow")
 SHIPPED = (
     "Snakefile",
     "config.yaml",
-    "configs/*.yaml",
+    "configs/**/*.yaml",
     "envs/*.yaml",
     "envs/*.sh",
     "profiles/*/config.yaml",

@@ -3,7 +3,7 @@
     python benchmarks/bench_run.py [--quick] [--before COMMIT] [--repeats 3]
 
 CPU seconds are those of snakemake and of all processes that it starts. With --before, another
-commit runs the same config in turns with this one, each in its own clone. Seconds by stage are read
+commit runs its own config in turns with this one, each in its own clone. Seconds by stage are read
 from the last line of each log; the rest is spent on starting, waiting and writing.
 """
 

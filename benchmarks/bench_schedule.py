@@ -4,7 +4,7 @@
 
 It runs 1,000 jobs that sleep for a second, ten at a time. Measured are the CPU seconds of snakemake
 without its jobs, and the seconds from the end of the last job to the exit of snakemake. The reason
-for our settings is in docs/deviations.md.
+for our settings is in docs/scale.md.
 """
 
 import tempfile

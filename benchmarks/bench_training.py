@@ -32,7 +32,9 @@ from collateral.training.run import Run
 
 Work = Callable[[], object]
 MODEL = "resnet20"
-SHORT = resnet.STEP * 250e6  # bytes of free memory with which ResNet-56 recomputes activations
+SHORT = (
+    resnet.find_step(len(resnet.WIDTHS)) * 250e6
+)  # bytes of free memory with which ResNet-56 recomputes activations
 FLOAT32, BFLOAT16 = "float32", "bfloat16"
 # Number of steps by model; they take about equally long.
 STEPS = {"resnet56": 8, "resnet20": 16, "resnet8": 48}

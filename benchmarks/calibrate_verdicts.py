@@ -4,8 +4,13 @@
     python benchmarks/calibrate_verdicts.py population results/calibration
     python benchmarks/calibrate_verdicts.py table
 
-`population` writes the rates of every run and seed to docs/data/calibration/rates.csv. `table`
-draws seeds from them with replacement and writes the other files of that folder: decisions.csv
+    snakemake results/untypical/metrics.csv --configfile configs/calibration.yaml
+    python benchmarks/calibrate_verdicts.py population results/untypical
+    python benchmarks/calibrate_verdicts.py table results/untypical
+
+`population` writes the rates of every run and seed to docs/data/calibration/rates.csv, or to a
+folder there with the name of the benchmark. `table` draws seeds from them with replacement, and
+writes the other files of that folder, by the margins of the config: decisions.csv
 (errors of what a page says), families.csv (errors and power of the test), equivalence.csv,
 verdicts.csv and looks.csv; cifar.csv has the verdicts on the seeds of the CIFAR cut. Rows of the
 old rule in decisions.csv stay: the code of commit 203b72e made them from the same draws.
@@ -16,7 +21,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +30,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from collateral.contract.verdicts import ALPHA, LOSSES, MEASURES, look_levels
+from collateral.config.load import read
+from collateral.contract.verdicts import ALPHA, LOSSES, MARGIN_KEYS, MEASURES, look_levels
 from collateral.findings.accuracy import numbers as accuracy
 from collateral.findings.locality import numbers as locality
 from collateral.findings.membership import numbers as membership
@@ -43,6 +49,8 @@ from collateral.metrics.differences import (
 from collateral.results import layout
 from collateral.results.cell import CellResults
 
+CONFIG = Path("configs/calibration.yaml")
+FIRST = Path("results/calibration")  # the benchmark whose files are in FOLDER itself
 FOLDER = Path("docs/data/calibration")
 CIFAR = Path("docs/data/cifar-small/metrics.csv")
 METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")
@@ -103,6 +111,17 @@ def _cell_rows(benchmark: Path, name: str) -> Iterator[tuple[object, ...]]:
     yield name, seeds[0], COUNT, num_forgotten, num_forgotten, *map(int, counts), *sizes
 
 
+def stated_margins(benchmark: str) -> Floats:
+    """Return the margins of a benchmark's config, one per measure; NaN if there is none."""
+    stated = read(CONFIG).benchmarks[benchmark].margin.items()
+    known = {MARGIN_KEYS[key]: value / 100 for key, value in stated}
+    return np.array([known.get(at, np.nan) for at in MEASURES])
+
+
+def _no_margins() -> Floats:
+    return np.full(len(MEASURES), np.nan)
+
+
 @dataclass(frozen=True)
 class Population:
     """Rates of a cell as arrays (seeds, rates); accuracies on retained and test sets as errors."""
@@ -111,15 +130,16 @@ class Population:
     retrained: Floats
     base: Floats
     counts: Floats  # (rates,), number of examples behind each rate
+    stated: Floats = field(default_factory=_no_margins)  # (measures,); NaN: margin is estimated
 
     @staticmethod
-    def read(frame: pd.DataFrame) -> Population:
+    def read(frame: pd.DataFrame, stated: Floats) -> Population:
         """Return the population of one cell of rates.csv."""
         values = {run: part.sort_values("seed")[[*RATES]] for run, part in frame.groupby("run")}
         rates = {run: _errors(part.to_numpy()) for run, part in values.items() if run != COUNT}
         counts = values[COUNT].to_numpy()[0]
         methods = np.array([rates[run] for run in METHODS])
-        return Population(methods, rates["retrain"], rates["original"], counts)
+        return Population(methods, rates["retrain"], rates["original"], counts, stated)
 
     @property
     def steps(self) -> Floats:
@@ -145,14 +165,15 @@ class Population:
     def samples(self, methods: Floats, retrained: Floats) -> Samples:
         """Return drawn rates (draws, [methods,] seeds, rates) as input of the tests."""
         runs, reference = (np.moveaxis(_measures(v), -1, -2) for v in (methods, retrained))
-        return Samples(runs, reference, self.steps, np.full(len(MEASURES), np.nan))
+        return Samples(runs, reference, self.steps, self.stated)
 
     @property
     def truth(self) -> Truth:
-        """What is true of the methods: means over all seeds, and margins from Retrain's spread."""
+        """What is true of the methods: means over all seeds, and stated or estimated margins."""
         retrained = _measures(self.retrained)
         difference = _measures(self.methods).mean(axis=1) - retrained.mean(axis=0)
-        margin = np.maximum(FACTOR * retrained.std(axis=0, ddof=1), self.steps)
+        estimated = np.maximum(FACTOR * retrained.std(axis=0, ddof=1), self.steps)
+        margin = np.where(np.isnan(self.stated), estimated, self.stated)
         away = self.methods.mean(axis=1) - self.retrained.mean(axis=0)
         return Truth(difference, margin, np.abs(away[:, GAP]).mean(axis=1))
 
@@ -236,7 +257,7 @@ class Draws:
 
 
 def decision_rows(populations: Mapping[str, Population]) -> Iterator[dict[str, object]]:
-    """Yield how often what a page says is wrong, by number of seeds, for each cell and for both.
+    """Yield how often what a page says is wrong, by number of seeds, for each cell and for all.
 
     In the case *as run*, the methods are as they are; in the cases *shifted* and *posing*, none
     differs from Retrain in truth. All cells draw the same seeds, as a page of both would.
@@ -257,6 +278,8 @@ def decision_rows(populations: Mapping[str, Population]) -> Iterator[dict[str, o
             row = {"rule": "new", "cell": name, "case": case, "seeds": num_seeds}
             row |= judge(verdicts[-1], shown[-1], truth)
             yield row | (judge_nearest(gaps[-1:], truths[-1:]) if case == "as run" else {})
+        if len(populations) == 1:
+            continue
         row = {"rule": "new", "cell": "both", "case": case, "seeds": num_seeds}
         row |= judge(np.hstack(verdicts), np.hstack(shown), _join(truths))
         is_like = np.array([found == LIKE for found in verdicts]).all(axis=0)
@@ -368,6 +391,7 @@ def equivalence_rows(name: str, population: Population) -> Iterator[dict[str, ob
             like.append(is_like.mean())
             pages.append(is_like.any(axis=-1).mean())
         naive = _naive(draws.posing(-margin[UA] * (np.arange(len(RATES)) == UA)))
+        naive = naive if np.isnan(population.stated[UA]) else np.nan
         yield {
             **{"cell": name, "seeds": num_seeds, "level_naive": naive},
             **{"level": max(levels), "like_away": max(like), "pages_away": max(pages)},
@@ -469,15 +493,17 @@ def main() -> None:
     """Write the population, or the tables."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["population", "table"])
-    parser.add_argument("benchmark", type=Path, nargs="?", help="results/calibration")
-    parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("benchmark", type=Path, nargs="?", default=FIRST, help="results/untypical")
+    parser.add_argument("--folder", type=Path, help="in place of the one in docs/data/calibration")
     given = parser.parse_args()
-    rates = given.folder / "rates.csv"
+    is_first = given.benchmark.name == FIRST.name
+    folder = given.folder or (FOLDER if is_first else FOLDER / given.benchmark.name)
+    rates = folder / "rates.csv"
     if given.what == "population":
         write_population(given.benchmark, rates)
         return
-    cells = pd.read_csv(rates).groupby("cell")
-    populations = {str(name): Population.read(part) for name, part in cells}
+    cells, stated = pd.read_csv(rates).groupby("cell"), stated_margins(given.benchmark.name)
+    populations = {str(name): Population.read(part, stated) for name, part in cells}
     tables = {
         "families": family_rows,
         "equivalence": equivalence_rows,
@@ -485,13 +511,14 @@ def main() -> None:
         "looks": look_rows,
     }
     decisions = pd.DataFrame(decision_rows(populations))
-    old = pd.read_csv(given.folder / "decisions.csv").query("rule == 'old'")
-    decisions = pd.concat([old, decisions])
-    decisions.to_csv(given.folder / "decisions.csv", index=False, float_format="%.4f")
-    pd.DataFrame(cifar_rows()).to_csv(given.folder / "cifar.csv", index=False, float_format="%.4f")
+    if is_first:
+        old = pd.read_csv(FOLDER / "decisions.csv").query("rule == 'old'")
+        decisions = pd.concat([old, decisions])
+        pd.DataFrame(cifar_rows()).to_csv(folder / "cifar.csv", index=False, float_format="%.4f")
+    decisions.to_csv(folder / "decisions.csv", index=False, float_format="%.4f")
     for name, make in tables.items():
         rows = [row for cell, population in populations.items() for row in make(cell, population)]
-        pd.DataFrame(rows).to_csv(given.folder / f"{name}.csv", index=False, float_format="%.4f")
+        pd.DataFrame(rows).to_csv(folder / f"{name}.csv", index=False, float_format="%.4f")
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from generators import (
+    captions,
     config,
     defaults,
     findings,
     plugins,
     reproduction,
+    results,
     rule_graph,
     snakemake_files,
     statistics,
@@ -29,7 +31,6 @@ from generators.tables import fill_marks
 from generators.troubleshooting import fill_messages
 
 from collateral.config.json_schema import SCHEMA_FILE, json_schema
-from paper.claims.evaluate import TABLE, fill_page
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -40,6 +41,8 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "contents": plugins.table_of_data(),
         "shared": plugins.shared_options(),
         "data": plugins.data_sets(),
+        "sizes": plugins.sizes_of_models(),
+        "models": plugins.models(),
     },
     "defaults": defaults.default_tables,
     "findings": lambda: {
@@ -51,8 +54,9 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "shared": plugins.shared_keys(),
         "methods": plugins.methods(),
     },
-    "models": lambda: {"sizes": plugins.sizes_of_models(), "models": plugins.models()},
+    "reading": lambda: captions.sentences(("tour-page", "tour-similarity", "tour-verdict")),
     "reproduction": reproduction.result_tables,
+    "results": lambda: {"benchmarks": results.results_table()},
     "statistics": statistics.calibration_tables,
     "which-number": trust.which_number_tables,
 }
@@ -68,18 +72,6 @@ def marked_page(name: str) -> str:
     return fill_marks(DOCS / f"{name}.md", MARKED[name]())
 
 
-def claims_page(page: Path) -> str:
-    """Return a page with new tables of the paper's claims, from the results in docs/data."""
-    is_marked = page.stem in MARKED
-    text = marked_page(page.stem) if is_marked else page.read_text(encoding="utf-8")
-    return fill_page(text, DOCS / "data")
-
-
-def pages_with_claims() -> list[Path]:
-    """Return the pages of docs/ with a table of the paper's claims."""
-    return [p for p in sorted(DOCS.glob("*.md")) if TABLE.search(p.read_text(encoding="utf-8"))]
-
-
 # Function that returns the current text of each generated file, by path in the repository.
 FILES: dict[str, Callable[[], str]] = {
     str(SCHEMA_FILE.relative_to(ROOT)): schema_text,
@@ -89,7 +81,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/troubleshooting.md": partial(fill_messages, DOCS / "troubleshooting.md"),
     "workflow/collateral/report/doubts.csv": trust.doubts,
     "docs/images/workflow.svg": rule_graph.rule_graph,
-    **{f"docs/{page.name}": partial(claims_page, page) for page in pages_with_claims()},
+    "README.md": lambda: fill_marks(ROOT / "README.md", captions.sentences(("tour-page",))),
 }
 
 

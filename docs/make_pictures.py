@@ -1,69 +1,131 @@
-"""Draw the small pictures of docs/images from finished results.
+"""Make the pictures of README and docs, with the code that is here.
 
-    python docs/make_pictures.py methods results/digits   # one panel per method
-    python docs/make_pictures.py tour results/digits      # thumbnails of figures; the page's top
+    make run                               # results of the default run
+    python docs/make_pictures.py           # every picture whose results are there
+    python docs/make_pictures.py tour      # only pictures whose names begin so
 
-The picture of the page needs chromium; the rest needs neither torch nor data.
+Pictures of the default run are made from results/, and the numbers behind their captions are kept
+in docs/data/default. Pictures of other runs are made from docs/data, or from results/ if these runs
+were made here again; else they stay as they are. captions.json keeps the sentence of the page that
+each picture shows; `python docs/generate.py` writes it below the picture, and a test compares it
+with what the page says now. A picture of a page needs chromium.
 """
 
 import argparse
+import json
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+from generators.results import DATA, read_results
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from collateral.findings.locality.views import plots
+from collateral.config.load import read
+from collateral.contract.conventions import FIGURE_WIDTH
+from collateral.findings.locality.views import plots as plots_by_similarity
 from collateral.plots.names import escape
-from collateral.plots.plot import Panel, Series, fit_y
-from collateral.plots.print import draw_band, print_style
+from collateral.plots.plot import Panel, Plot, Series, fit_y
+from collateral.plots.print import draw, draw_band, print_style
 from collateral.plots.style import COLOURS
-from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import CellTable, read_tables
+from collateral.plugins.find import FINDING
+from collateral.report.decision import build_decision
+from collateral.report.page import template
+from collateral.results import layout
+from collateral.results.table import BenchmarkTable, CellTable
 
-IMAGES = Path(__file__).parent / "images"
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+CAPTIONS = IMAGES / "captions.json"
+RESULTS = ROOT / "results"
+DEFAULT = next(iter(read(ROOT / "config.yaml").benchmarks))  # benchmark of the default run
+KEPT = DATA / "default"
+# Findings whose numbers the captions and the table of results need; others are not kept.
+NEEDED = ("accuracy", "forget_set", "gap", "gates", "locality", "membership", "verdict")
+NEEDED_COSTS = ("rte", "rte_share", "rte_share_with_tuning", "tuning_seconds", "paying_deletions")
+BY_BIN = ("bin_", "delta_", "epoch_")  # beginnings of the names of numbers that are not kept
 PANEL = 2  # index of the panel with the confidence of retained examples
 COLUMNS = 6
 LINEAR, TICKS = 5, (-5, 0, 5, 50)  # percentage points; beyond LINEAR the scale is logarithmic
-THUMBNAIL = 420  # width of a thumbnail, in pixels
-PAGE = (1440, 900)  # window in which the page is photographed, in pixels
-FIGURES = ("similarity", "verdict")
-MOST_BYTES = 40_000
-MOST_BYTES_OF_PAGE = 200_000
+DPI = 130
+PAGE = (1440, 900)  # window in which a page is photographed, in pixels
+RECORD = (1000, 1300)  # window of a record of a request
+MOST_BYTES = 200_000
 
 
-def main() -> None:
-    """Draw the pictures that the command line selects."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("what", choices=["methods", "tour"])
-    parser.add_argument("results", type=Path, help="the folder of a benchmark")
-    args = parser.parse_args()
-    cell = first_cell(args.results)
-    if args.what == "methods":
-        write(draw_methods(cell), IMAGES / "methods.png")
-    else:
-        for name in FIGURES:
-            shrink(
-                args.results / "figures" / cell.name / f"{name}.png", IMAGES / f"tour-{name}.png"
-            )
-        photograph(args.results / "report.html", IMAGES / "tour-page.png")
+class Missing(Exception):
+    """Raised if the results of a picture are not there."""
 
 
-def first_cell(results: Path) -> CellTable:
-    """Return the numbers of a benchmark's first cell."""
-    plan = BenchmarkPlan.load(results / "plan.json")
-    return read_tables(plan, results / "metrics.csv", results / "costs.csv").cells[0]
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a figure: a finding of the first cell, or of the cell that is named."""
+
+    benchmark: str  # folder of docs/data or results/; "" for the default run
+    finding: str
+    plot: str
+    cell: str = ""
+    has_sentence: bool = False  # whether the page's sentence on the finding is its caption
+    width: float = FIGURE_WIDTH  # text width of the figure, in inches
+
+    def make(self, path: Path) -> None:
+        """Draw the figure."""
+        cell = self.find_cell(results_of(self.benchmark))
+        found = {plot.name: plot for plot in FINDING.load(self.finding, "views").plots(cell)}
+        write(draw_figure(found[self.plot], self.width), path)
+
+    def find_cell(self, table: BenchmarkTable) -> CellTable:
+        """Return the cell that the picture shows."""
+        return next(cell for cell in table.cells if self.cell in ("", cell.name))
+
+    def sentence(self, table: BenchmarkTable) -> str:
+        """Return the page's sentence on the finding."""
+        words: str = FINDING.load(self.finding, "views").words(self.find_cell(table))
+        return words
 
 
-@print_style()
-def draw_methods(cell: CellTable) -> Figure:
-    """Draw the difference from Retrain by similarity, one panel per run."""
-    [plot] = plots(cell)
+@dataclass(frozen=True)
+class Special:
+    """A picture that a function makes, of the default run unless a benchmark is named."""
+
+    make: Callable[[Path], None]
+    has_sentence: bool = False
+    benchmark: str = ""
+
+    def sentence(self, table: BenchmarkTable) -> str:
+        """Return the sentences at the top of the page."""
+        headline = template("sentences.html.j2").module.headline
+        return " ".join(str(headline(build_decision(DEFAULT, table, ""))).split())
+
+
+def results_of(benchmark: str) -> BenchmarkTable:
+    """Return a benchmark's numbers, from docs/data or results/."""
+    folders = [RESULTS / DEFAULT] if not benchmark else [DATA / benchmark, RESULTS / benchmark]
+    for folder in folders:
+        if (folder / layout.METRICS).is_file():
+            return read_results(folder)
+    raise Missing(f"{folders[-1].relative_to(ROOT)} has no results")
+
+
+def draw_figure(plot: Plot, width: float) -> Figure:
+    """Draw a figure as it is printed."""
+    return draw(plot, width)
+
+
+def draw_methods(path: Path) -> None:
+    """Draw the difference from Retrain by similarity, one small panel per method."""
+    with print_style():
+        write(_methods(results_of("field").cells[0]), path)
+
+
+def _methods(cell: CellTable) -> Figure:
+    [plot] = plots_by_similarity(cell)
     panel = plot.panels[PANEL]
     rows = -(-len(panel.series) // COLUMNS)
     fig = Figure(figsize=(7.2, 0.35 + 1.05 * rows), layout="constrained")
@@ -91,29 +153,40 @@ def draw_method(axes: Axes, panel: Panel, series: Series) -> None:
     axes.set_title(escape(series.label), fontsize=8, pad=2)
 
 
-def write(fig: Figure, path: Path) -> None:
-    """Save a picture with few colours, which makes its file four times smaller."""
+def photograph_page(path: Path) -> None:
+    """Photograph the top of the page of the default run."""
+    page = RESULTS / DEFAULT / "report.html"
+    if not page.is_file():
+        raise Missing(f"{page.relative_to(ROOT)} is not there")
+    photograph(page, path, PAGE)
+
+
+def photograph_record(path: Path) -> None:
+    """Make a record of gradient ascent in the last cell of the default run, and photograph it."""
+    cell = results_of("").cells[-1].name
     with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder, path.name)
-        fig.savefig(whole, dpi=130)
-        save_small(Image.open(whole), path)
+        out = Path(folder, "record")
+        words = ["evidence", f"{DEFAULT}/{cell}", "ga", "--seed", "0", "--out", str(out)]
+        done = subprocess.run(
+            [sys.executable, "-c", "from collateral.cli import main; main()", *words],
+            check=False,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            raise Missing(done.stderr.strip().splitlines()[-1])
+        photograph(out / "evidence.html", path, RECORD)
 
 
-def shrink(source: Path, path: Path) -> None:
-    """Save a thumbnail of a figure."""
-    picture = Image.open(source).convert("RGB")
-    height = round(picture.height * THUMBNAIL / picture.width)
-    save_small(picture.resize((THUMBNAIL, height), Image.Resampling.LANCZOS), path)
-
-
-def photograph(page: Path, path: Path) -> None:
+def photograph(page: Path, path: Path, window: tuple[int, int]) -> None:
     """Save the top of a page."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        raise SystemExit("make_pictures: no chromium: the page cannot be photographed")
+        raise Missing("there is no chromium")
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder, "page.png")
-        size = f"--window-size={PAGE[0]},{PAGE[1]}"
+        size = f"--window-size={window[0]},{window[1]}"
         options = ["--headless", "--no-sandbox", "--hide-scrollbars", size, f"--screenshot={shot}"]
         subprocess.run(
             [browser, *options, page.resolve().as_uri()],
@@ -121,16 +194,86 @@ def photograph(page: Path, path: Path) -> None:
             capture_output=True,
             timeout=120,
         )
-        save_small(Image.open(shot), path, MOST_BYTES_OF_PAGE)
+        save_small(Image.open(shot), path)
 
 
-def save_small(picture: Image.Image, path: Path, most: int = MOST_BYTES) -> None:
+# Every picture of docs/images that this script makes, by file name without .png.
+PICTURES: dict[str, Picture | Special] = {
+    "tour-page": Special(photograph_page, has_sentence=True),
+    "tour-similarity": Picture("", "locality", "similarity", has_sentence=True),
+    "tour-verdict": Picture("", "verdict", "verdict", has_sentence=True),
+    "evidence": Special(photograph_record),
+    "methods": Special(draw_methods, benchmark="field"),
+    "field-resurface": Picture("field", "probe", "resurface", "digit_8-90"),
+    "digits-threshold": Picture("ablations", "sweeps", "sweep-threshold-standard", "digit_3-50"),
+    "digits-epochs": Picture("ablations", "epochs", "epochs", "digit_3-50"),
+    "mnist-classes-shared": Picture("mnist", "classes", "classes"),
+    "mnist-classes-matched": Picture("mnist_matched", "classes", "classes"),
+    "cifar-small-similarity-90": Picture("cifar-small", "locality", "similarity", "couch-90"),
+    "cifar-small-trajectory-50": Picture("cifar-small", "trajectory", "trajectory", "couch-50"),
+    "cifar-small-trajectory-90": Picture("cifar-small", "trajectory", "trajectory", "couch-90"),
+    "cifar-more-trajectory-90": Picture("cifar-more", "trajectory", "trajectory", "couch-90"),
+    "cifar-teacher-noise": Picture("cifar-teacher", "sweeps", "teacher-noise", "couch-50"),
+}
+
+
+def keep_numbers() -> None:
+    """Keep the numbers of the default run that captions and tables of docs need."""
+    source = RESULTS / DEFAULT
+    known = {name for finding in NEEDED for name in FINDING.load(finding).METRICS}
+    wanted = {name for name in known if not name.startswith(BY_BIN)} | {"mia"}
+    KEPT.mkdir(exist_ok=True)
+    shutil.copyfile(source / layout.PLAN, KEPT / layout.PLAN)
+    for file, names in ((layout.METRICS, wanted), (layout.COSTS, {*NEEDED_COSTS})):
+        rows = pd.read_csv(source / file, dtype=str, keep_default_na=False)
+        is_kept = rows["metric"].isin(names) & ~rows["run"].map(layout.is_sweep)
+        rows[is_kept].to_csv(KEPT / file, index=False, lineterminator="\n")
+
+
+def current_sentences() -> dict[str, str]:
+    """Return the sentence of each picture of the default run by the present code."""
+    table = read_results(KEPT)
+    return {name: one.sentence(table) for name, one in PICTURES.items() if one.has_sentence}
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Save a figure with few colours, which makes its file four times smaller."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder, path.name)
+        with print_style():
+            figure.savefig(whole, dpi=DPI)
+        save_small(Image.open(whole), path)
+
+
+def save_small(picture: Image.Image, path: Path) -> None:
     """Save an image with a palette; raise if its file is too large for a repository."""
     path.parent.mkdir(exist_ok=True)
     picture.convert("RGB").quantize(48).save(path, optimize=True)
-    if path.stat().st_size > most:
-        raise SystemExit(f"make_pictures: {path}: more than {most} bytes; draw less")
-    print(f"{path}: {path.stat().st_size:,} bytes")
+    if path.stat().st_size > MOST_BYTES:
+        raise SystemExit(f"make_pictures: {path}: more than {MOST_BYTES} bytes; draw less")
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+
+
+def main() -> None:
+    """Make the pictures that the command line names; all by default."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", default=[""], help="beginnings of names; default: all")
+    names = tuple(parser.parse_args().names)
+    chosen = {name: one for name, one in PICTURES.items() if name.startswith(names)}
+    sentences = json.loads(CAPTIONS.read_text(encoding="utf-8")) if CAPTIONS.exists() else {}
+    if (RESULTS / DEFAULT / layout.METRICS).is_file():
+        keep_numbers()
+    for name, picture in chosen.items():
+        try:
+            picture.make(IMAGES / f"{name}.png")
+        except Missing as error:
+            print(f"docs/images/{name}.png stays: {error}")
+            continue
+        if picture.has_sentence:
+            sentences[name] = picture.sentence(read_results(KEPT))
+    CAPTIONS.write_text(json.dumps(sentences, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from collateral.config.schema import Config
 from collateral.contract.data import DataOptions
 from collateral.plugins.find import FORGET
-from generators.tables import Key, owners, rows_of, table_of
+from generators.tables import Key, list_of, owners, rows_of
 
 
 def inner(annotation: Any) -> tuple[type[BaseModel], bool] | None:
@@ -34,6 +34,7 @@ MODELS = {
     "config": Config,
     **dict(blocks_in(Config)),
     "data": DataOptions,
+    **dict(blocks_in(DataOptions)),
 }
 
 
@@ -48,7 +49,7 @@ def _tables() -> Iterator[tuple[str, str]]:
     for mark, model in MODELS.items():
         rows = list(rows_of(model))
         new = [row for row in rows if first.setdefault(row, mark) == mark]
-        parts = [table_of(new)] if new else [] if rows else ["No keys.\n"]
+        parts = [list_of(new)] if new else [] if rows else ["No keys.\n"]
         parts += [
             f"{row.key}: as in [{first[row]}](#{first[row]}).\n" for row in rows if row not in new
         ]
@@ -60,7 +61,7 @@ def _kinds() -> str:
     modules = {name: FORGET.load(name) for name in FORGET.names()}
     lines = "".join(f"- `{name}`: {_first(module)}\n" for name, module in modules.items())
     of = owners((name, row) for name, module in modules.items() for row in rows_of(module.Params))
-    return f"{lines}\n{table_of(list(of), of)}"
+    return f"{lines}\n{list_of(list(of), of)}"
 
 
 def _first(module: Any) -> str:

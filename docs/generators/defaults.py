@@ -1,22 +1,20 @@
-"""Tables of docs/defaults.md: published values, our own defaults, and tuning results."""
+"""Tables of docs/defaults.md: published values, and our own defaults."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from collateral.commands.list import find_tuned, format_values
+from collateral.commands.list import format_values
 from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
-TRIED = ["method", "cell", "defaults", "nearest of the config's"]
-# Defaults that differ from every published value on purpose; docs/deviations.md has the reasons.
+# Defaults that differ from every published value on purpose; docs/defaults.md has the reasons.
 OURS: dict[str, dict[str, Any]] = {
     "amun": {"lr_decay_epochs": None, "median_after": None, "give_up": True},
     "iu": {"augment": False},
     "ltd": {"targets": "clean"},
     "munba": {"bargain": "exact"},
-    "neggrad_plus": {"weight_decay": 0.0},
     "neighbor": {"within": "retain", "candidates": None},
+    "rum": {"low": None},
 }
 
 
@@ -25,7 +23,6 @@ def default_tables() -> dict[str, str]:
     return {
         "published": table(["method", "source", "values"], _published()),
         "ours": table(["method", "default"], _ours()),
-        "tried": f"Retrain's UA: {_retrain_ua()}.\n\n{table(TRIED, _tuning_results())}",
     }
 
 
@@ -43,23 +40,3 @@ def _ours() -> Iterator[list[str]]:
     for name, fields in OURS.items():
         shown = {field: "null" if value is None else value for field, value in fields.items()}
         yield [f"`{name}`", format_values(shown)]
-
-
-def _tuning_results() -> Iterator[list[str]]:
-    """Yield one row per tuned run: the trial of the defaults and the trial nearest to Retrain."""
-    for name in METHOD.names():
-        for one in find_tuned(name):
-            run = f"`{name}`" if one.run == name else f"`{name}` ({one.run})"
-            nearest = "the same" if one.nearest == one.default else _numbers(one.nearest)
-            yield [run, one.cell, _numbers(one.default), nearest]
-
-
-def _numbers(trial: str) -> str:
-    """Return a trial without the names of its numbers, which the page gives once."""
-    return re.sub(r"(?:UA|affected RA|RA|gap) ", "", trial)
-
-
-def _retrain_ua() -> str:
-    """Return the UA of Retrain in every cell, in one line."""
-    cells = {one.cell: one.retrain_ua for name in METHOD.names() for one in find_tuned(name)}
-    return "; ".join(f"{cell} {ua} %" for cell, ua in cells.items())

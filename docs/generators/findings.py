@@ -9,6 +9,7 @@ from collateral.plugins.find import FINDING
 from generators.plugins import page, paragraphs
 
 DOTS = "..."  # Replaces words that a line shares with the one above.
+EXPLAINING = ("examples", "cells", "cosine", "epochs", "classes")  # units of counts and positions
 REPEATED = 4  # Fewest shared words that dots replace.
 LEAST_LEFT = 3  # Fewest words that remain beside dots.
 
@@ -36,16 +37,44 @@ def _finding(name: str) -> Iterator[str]:
     if getattr(module, "NEEDS", "") == "retrain":
         yield "Needs Retrain."
     metrics = getattr(module, "METRICS", {})
-    told = {key: m for key, m in metrics.items() if not (_is_by_epoch(m) or _interval_of(m))}
-    yield "\n".join(_lines_of_metrics(told))
+    ends = {key for key in metrics if _is_end(key, metrics)}
+    told = {
+        key: metric
+        for key, metric in metrics.items()
+        if key not in ends and not _is_by_epoch(metric) and not _interval_of(metric)
+    }
+    aside = [f"`{key}`" for key, metric in told.items() if _is_aside(name, key, metric)]
+    shown = {key: metric for key, metric in told.items() if f"`{key}`" not in aside}
+    yield "\n".join(_lines_of_metrics(shown))
+    if aside:
+        yield f"Also: {', '.join(aside)}."
     if by_epoch := [f"`{key}`" for key, metric in metrics.items() if _is_by_epoch(metric)]:
         yield f"By epoch: {', '.join(by_epoch)}."
-    yield " ".join(_intervals(metrics))
+    yield " ".join([*_intervals(metrics), *_sentence_of_ends(ends)])
 
 
 def _is_by_epoch(metric: Metric) -> bool:
     """Return True if the metric is another metric after each epoch."""
     return metric.description.endswith("after an epoch; 0 is the base model")
+
+
+def _is_aside(finding: str, key: str, metric: Metric) -> bool:
+    """Return True if a number only explains others: a count, a position, noise, or for a check."""
+    is_about_others = metric.unit in EXPLAINING or key.endswith("_sd") or finding == "gates"
+    return not metric.ideal and is_about_others
+
+
+def _is_end(key: str, metrics: Mapping[str, Metric]) -> bool:
+    """Return True if the metric is an end of the interval of the metric of the same name."""
+    whole, _, end = key.rpartition("_")
+    starts = {"low": "lower end: ", "high": "upper end: "}
+    return whole in metrics and metrics[key].description.startswith(starts.get(end, "\n"))
+
+
+def _sentence_of_ends(ends: set[str]) -> Iterator[str]:
+    """Yield a sentence that names the metrics whose 95 % intervals are metrics too."""
+    if of := sorted({f"`{key.rpartition('_')[0]}`" for key in ends}):
+        yield f"Of {', '.join(of)} there are the ends of the interval (`_low`, `_high`)."
 
 
 def _interval_of(metric: Metric) -> str:

@@ -1,4 +1,4 @@
-"""Sections of docs/methods.md, data-sets.md and models.md, made from docstrings and schemas."""
+"""Sections of docs/methods.md and data-sets.md, made from docstrings and schemas."""
 
 import ast
 import inspect
@@ -25,10 +25,10 @@ from generators.tables import (
     REQUIRED,
     Key,
     default_of,
+    list_of,
     owners,
     rows_of,
     table,
-    table_of,
     without_source,
     written,
 )
@@ -38,7 +38,7 @@ FORMULA = "Formula: "  # First word of the last paragraph in the docstring of `P
 OF_THE_METHOD = "the method's"  # Shown as default where every method has its own.
 WIDTH = 90  # Characters per line of a formula.
 EVERYTHING = ("forget images", "forget labels", "retain")  # Data that a method may use.
-EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
+EXAMPLES = (("config.yaml", "digits_resnet"), ("configs/field.yaml", "field"))
 SHAPE = (32, 32, 3)
 
 
@@ -122,7 +122,7 @@ def _facts_of_method(name: str) -> Iterator[str]:
     if prepare and prepare.model_fields:
         read = [f"`{field}`" for field in prepare.model_fields]
         assert [row.key for row in _own(name)][: len(read)] == read, name
-        several = f"the keys of this table down to {read[-1]}"
+        several = f"the keys of this list down to {read[-1]}"
         yield f"`prepare` reads {read[0] if len(read) == 1 else several}."
 
 
@@ -137,7 +137,7 @@ def shared_keys() -> str:
         only = "" if field in TrainedParams.model_fields else f" Of {', '.join(who)}."
         default = OF_THE_METHOD if row.default == REQUIRED else row.default
         rows.append(row._replace(default=default, what=row.what + only))
-    return table_of(rows)
+    return list_of(rows)
 
 
 def _own(name: str) -> list[Key]:
@@ -178,7 +178,7 @@ def _own_keys(name: str) -> str:
     if params_class(name).inherits:
         return ""
     if rows := _own(name):
-        return table_of(rows)
+        return list_of(rows)
     return "" if params_class(name).model_fields else "No parameters."
 
 
@@ -249,7 +249,7 @@ def _sizes(size: DatasetSize) -> list[str]:
 def shared_options() -> str:
     """Return the table of the options that several data sets share."""
     of = _of_several()
-    return table_of(list(of), of)
+    return list_of(list(of), of)
 
 
 @cache
@@ -269,7 +269,7 @@ def _data_set(name: str) -> Iterator[str]:
     module = DATA.load(name)
     yield from paragraphs(module.__doc__)
     if own := [row for row in _options_of(name) if row not in _of_several()]:
-        yield table_of(own)
+        yield list_of(own)
     if how := getattr(module, "HOW", None):
         root = written(module.Options.model_fields["root"].default)
         yield f"By hand, into `root:` (`{root}/`): {how}"

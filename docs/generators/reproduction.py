@@ -1,19 +1,18 @@
 """Tables of docs/reproduction.md, from the results in docs/data and the paper's own numbers."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from collateral.findings._shared.compare import ComparedColumn
 from collateral.findings.columns import run_row
 from collateral.findings.metric_index import find_metric
 from collateral.results.layout import RETRAIN
-from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import BenchmarkTable, CellTable, read_tables
+from collateral.results.table import CellTable
+from generators.claims import claims_table
+from generators.results import DATA, read_results
 from generators.tables import table
 from paper.findings.printed import views as printed
 
-DATA = Path(__file__).parents[1] / "data"
-NAMES = ("cifar-small", "cifar-more", "svhn-part")
+NAME = "cifar-small"
 METRICS = ("ua", "ra", "ta", "mia", "avg_gap", "ra_affected", "ta_affected", "avg_gap_affected")
 # Rows of the table of the paper's base model, with the value that the config sets.
 RUNS = {
@@ -28,16 +27,12 @@ RUNS = {
 
 
 def result_tables() -> dict[str, str]:
-    """Return the tables of the page by mark: the paper's base model, and each cell in small."""
-    cells = ((name, cell) for name in NAMES for cell in _read(name).cells)
-    compared = {f"{name} {cell.name}": _compared(cell) for name, cell in cells}
-    return {"printed": _printed(_read("paper-public-base").cells[0]), **compared}
-
-
-def _read(name: str) -> BenchmarkTable:
-    folder = DATA / name
-    plan = BenchmarkPlan.load(folder / "plan.json")
-    return read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
+    """Return the tables of the page by mark: claims, the paper's base model, and the small one."""
+    return {
+        "claims": claims_table(),
+        "printed": _printed(read_results(DATA / "paper-public-base").cells[0]),
+        **{f"{NAME} {cell.name}": _compared(cell) for cell in read_results(DATA / NAME).cells},
+    }
 
 
 def _compared(cell: CellTable) -> str:

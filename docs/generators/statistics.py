@@ -5,17 +5,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from collateral.contract.verdicts import MEASURES
 from collateral.findings.verdict import OPEN
-from collateral.findings.verdict.sentences import NAMES
 from collateral.plugins.find import METHOD, params_class
 from generators.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "calibration"
+DEFAULT = DATA / "untypical"  # the population of the default's first benchmark
 LOOKS = {"weighted": "1, 1 and 3 %"}
 METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs of rates.csv
 TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
-MARKS = {"within": "●", "shown": "▼", "open": "○"}  # answers in the table of the CIFAR cut
 # Columns of decisions.csv with their headings.
 OLD_RULE = {"praised": "old: named", "praised_wrongly": "old: wrongly"}
 DECISIONS = {
@@ -39,8 +37,9 @@ def calibration_tables() -> dict[str, str]:
         "decisions": _decisions(),
         "population": _population(),
         "families": _families(),
-        "cifar": _cifar(),
-        "verdicts": _verdicts(),
+        "verdicts": _verdicts(_read("verdicts")),
+        "decisions of the default": _decisions_of_default(),
+        "verdicts of the default": _verdicts(_read("verdicts", DEFAULT)),
     }
 
 
@@ -48,8 +47,8 @@ def _percent(values: Iterable[float], digits: int = 1) -> list[str]:
     return ["–" if pd.isna(value) else f"{100 * value:.{digits}f}" for value in values]
 
 
-def _read(name: str) -> pd.DataFrame:
-    return pd.read_csv(DATA / f"{name}.csv")
+def _read(name: str, folder: Path = DATA) -> pd.DataFrame:
+    return pd.read_csv(folder / f"{name}.csv")
 
 
 def _equivalence() -> str:
@@ -104,6 +103,16 @@ def _population() -> str:
     return table(head, rows)
 
 
+def _decisions_of_default() -> str:
+    """Return the errors of the default's first page, by case and number of seeds."""
+    found = _read("decisions", DEFAULT).sort_values(["case", "seeds"])
+    rows = (
+        [row["case"], str(row["seeds"]), *_percent(row[[*DECISIONS]])]
+        for _, row in found.iterrows()
+    )
+    return table(["case", "seeds", *DECISIONS.values()], rows)
+
+
 def _families() -> str:
     found = _read("families")
     found["error"] = found[["posing", "shifted"]].max(axis=1)
@@ -118,28 +127,8 @@ def _families() -> str:
     return table([*head, *map(str, others)], rows)
 
 
-def _cifar() -> str:
-    """Return one row per cell and method: the verdict, and each difference with its answer."""
-    old = _read("cifar-old").set_index(["cell", "method"])["verdict"]
-    rows = []
-    for (cell, method), part in _read("cifar").groupby(["cell", "method"], sort=False):
-        by_measure = part.set_index("measure")
-        texts = []
-        for at in MEASURES:
-            one = by_measure.loc[at]
-            mean, low, high = (100 * one[name] for name in ("difference", "low", "high"))
-            texts.append(f"{MARKS[one['answer']]} {mean:+.1f} [{low:+.1f}, {high:+.1f}]")
-        label = params_class(str(method)).label
-        verdicts = [old[cell, method], part["verdict"].iloc[0]]
-        rows.append([str(cell), label, *verdicts, *texts])
-    return table(
-        ["cell", "method", "old verdict", "verdict", *(NAMES[at] for at in MEASURES)], rows
-    )
-
-
-def _verdicts() -> str:
+def _verdicts(verdicts: pd.DataFrame) -> str:
     """Return the share of draws that decide, and the most frequent verdict with most seeds."""
-    verdicts = _read("verdicts")
     found = verdicts.set_index(["method", "cell", "seeds"]).sort_index()
     cells, counts = verdicts["cell"].unique(), verdicts["seeds"].unique()
     head = ["method"]

@@ -1,4 +1,4 @@
-"""Markdown tables of config keys (default, allowed values, description) and pages with marks."""
+"""Markdown tables, lists of config keys (default, allowed values) and pages with marks."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ Schema = Mapping[str, Any]
 
 
 class Key(NamedTuple):
-    """One row of a table of config keys."""
+    """A config key as docs list it."""
 
     key: str
     default: str
@@ -44,14 +44,16 @@ def in_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def table_of(rows: list[Key], of: Mapping[Key, str] | None = None) -> str:
-    """Return a Markdown table of keys; `of` adds a column with the owners of each key."""
-    if of:
-        head = ["key", "of", "default", "allowed", "what it is"]
-        return table(head, ([row[0], of[row], *row[1:]] for row in rows))
-    if not any(row.allowed for row in rows):
-        return table(["key", "default", "what it is"], ([r.key, r.default, r.what] for r in rows))
-    return table(["key", "default", "allowed", "what it is"], rows)
+def list_of(rows: list[Key], of: Mapping[Key, str] | None = None) -> str:
+    """Return a Markdown list of keys; `of` adds the owners of each key."""
+    return "".join(f"- {_line(row, of[row] if of else '')}\n" for row in rows)
+
+
+def _line(row: Key, owners: str) -> str:
+    """Return a line of a list: key, default, allowed values, description."""
+    facts = "; ".join(filter(None, (row.default, row.allowed)))
+    what = f": {' '.join(row.what.split())}" if row.what else ""
+    return f"{row.key}{f' of {owners}' if owners else ''} ({facts}){what}"
 
 
 def rows_of(model: type[BaseModel], published: Published | None = None) -> Iterator[Key]:

@@ -69,7 +69,7 @@ def test_there_is_nothing_to_load_before_the_first_save(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty"])
-def test_a_damaged_checkpoint_is_thrown_away_with_a_word(tmp_path, caplog, damage):
+def test_a_damaged_checkpoint_is_deleted_with_a_message(tmp_path, caplog, damage):
     checkpoints = Checkpoints(tmp_path, "job")
     checkpoints.save("loop-1", {"weight": torch.ones(100)})
     (path,) = tmp_path.iterdir()
@@ -82,7 +82,7 @@ def test_a_damaged_checkpoint_is_thrown_away_with_a_word(tmp_path, caplog, damag
     assert not path.exists()
 
 
-def test_a_checkpoint_of_another_job_is_thrown_away_with_a_word(tmp_path, caplog):
+def test_a_checkpoint_of_another_job_is_deleted_with_a_message(tmp_path, caplog):
     Checkpoints(tmp_path, "job").save("loop-1", {"epochs_done": 3})
     with caplog.at_level(logging.WARNING):
         assert Checkpoints(tmp_path, "other job").load("loop-1") is None

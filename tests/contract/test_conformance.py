@@ -27,7 +27,7 @@ LOOP = "for epoch in run.epochs(params.epochs, model, optimizer):"
 TEACHER = "copy.deepcopy(model).eval()"
 
 KILLED = "test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits"
-EPOCHS = "test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each"
+EPOCHS = "test_a_method_runs_the_given_number_of_epochs_and_changes_in_each"
 NO_EPOCHS = "test_without_epochs_it_learns_nothing"
 SAY = "test_every_parameter_has_a_say_and_those_of_prepare_in_what_is_prepared"
 MODE = "test_the_mode_in_which_the_base_arrives_has_no_say"
@@ -66,7 +66,7 @@ def write_plugins(folder: Path) -> None:
     """Write what is right, and then what is wrong under names of their own."""
     shutil.copytree(HERE / "plugins", folder, dirs_exist_ok=True)
     block = r"```python\n(.*?)```"
-    guide = (DOCS / "add-a-method.md").read_text()
+    guide = (DOCS / "extend.md").read_text()
     found = re.findall(rf"`my_methods/(last_layer/\w+\.py)`[^\n]*\n\n{block}", guide, re.S)
     assert len(found) == 2
     (folder / "methods/last_layer").mkdir()
@@ -134,7 +134,7 @@ TOLD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD)
-def test_a_method_that_starts_anew_is_told_what_to_declare(tmp_path, name):
+def test_a_method_that_reinitialises_weights_gets_the_hint_to_declare_starts_anew(tmp_path, name):
     file, changes, expected, said = TOLD[name]
     shutil.copytree(HERE / "plugins" / EU_1, tmp_path / "methods" / name)
     path = tmp_path / "methods" / name / file
@@ -176,7 +176,7 @@ def asked_of_plug_ins(suite: str) -> list[ast.FunctionDef]:
     return [f for f in functions if f.name in SHARED or OF_PLUG_INS.search(decorators(f))]
 
 
-# What docs/add-a-method.md calls the rules, and the tests that ask them.
+# What docs/extend.md calls the rules, and the tests that ask them.
 RULES = {
     "The card.": {"test_its_card_is_complete"},
     "The model.": {
@@ -194,7 +194,10 @@ RULES = {
     },
     "Train or eval mode.": {MODE},
     "Any forget set.": {"test_it_works_on_any_forget_set"},
-    "Epochs.": {EPOCHS, "test_a_short_run_is_the_beginning_of_a_long_one_unless_it_says_no"},
+    "Epochs.": {
+        EPOCHS,
+        "test_a_short_run_is_the_beginning_of_a_long_one_unless_the_method_is_paced",
+    },
     "Steps.": {"test_a_budget_in_steps_is_kept"},
     "Parameters.": {SAY},
     "Two phases.": {"test_it_does_not_matter_which_job_prepared"},
@@ -202,8 +205,9 @@ RULES = {
 }
 
 
-def test_the_guide_lists_every_rule_that_is_asked_of_a_method():
-    guide = (DOCS / "add-a-method.md").read_text().partition("## What is tested")[2]
+def test_the_guide_lists_every_conformance_test_of_methods():
+    text = (DOCS / "extend.md").read_text()
+    guide = text.partition("### What is tested of a method")[2].partition("\n## ")[0]
     assert re.findall(r"^- \*\*(.+?)\*\*", guide, re.M) == [*RULES]
     asked = {function.name for function in asked_of_plug_ins("test_methods.py")} - SHARED
     assert set().union(*RULES.values()) == asked
@@ -228,11 +232,11 @@ def decorators(function: ast.FunctionDef) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_is_right_passes_every_test(failed, name):
+def test_correct_methods_pass_every_test(failed, name):
     assert failed[name] == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_wrong_fails_for_its_fault_alone(failed, name):
+def test_wrong_methods_fail_only_the_test_of_their_fault(failed, name):
     assert failed[name] == FAULTS[name][-1]

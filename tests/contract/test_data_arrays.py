@@ -38,7 +38,7 @@ def test_arrays_come_in_the_order_of_their_file(tmp_path):
     assert (dataset.padding, dataset.flip) == (0, False)
 
 
-def test_arrays_are_augmented_where_the_user_says_so(tmp_path):
+def test_arrays_are_augmented_only_with_the_options_flip_and_padding(tmp_path):
     dataset = load_arrays(tmp_path, arrays_content(), padding=2, flip=True)
     assert (dataset.padding, dataset.flip) == (2, True)
 
@@ -265,7 +265,7 @@ def test_the_size_of_two_files_of_grey_images_is_known(tmp_path):
     assert (size.train, size.test, size.shape) == ((2, 3), (0, 2), (4, 6, 1))
 
 
-def test_the_size_of_a_missing_file_is_asked_in_vain(tmp_path):
+def test_the_size_of_a_missing_file_is_an_error(tmp_path):
     options = DATA.load("arrays").Options(path=tmp_path / "no.npz")
     with pytest.raises(ValueError, match=r"data\.path: .*no\.npz: no .npz file"):
         find_size("arrays", options)

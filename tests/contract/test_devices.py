@@ -104,7 +104,7 @@ def test_a_killed_job_gives_its_device_back(start):
         job.kill()
 
 
-def test_what_a_killed_job_started_does_not_keep_its_device(start):
+def test_child_processes_of_a_killed_job_do_not_keep_its_device(start):
     parent = start("a", code=PARENT)
     assert parent.says() == "took a"
     parent.kill()
@@ -124,7 +124,7 @@ def test_jobs_that_see_other_devices_or_another_order_agree_on_who_has_what(star
     assert start("a").says().startswith("waiting:")
 
 
-def test_of_many_jobs_at_once_no_two_work_on_one_device(machine, tmp_path):
+def test_many_parallel_jobs_never_share_a_device(machine, tmp_path):
     command = [sys.executable, "-c", WORK, str(tmp_path), f"{machine}a", f"{machine}b"]
     jobs = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(8)]
     assert [job.wait() for job in jobs] == [0] * 8
@@ -205,12 +205,12 @@ def test_the_only_gpu_is_locked_too(gpus, start):
     assert start("gpu-0").says().startswith("waiting: other jobs use gpu-0")
 
 
-def test_asked_again_a_job_stays_where_it_is(gpus):
+def test_a_job_that_chooses_a_device_twice_keeps_it(gpus):
     gpus(2)
     assert devices.choose_device() == devices.choose_device() == torch.device("cuda", 0)
 
 
-def test_a_gpu_of_a_slurm_job_is_locked_for_that_job_alone(gpus, start, monkeypatch):
+def test_the_lock_of_a_gpu_in_a_slurm_job_holds_only_in_that_job(gpus, start, monkeypatch):
     gpus(1)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert devices.choose_device() == torch.device("cuda", 0)
@@ -219,7 +219,7 @@ def test_a_gpu_of_a_slurm_job_is_locked_for_that_job_alone(gpus, start, monkeypa
     assert start("gpu-0").says() == "took gpu-0"
 
 
-def test_of_several_gpus_in_one_allocation_jobs_take_one_each(gpus, start, monkeypatch):
+def test_jobs_in_one_allocation_of_several_gpus_take_one_each(gpus, start, monkeypatch):
     assert start("gpu-0 of job 17").says() == "took gpu-0 of job 17"
     gpus(4)
     monkeypatch.setenv("SLURM_JOB_ID", "17")

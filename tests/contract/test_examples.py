@@ -194,7 +194,7 @@ def test_evaluation_keeps_a_small_rest():
     assert [len(y) for _, y in many(66).in_order(32)] == [32, 32, 2]
 
 
-def test_batches_are_decided_by_the_generator_alone():
+def test_batches_depend_only_on_the_generator():
     def views(seed: int) -> torch.Tensor:
         torch.rand(1)  # the global generator has no say
         return torch.cat([x for x, _ in examples(PADDING, flip=True).batches(4, seeded(seed))])
@@ -222,7 +222,7 @@ def test_select_takes_images_and_labels_together():
     assert torch.equal(chosen.pixels(), plain([7, 2]))
 
 
-def test_relabelled_examples_are_the_same_images_and_leave_the_old_labels_alone():
+def test_relabelling_keeps_the_images_and_does_not_change_the_old_labels():
     some = examples().select(torch.tensor([7, 2]))
     other = some.relabelled(torch.tensor([0, 1]))
     assert other.labels.tolist() == [0, 1]

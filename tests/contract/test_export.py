@@ -155,7 +155,7 @@ def test_plain_timm_loads_a_run_and_gives_its_outputs(of_timm, run):
     assert same(model, of_timm, run)
 
 
-def test_a_model_that_is_told_the_size_of_images_comes_back_too(tmp_path):
+def test_a_model_built_for_an_image_size_can_be_exported(tmp_path):
     bench = Bench(tmp_path / "vit", "timm/test_vit")
     bench.train(params={**RECIPE, "epochs": 1})
     model = timm.create_model("test_vit", **PLAIN["timm/test_vit"])
@@ -163,7 +163,7 @@ def test_a_model_that_is_told_the_size_of_images_comes_back_too(tmp_path):
     assert same(model, bench, "original")
 
 
-def test_it_says_which_run_and_seed_its_hash_and_how_to_load_it(of_timm, capsys):
+def test_the_message_names_run_seed_hash_and_how_to_load_the_file(of_timm, capsys):
     capsys.readouterr()
     file = export(of_timm, "ft")
     said = capsys.readouterr().out
@@ -200,7 +200,7 @@ def test_the_short_address_is_below_results(of_timm, monkeypatch, tmp_path):
         (["../seed-0/ft"], "no run ../seed-0/ft; there are: ft, original, retrain"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_refused_with_what_is(of_timm, words, said, tmp_path):
+def test_an_unknown_run_is_refused_with_the_known_ones(of_timm, words, said, tmp_path):
     with pytest.raises(SystemExit) as refused:
         export(of_timm, *words)
     assert str(refused.value).startswith("collateral export: ")
@@ -297,7 +297,7 @@ def test_the_names_of_the_users_file_come_back_where_it_was_renamed(own, tmp_pat
     assert same(model, again, "ft")
 
 
-def test_one_of_our_models_goes_back_as_the_base_of_a_config(tmp_path):
+def test_an_exported_shipped_model_can_be_the_base_of_a_config(tmp_path):
     bench = Bench(tmp_path / "ours", "small_cnn")
     bench.train()
     bench.unlearn("ft")

@@ -109,7 +109,7 @@ def test_it_states_its_question_and_its_place(finding):
 
 
 @pytest.mark.parametrize("finding", FINDINGS)
-def test_its_metrics_are_told_and_measured(finding):
+def test_the_metrics_of_a_finding_are_declared_and_computed(finding):
     for name, metric in metrics_of(finding).items():
         is_plain = name.isidentifier() and name == name.lower()
         assert is_plain, f"METRICS: {name!r}: columns and links hold it; write it like_this"
@@ -219,12 +219,12 @@ def test_words_are_sentences(tables, module, kind):
     assert text == "" or text.endswith("."), f"{text!r}: words are sentences, or nothing"
 
 
-def test_there_are_findings_with_every_part():
+def test_some_findings_have_each_optional_part():
     assert len(FINDINGS) >= 13
     assert all(len(FINDING.parts(part)) > 1 for part in PARTS)
 
 
-def test_who_is_near_is_refused_among_the_forgotten(tmp_path):
+def test_near_and_far_are_refused_for_the_forget_set(tmp_path):
     with pytest.raises(ValueError, match="defined for retain and test, not 'forget'"):
         split_by_distance(CELLS["part"].write(tmp_path), "forget")
 
@@ -241,8 +241,9 @@ def test_near_are_as_many_of_the_most_similar_as_the_long_table_counts(name, tmp
 
 
 def test_the_finding_of_the_docs_works(tmp_path):
-    """The code of docs/add-a-finding.md, as it stands there."""
-    text = (Path(__file__).parents[2] / "docs/add-a-finding.md").read_text()
+    """The code of docs/extend.md, as it stands there."""
+    page = (Path(__file__).parents[2] / "docs/extend.md").read_text()
+    text = page.partition("\n## A finding\n")[2]
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
     blocks, (columns, plots, nearness) = blocks[:3], blocks[3:]
     files = {block.splitlines()[0].removeprefix("# "): block for block in blocks}

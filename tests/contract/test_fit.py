@@ -160,6 +160,9 @@ def test_cosine_falls_from_one_towards_zero():
     assert factors == pytest.approx([1, 0.8535533905932737, 0.5, 0.1464466094067262, 0])
 
 
+STEPS = {"schedule": "step", "milestones": (2, 5), "factor": 0.2}
+
+
 def rates(small, monkeypatch, **params) -> list[float]:
     """Return the learning rate of each epoch."""
     seen = []
@@ -178,8 +181,43 @@ def test_a_cosine_schedule_sets_the_rate_of_each_epoch(small, monkeypatch):
     assert rates(small, monkeypatch, lr=0.2) == pytest.approx(expected)
 
 
-def test_a_constant_schedule_leaves_the_rate_alone(small, monkeypatch):
+def test_a_constant_schedule_does_not_change_the_learning_rate(small, monkeypatch):
     assert rates(small, monkeypatch, lr=0.2, schedule="constant") == [0.2] * 4
+
+
+def test_a_step_schedule_falls_after_each_milestone(small, monkeypatch):
+    found = rates(small, monkeypatch, lr=0.4, epochs=6, **STEPS)
+    assert found == pytest.approx([0.4, 0.4, 0.08, 0.08, 0.08, 0.016])
+
+
+def test_it_falls_where_torchs_own_schedule_falls(small, monkeypatch):
+    """OPTML-Group's recipe: one epoch of MultiStepLR after another."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.4)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [2, 5], gamma=0.2)
+    expected = []
+    for _ in range(6):
+        expected.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule.step()
+    assert rates(small, monkeypatch, lr=0.4, epochs=6, **STEPS) == pytest.approx(expected)
+
+
+def test_a_warm_up_multiplies_a_step_schedule_too(small):
+    found = rates_of_steps(small, lr=0.4, epochs=4, **{**STEPS, "milestones": (2,)}, warmup=1)
+    assert found == pytest.approx([0.2, 0.4, 0.4, 0.4, 0.08, 0.08, 0.08, 0.08])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"schedule": "step"}, "schedule: step: needs `milestones`"),
+        ({"schedule": "step", "milestones": (2, 9), "epochs": 9}, "9: should be below epochs: 9"),
+        ({"schedule": "step", "milestones": (3, 2)}, "should increase, but 2 follows 3"),
+    ],
+)
+def test_milestones_that_cannot_be_meant_are_refused(values, said):
+    with pytest.raises(ValidationError, match=said):
+        TrainingParams(**values)
 
 
 def rates_of_steps(small, **params) -> list[float]:
@@ -242,6 +280,8 @@ CHANGES = {
     "nesterov": {"nesterov": False},
     "weight_decay": {"weight_decay": 0.05},
     "schedule": {"schedule": "constant"},
+    "milestones": {"schedule": "step", "milestones": (1,)},
+    "factor": {"schedule": "step", "milestones": (1,), "factor": 0.5},
     "warmup": {"warmup": 2},
     "augment": {"augment": False},
     "checkpoint": {"checkpoint": "best_test"},
@@ -262,6 +302,7 @@ def test_every_parameter_of_training_has_a_say(small, monkeypatch, field):
         monkeypatch.setattr(engine, "accuracy", Judge(0.9, 0.2, 0.1, 0.0))
     changes = CHANGES[field]
     others = {name: value for name, value in changes.items() if name != field}
+    others |= {"milestones": (2,)} if field == "milestones" else {}  # `schedule: step` needs some
     assert not same(*(weights(train(small, **given)[0]) for given in (others, changes)))
 
 
@@ -381,7 +422,7 @@ def test_an_optimiser_steps_as_torchs_own(small, name):
     assert same(weights(ours), weights(theirs))
 
 
-def test_a_weight_without_a_gradient_is_left_alone(small):
+def test_a_weight_without_a_gradient_is_not_changed(small):
     model = copy.deepcopy(small.base)
     optimizer = make_optimizer(model, TrainingParams(weight_decay=0.5))
     model.head.weight.grad = torch.ones_like(model.head.weight)

@@ -9,13 +9,15 @@ import pytest
 from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
 from collateral.data._metadata import find_forget_error
-from collateral.data.forget import classes_part, hardest, index_file, random_part, zipf
+from collateral.data._subset import choose_forget_set, take_subset
+from collateral.data.forget import classes_part, hardest, index_file, random_part, untypical, zipf
 from collateral.data.forget.class_part import Params, select
 from collateral.jobs.split import SplitJob
 from collateral.metrics.margins import memorisation
-from collateral.plugins.find import FORGET
+from collateral.metrics.pixel_values import distance_from_class_mean
+from collateral.plugins.find import DATA, FORGET
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Dataset, Labels
 from collateral.results.outputs import ModelOutputs, Outputs, ShadowMargins
 from collateral.results.provenance import write_record
 from collateral.results.split import Split
@@ -27,6 +29,7 @@ TRAIN = np.array([0, 1] * 100 + [1, 0])
 COLUMNS = {
     FILE: np.array([f"train/{place} x.png" for place in range(len(TRAIN))]),
     "subject": np.arange(len(TRAIN)) // 10,
+    "corrupted": np.where(np.arange(len(TRAIN)) % 9 == 4, "yes", "no"),  # 22 of them
 }
 LABELS = Labels(TRAIN, np.array([0, 1]), ("cat", "dog"), COLUMNS)
 
@@ -42,6 +45,7 @@ SETTINGS = {
         {"classes": {"cat": 0.5, "dog": 0.1}},
         {"classes": {"1": 0.3, "cat": 1}, "order": "random", "split_seed": 3},
     ],
+    "corrupted": [{}, {"known": 0.5, "split_seed": 3}],
     "files": [{"path": "withdrawn.txt"}],
     "index_file": [{"path": f"places{suffix}"} for suffix in index_file.SUFFIXES],
     "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
@@ -50,12 +54,14 @@ SETTINGS = {
     "hardest": [{"share": 0.1}, {"share": 0.5, "class": "dog"}],
     "easiest": [{"share": 0.1}, {"share": 0.5, "class": 1, "split_seed": 3}],
     "memorised": [{"share": 0.1, "level": "high"}, {"share": 0.5, "level": "low", "class": "cat"}],
+    "untypical": [{"share": 0.1}, {"count": 24, "class": "dog", "split_seed": 3}],
 }
-# Values by train example, for the kinds that depend on trained models; half of them are equal.
+# Values by train example, for the kinds that depend on models or images; half of them are equal.
 VALUES = np.random.default_rng(0).permutation(np.r_[np.zeros(101), np.arange(101.0)])
 PLACES = [7, 0, 201, 4]
 # Means over the forget set and over all examples, which the split job measures.
-MEASURED = ("mean_loss", "mean_loss_of_all", "memorisation", "memorisation_of_all")
+MEASURES = ("mean_loss", "memorisation", "mean_distance")
+MEASURED = {f"{name}{of}" for name in MEASURES for of in ("", "_of_all")}
 
 
 def settings_of(kind):
@@ -89,9 +95,10 @@ def choose(kind, params, values=VALUES):
 
 
 def run_stage(folder, kind, params, labels=LABELS, cell="cell", earlier=()):
-    path = folder / "labels.npz"
-    labels.save(path)
-    write_record(layout.record_path(path), {}, root=folder, files=[path])
+    files = [folder / layout.LABELS, folder / layout.DATA]
+    labels.save(files[0])
+    draw_images(labels).save(files[1])
+    write_record(layout.record_path(files[0]), {}, root=folder, files=files)
     needs = getattr(FORGET.load(kind), "NEEDS", None)
     write_models(folder, needs, len(labels.train))
     return choose_in(folder, cell, forget=kind, params=params, needs=needs, earlier=earlier)
@@ -102,6 +109,17 @@ def choose_in(folder, cell, **fields):
     job = SplitJob(benchmark=folder.name, cell=cell, num_shadows=12, **fields)
     run_job(Workspace(job, folder.parent))
     return Split.load(folder / cell / "split.json", folder)
+
+
+def draw_images(labels):
+    """Return images that are further from the mean of their class, the larger their value is.
+
+    Each has a pixel of its own with its value. Of n images in a class, with the values v, one is
+    sqrt(v^2 (1 - 2 / n) + the same number for all) away from the mean image.
+    """
+    count = len(labels.train)
+    images = np.diag(VALUES.astype(np.uint8))[:count, None, :, None]
+    return Dataset(images, images[: len(labels.test)], labels, (0.5,), (0.5,))
 
 
 def write_models(folder, needs, count):
@@ -148,7 +166,7 @@ def test_indices_exist_ascend_and_are_the_same_again(kind, params):
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
-def test_the_split_file_says_what_was_chosen(tmp_path, kind, params):
+def test_the_split_file_contains_the_parameters_of_the_forget_set(tmp_path, kind, params):
     written = run_stage(tmp_path, kind, params)
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
@@ -197,7 +215,7 @@ def test_random_parts_depend_on_the_split_seed_only():
     assert set(TRAIN[first]) == {0}
 
 
-def test_random_parts_of_two_classes_are_drawn_apart():
+def test_random_parts_of_two_classes_are_drawn_independently():
     cats, dogs = (part(**{"class": name}, fraction=0.5, order="random") for name in ("cat", "dog"))
     places = [np.flatnonzero(index == TRAIN).tolist() for index in (0, 1)]
     assert [places[0].index(i) for i in cats] != [places[1].index(i) for i in dogs]
@@ -255,7 +273,8 @@ def test_the_split_seed_is_recorded_where_it_was_used(tmp_path):
 def test_bad_input_is_named_and_nothing_is_written(tmp_path, kind, params, message):
     with pytest.raises(ValueError, match=message):
         run_stage(tmp_path, kind, params)
-    assert {path.name for path in tmp_path.iterdir()} == {"data.json", "labels.npz", "lists"}
+    given = {"data.json", layout.DATA, layout.LABELS, "lists"}
+    assert {path.name for path in tmp_path.iterdir()} == given
 
 
 def test_a_forget_set_that_leaves_nothing_is_refused(tmp_path):
@@ -285,7 +304,7 @@ def test_a_class_of_several_may_be_given_by_its_index():
     assert parts(classes={"0": 0.05, "dog": 0.5}) == by_name  # as JSON hands it on
 
 
-def test_a_class_whose_name_is_a_number_is_meant_by_it():
+def test_a_number_that_is_a_class_name_selects_that_class():
     labels = Labels(np.array([0, 0, 1, 1]), np.array([0]), ("1", "0"))
     params = classes_part.Params.model_validate({"classes": {"1": 0.5, "0": 1}})
     assert classes_part.select(labels, params).tolist() == [0, 2, 3]
@@ -323,7 +342,7 @@ def test_a_random_part_depends_on_the_split_seed_only():
 
 
 @pytest.mark.parametrize("suffix", index_file.SUFFIXES)
-def test_listed_places_are_taken_in_order_and_the_file_is_hashed(tmp_path, places, suffix):
+def test_listed_indices_are_sorted_and_the_file_is_hashed(tmp_path, places, suffix):
     written = run_stage(tmp_path, "index_file", {"path": f"places{suffix}"})
     assert written.forget.tolist() == sorted(PLACES)
     content = (places / f"places{suffix}").read_bytes()
@@ -377,7 +396,8 @@ def test_the_size_is_known_without_the_labels(kind, params):
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
     listed = {name: column.tolist() for name, column in COLUMNS.items()}
-    size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (1, 1, 1), lambda: listed)
+    counts, corrupted = ((101, 101), (1, 1), (1, 1, 1)), listed["corrupted"].count("yes")
+    size = DatasetSize(("cat", "dog"), *counts, lambda: listed, corrupted=corrupted)
     counted, chosen = module.count(size, given), len(choose(kind, params))
     assert counted == chosen, (
         f"count says {counted}, select chooses {chosen}: estimates and limits follow from `count`"
@@ -412,7 +432,7 @@ def test_the_hardest_have_the_largest_values_and_the_easiest_the_smallest():
     assert set(VALUES[easiest]) == {0}
 
 
-def test_of_a_class_only_its_examples_are_ranked():
+def test_with_a_class_only_its_examples_are_ranked():
     found = choose("hardest", {"share": 0.1, "class": "dog"})
     assert len(found) == 10 and set(TRAIN[found]) == {1}
     others = np.setdiff1d(np.flatnonzero(TRAIN == 1), found)
@@ -451,6 +471,58 @@ def test_a_later_round_ranks_what_is_still_retained(tmp_path):
     second = run_stage(tmp_path, "hardest", {"share": 0.1}, earlier=["first"])
     assert sorted(VALUES[first.forget]) == list(range(81, 101))
     assert sorted(VALUES[second.forget]) == list(range(61, 81))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({}, "should have one of `share` and `count`"),
+        ({"share": 0.1, "count": 3}, "should have one of `share` and `count`"),
+        ({"count": 0}, "greater than or equal to 1"),
+        ({"count": True}, "valid integer"),
+        ({"count": 102, "class": "cat"}, "count: 102: there are 101 train examples"),
+        ({"share": 0.001}, r"share: 0\.001 of the 202 train examples is no example"),
+    ],
+)
+def test_untypical_examples_are_a_share_or_a_number_that_there_is(params, message):
+    with pytest.raises(ValueError, match=message):
+        choose("untypical", params)
+    size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (8, 8, 1))
+    with pytest.raises(ValueError, match=message):
+        untypical.count(size, untypical.Params.model_validate(params))
+
+
+def test_untypical_examples_are_the_furthest_of_their_own_class(tmp_path):
+    written = run_stage(tmp_path, "untypical", {"count": 10, "class": "cat"})
+    others = np.setdiff1d(np.flatnonzero(TRAIN == 0), written.forget)
+    assert {*TRAIN[written.forget]} == {0} and len(written.forget) == 10
+    assert VALUES[written.forget].min() > VALUES[others].max()
+    of_all = written.chosen["mean_distance"], written.chosen["mean_distance_of_all"]
+    distance = distance_from_class_mean(draw_images(LABELS).train_images, TRAIN)
+    assert of_all == pytest.approx((distance[written.forget].mean(), distance.mean()), rel=1e-3)
+    content = json.loads((tmp_path / "cell/split.json").read_text())
+    assert [*content["inputs"]] == [layout.DATA, layout.LABELS]
+
+
+def test_a_later_round_takes_the_next_untypical_examples(tmp_path):
+    first = run_stage(tmp_path, "untypical", {"count": 20}, cell="first")
+    second = run_stage(tmp_path, "untypical", {"count": 20}, earlier=["first"])
+    assert sorted(VALUES[first.forget]) == list(range(81, 101))
+    assert sorted(VALUES[second.forget]) == list(range(61, 81))
+
+
+def test_the_default_forgets_the_threes_that_are_least_like_the_mean_three():
+    module = DATA.load("digits")
+    options = module.Options(classes=("digit_3", "digit_5"), per_class=60)
+    dataset = take_subset(module.load(options), options)
+    threes = dataset.train_images[dataset.labels.train == 0].astype(float)
+    squares = [((one - threes.mean(axis=0)) ** 2).sum() for one in threes]
+    order = sorted(range(60), key=lambda place: squares[place])
+    distance = distance_from_class_mean(dataset.train_images, dataset.labels.train)
+    params = {"class": "digit_3", "count": 24}
+    forget, _ = choose_forget_set(dataset.labels, "untypical", params, distance)
+    places = np.flatnonzero(dataset.labels.train == 0)
+    assert forget.tolist() == sorted(places[order[-24:]])
 
 
 def test_a_share_without_an_example_is_refused():

@@ -113,7 +113,7 @@ def test_two_devices_in_one_operation_are_refused(mix):
             mix(here, there)
 
 
-def test_what_is_on_the_gpu_stays_there_until_it_is_fetched():
+def test_tensors_stay_on_the_gpu_until_they_are_fetched():
     with pretended():
         there = torch.ones(3).to(GPU)
         assert (there * 2).device == torch.zeros((), device=GPU).device == GPU
@@ -137,7 +137,7 @@ def test_what_is_on_the_gpu_stays_there_until_it_is_fetched():
         (1, lambda there: there[torch.tensor([0, 2])]),
     ],
 )
-def test_what_makes_the_host_wait_is_counted(waits, work):
+def test_operations_that_make_the_host_wait_are_counted(waits, work):
     with pretended() as gpu:
         there = torch.ones(3).to(GPU)
         before = gpu.waits.total()
@@ -325,7 +325,7 @@ def killing_after(epochs: int):
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
 @pytest.mark.parametrize("way", ["stays", "leaves", "arrives"])
-def test_a_killed_training_goes_on_on_any_device(
+def test_a_killed_training_resumes_on_any_device(
     small, place, tmp_path, monkeypatch, way, optimizer
 ):
     params = {"epochs": 3, "optimizer": optimizer, "checkpoint": "best_validation"}

@@ -59,7 +59,7 @@ def test_the_sum_adds_the_gradients_up():
     assert total.tolist() == [a + b for a, b in zip(FIRST, SECOND, strict=True)]
 
 
-def test_a_factor_scales_its_example_alone():
+def test_a_factor_scales_only_the_gradient_of_its_example():
     factors = torch.tensor([2.0, -4.0])
     total = summed_gradient(linear_on_two_pixels(), two_examples(), factors)
     assert total.tolist() == [2 * a - 4 * b for a, b in zip(FIRST, SECOND, strict=True)]

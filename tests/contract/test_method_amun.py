@@ -54,7 +54,7 @@ def test_a_linear_model_is_flipped_at_the_radius_worked_out_by_hand(give_up):
     assert found["labels"].tolist() == [1]
 
 
-def test_what_is_wrong_from_the_start_keeps_its_clean_image_and_radius_zero():
+def test_images_misclassified_from_the_start_stay_clean_with_radius_zero():
     examples = grey_images(51, 204)
     found = attack(first_pixel_model(0.5), examples, Prepare())
     assert found["index"].tolist() == [0, 1]
@@ -63,7 +63,7 @@ def test_what_is_wrong_from_the_start_keeps_its_clean_image_and_radius_zero():
     assert found["labels"][1] == 1
 
 
-def test_what_no_image_can_flip_is_left_out():
+def test_images_that_never_flip_are_left_out():
     # No pixel in [0, 1] is above 1.1, and the clamp keeps the attack at 1.
     found = attack(first_pixel_model(1.1), grey_images(51, 250), Prepare())
     assert len(found["index"]) == 0
@@ -93,7 +93,7 @@ def test_after_some_images_the_others_start_at_the_median_of_their_radii(after, 
         torch.testing.assert_close(found[name][after:], alone[name])
 
 
-def test_what_is_wrong_from_the_start_counts_as_the_first_radius_in_the_median():
+def test_images_misclassified_from_the_start_count_as_epsilon0_in_the_median():
     # The second is wrong as it is: 0.04 beside 0.16, whose median is 0.1.
     found = attack(first_pixel_model(0.5), grey_images(102, 204, 51), Prepare(median_after=2))
     alone = attack(first_pixel_model(0.5), grey_images(51), Prepare(epsilon0=0.1))
@@ -101,7 +101,7 @@ def test_what_is_wrong_from_the_start_counts_as_the_first_radius_in_the_median()
     torch.testing.assert_close(found["epsilon"][2:], alone["epsilon"])
 
 
-def test_where_none_of_the_first_flips_the_others_start_as_they_did():
+def test_if_none_of_the_first_images_flips_the_others_start_at_epsilon0():
     params = Prepare(median_after=1, max_epsilon=0.16)
     found = attack(first_pixel_model(0.5), grey_images(0, 102), params)
     assert found["index"].tolist() == [1]
@@ -132,7 +132,7 @@ def test_the_attack_reaches_examples_that_the_model_is_surer_of_than_float32_can
     assert attack(model, grey_images(51), Prepare())["epsilon"].tolist() == pytest.approx([0.16])
 
 
-def test_every_adversarial_image_gets_the_label_it_is_said_to_get(small, prepared):
+def test_the_model_predicts_the_stored_label_of_every_adversarial_image(small, prepared):
     found, labels = prepared.tensors, small.method("amun").task.forget.labels
     with torch.no_grad():
         predicted = copy.deepcopy(small.base).eval()(found["images"]).argmax(1)
@@ -165,7 +165,7 @@ def test_giving_up_early_flips_the_same_examples(small):
     assert hasty["index"].equal(patient["index"])
 
 
-def test_what_never_flips_is_counted_and_the_rest_is_averaged():
+def test_unflipped_images_are_counted_and_the_radius_is_averaged_over_the_others():
     examples = grey_images(51, 250)
     task = Task(examples, examples, ImageInfo(2, (2, 2, 1), mean=(0.0,), std=(1.0,)))
     run = Run(CPU, seed=0)
@@ -224,9 +224,7 @@ def test_adversarial_only_never_sees_the_clean_forget_images(small, prepared):
 
 
 @pytest.mark.parametrize("augment", [True, False])
-def test_clean_images_are_augmented_where_asked_and_adversarial_ones_never(
-    small, prepared, augment
-):
+def test_augment_applies_to_clean_images_and_never_to_adversarial_ones(small, prepared, augment):
     amun = with_crops_and_flips(small.method("amun"))
     params = Params(epochs=1, augment=augment)
     seen = set(map(key_of, seen_in_one_epoch(amun, prepared.tensors, params)))
@@ -234,7 +232,7 @@ def test_clean_images_are_augmented_where_asked_and_adversarial_ones_never(
     assert (set(map(key_of, amun.task.retain.pixels())) <= seen) == (not augment)
 
 
-def test_the_rate_is_divided_by_ten_where_asked(small, prepared, monkeypatch):
+def test_lr_decay_epochs_divides_the_learning_rate_by_ten(small, prepared, monkeypatch):
     rates = []
     monkeypatch.setattr(
         method, "descend", lambda optimizer, _: rates.append(optimizer.param_groups[0]["lr"])

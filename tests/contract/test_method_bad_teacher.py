@@ -53,7 +53,7 @@ def test_the_temperature_softens_both():
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
 
 
-def test_a_step_is_towards_the_bad_teacher_on_the_forget_set_alone(monkeypatch):
+def test_only_forget_examples_move_towards_the_bad_teacher(monkeypatch):
     """On the retained example the student is the base, where the divergence has no slope."""
     model, everything = linear_on_two_pixels(), two_examples()
     bad = copy.deepcopy(model)
@@ -88,7 +88,7 @@ def test_another_seed_draws_another_share(small):
 
 
 @pytest.mark.parametrize("name", ["resnet8", "vit_tiny", "mlp"])
-def test_the_bad_teacher_has_no_weight_of_the_base_and_leaves_it_alone(name):
+def test_the_bad_teacher_shares_no_weight_with_the_base_and_does_not_change_it(name):
     info = ImageInfo(num_classes=4, shape=(8, 8, 1), mean=(0.5,), std=(0.5,))
     base = build_model(name, info)
     with torch.no_grad():

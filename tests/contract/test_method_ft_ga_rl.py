@@ -183,7 +183,7 @@ def test_frozen_batch_norm_keeps_its_statistics_and_train_moves_them(small, name
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(("optimizer", "kind"), [("sgd", SGD), ("adam", Adam), ("adamw", AdamW)])
-def test_the_optimiser_is_the_one_asked_for(small, name, optimizer, kind):
+def test_the_parameter_optimizer_selects_the_optimiser(small, name, optimizer, kind):
     used = []
     hook = register_optimizer_step_post_hook(lambda optimizer, *_: used.append(optimizer))
     unlearned(small, name, optimizer=optimizer, epochs=1, lr=0.003, weight_decay=0.002)
@@ -194,7 +194,7 @@ def test_the_optimiser_is_the_one_asked_for(small, name, optimizer, kind):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_augmentation_is_left_out_where_asked(small, name, monkeypatch):
+def test_augment_false_trains_on_clean_images(small, name, monkeypatch):
     asked, batches = [], Examples.batches
 
     def spy(self, *args, augment=True):

@@ -129,7 +129,7 @@ def test_public_is_the_public_recursion(tiny, task, samples):
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_public_moves_v_along_the_first_retained_gradient_alone(tiny, task):
+def test_public_mode_changes_v_only_along_the_first_retained_gradient(tiny, task):
     v = removal_gradient(tiny, task)
     correction = direction(tiny, task, Prepare(mode="public", samples=60)) - v
     first = per_sample_gradients(tiny, task.retain.select(torch.tensor([0])))[0]

@@ -33,7 +33,7 @@ def test_the_penalty_of_each_epoch_is_the_one_worked_out_by_hand(values, expecte
     assert found == pytest.approx(expected)
 
 
-def test_of_the_authors_ten_epochs_the_last_has_a_tenth_of_the_first():
+def test_with_ten_epochs_the_last_gamma_is_a_tenth_of_the_first():
     params = Params(gamma=1e-4)
     assert [penalty(epoch, params) for epoch in (0, 9)] == pytest.approx([1e-4, 1e-5])
 
@@ -88,5 +88,5 @@ def test_a_larger_penalty_leaves_smaller_weights(small):
         ({"schedule": "constant", "plain_epochs": 1}, True),
     ],
 )
-def test_it_says_whether_an_epoch_depends_on_how_many_there_are(values, is_paced):
+def test_is_paced_is_true_if_an_epoch_depends_on_the_number_of_epochs(values, is_paced):
     assert Params(**values).is_paced == is_paced

@@ -86,7 +86,7 @@ def test_select_takes_the_extremes(which, places):
     assert select(scores, 2, which, torch.Generator()).tolist() == places
 
 
-def test_select_takes_all_where_more_are_asked_for():
+def test_select_takes_all_examples_if_there_are_fewer_than_k():
     assert select(torch.tensor([0.1, 0.2]), 5, "closest", torch.Generator()).tolist() == [0, 1]
 
 
@@ -135,12 +135,12 @@ def test_an_empty_bin_does_not_break_the_run():
     assert ascent_step(drop, [1, 1, 1, 1, 1, 1, 5, 7, 0, 9]).least == pytest.approx(0.7)
 
 
-def test_the_top_bin_is_the_least_that_is_taken():
+def test_auto_takes_at_least_the_top_bin():
     drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.9, 0.1]
     assert ascent_step(drop, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
 
 
-def test_a_step_that_hurts_nobody_takes_the_top_bin():
+def test_auto_takes_the_top_bin_if_no_accuracy_is_lost():
     assert ascent_step([0.0] * NUM_BINS, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
 
 
@@ -228,14 +228,14 @@ def test_the_teachers_rate_follows_its_schedule(teachers_steps, schedule, rates)
     assert [step["lr"] for step in steps] == pytest.approx(np.repeat(rates, 2).tolist())
 
 
-def test_the_teachers_optimiser_is_as_told(teachers_steps):
+def test_the_teachers_optimiser_has_the_parameters_of_the_config(teachers_steps):
     steps = teachers_steps(teacher_lr=0.1, teacher_momentum=0.3, teacher_weight_decay=0.07)
     expected = {"lr": 0.1, "momentum": 0.3, "weight_decay": 0.07, "nesterov": False}
     found = [{name: step[name] for name in ("kind", *expected)} for step in steps]
     assert found == [{"kind": SGD, **expected}] * 8
 
 
-def test_the_teachers_batches_are_as_large_as_told(small, monkeypatch):
+def test_the_teachers_batches_have_the_size_teacher_batch_size(small, monkeypatch):
     sizes, batches = [], Examples.batches
 
     def spy(self, *args, **options):
@@ -255,9 +255,7 @@ def test_without_a_threshold_the_teacher_never_stops_early(small, threshold):
 
 
 @pytest.mark.parametrize("augment", [True, False])
-def test_the_teachers_images_are_augmented_as_told_whatever_the_students_are(
-    small, monkeypatch, augment
-):
+def test_teacher_augment_does_not_depend_on_the_students_augment(small, monkeypatch, augment):
     asked, batches = [], Examples.batches
 
     def spy(self, *args, **options):
@@ -271,7 +269,7 @@ def test_the_teachers_images_are_augmented_as_told_whatever_the_students_are(
     assert asked == [augment] * len(prepared["teacher_accuracy"]) + [not augment]
 
 
-def test_the_teacher_is_augmented_unless_told():
+def test_the_teacher_is_augmented_by_default():
     assert params(augment=False).teacher_augment
 
 
@@ -344,7 +342,7 @@ def test_a_teachers_seed_is_another_teacher_in_each_run(small):
 @pytest.mark.parametrize(
     "changes", [{"teacher_ensemble": 2}, {"teacher_seed": 0}, {"teacher_augment": False}]
 )
-def test_another_teacher_is_prepared_apart(changes):
+def test_another_teacher_has_another_prepared_folder(changes):
     assert prepared_name("ltd", params(**changes)) != prepared_name("ltd", params())
 
 
@@ -372,7 +370,7 @@ def test_a_frozen_body_does_not_change(small):
         assert tensors[f"teacher.base.{name}"].equal(value), name
 
 
-def test_a_teacher_nobody_knows_is_named_with_the_nearest():
+def test_an_unknown_teacher_is_refused_with_the_nearest_name():
     with pytest.raises(ValidationError, match="did you mean resnet56"):
         params(teacher="resnet57")
 
@@ -496,6 +494,6 @@ def test_the_forget_set_may_be_larger_than_a_batch(small):
     assert not changed.equal(weights(small.base))
 
 
-def test_phases_are_timed_apart(small):
+def test_each_phase_is_timed(small):
     seconds = prepared_by(small, params()).seconds
     assert {"embedding", "support", "teacher"} <= seconds.keys()

@@ -50,12 +50,12 @@ def blobs(*sizes: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("number", ["auto", 3])
-def test_what_lies_apart_is_a_cluster_whatever_its_length(number):
+def test_separate_directions_are_clusters_for_any_norm(number):
     found = find_clusters(blobs(5, 20, 9), number, seed=0)
     assert found.tolist() == [0] * 5 + [1] * 20 + [2] * 9
 
 
-def test_what_lies_together_is_one_cluster_to_auto():
+def test_auto_finds_one_cluster_in_one_group_of_examples():
     assert find_clusters(blobs(40), "auto", seed=0).tolist() == [0] * 40
 
 
@@ -94,7 +94,7 @@ def test_auto_finds_the_two_families(far):
     assert prepared.tensors["cluster"].eq(prepared.tensors["cluster"][0]).equal(labels == labels[0])
 
 
-def test_so_many_each_is_the_union_by_brute_force(small, far):
+def test_k_each_is_the_union_of_nearest_neighbours_by_brute_force(small, far):
     support = far.prepare(params(support_by="example", k_each=3, teacher_epochs=1), None).tensors[
         "support"
     ]
@@ -178,7 +178,7 @@ def test_augmented_targets_of_several_teachers_are_the_clean_ones_where_nothing_
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)  # sums in another order
 
 
-def test_an_ensemble_a_cluster_teaches_that_clusters_examples_alone(small, far):
+def test_the_ensemble_of_a_cluster_labels_only_its_examples(small, far):
     given = params(**BY_CLUSTER, teachers="per_cluster", teacher_ensemble=2, targets="augmented")
     tensors = far.prepare(given, None).tensors
     assert {f"teacher-{number}.head.bias" for number in range(4)} <= tensors.keys()
@@ -278,7 +278,7 @@ def test_the_forget_labels_change_nothing_and_something_is_unlearned(small, far,
         ),
     ],
 )
-def test_what_does_not_go_together_is_refused(changes, message):
+def test_contradictory_parameters_are_refused(changes, message):
     with pytest.raises(ValidationError, match=message) as error:
         params(**changes)
     assert error.value.error_count() == 1

@@ -38,7 +38,7 @@ def test_the_smallest_three_of_ten_are_drawn_anew():
     assert smallest(scores, 0.3).nonzero().flatten().tolist() == [1, 3, 8]
 
 
-def test_of_equal_scores_the_first_are_marked_and_their_number_is_rounded():
+def test_the_first_of_equal_scores_are_marked_and_their_number_is_rounded():
     assert smallest(torch.zeros(2, 2), 0.7).tolist() == [[True, True], [True, False]]
 
 
@@ -48,7 +48,7 @@ def test_new_weights_are_of_the_variance_that_fan_out_gives():
     assert values.mean().item() == pytest.approx(0, abs=1e-3)
 
 
-def test_what_is_not_marked_keeps_its_value():
+def test_unmarked_weights_keep_their_values():
     kernel = torch.arange(8.0).view(2, 1, 2, 2)
     marked = torch.zeros(2, 1, 2, 2, dtype=torch.bool)
     marked[1, 0, 0, 1] = True

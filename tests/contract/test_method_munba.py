@@ -46,7 +46,7 @@ def angle(v: torch.Tensor, w: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize(("size", "off"), [(1, 0), (0.1, 0), (0.004, 49)])
-def test_what_public_code_adds_counts_where_the_retain_gradient_is_small(size, off):
+def test_the_constant_of_public_code_matters_if_the_retain_gradient_is_small(size, off):
     """With a cosine of -0.2; its weights must be above 0, or 1 and 0.1 take their place."""
     r, u = [size, 0.0], [-0.2, math.sqrt(1 - 0.2**2)]
     public = public_form(r, u, added=1e-8)
@@ -71,7 +71,7 @@ def test_the_public_form_is_that_of_public_code(size):
     ("r", "u"),
     [([0.004, 0.0], [-0.2, 0.98]), ([0, 0], [1, 1]), ([1, 1], [0, 0])],
 )
-def test_where_a_public_weight_is_not_above_zero_the_fixed_ones_hold(r, u):
+def test_the_fixed_weights_are_used_if_a_public_weight_is_not_positive(r, u):
     assert weights_of(r, u, "public") == pytest.approx([1, FALLBACK])
 
 

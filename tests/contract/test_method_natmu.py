@@ -74,7 +74,7 @@ def known(images, method):
     return zip(images.contiguous(), method.task.retain.labels.tolist(), strict=True)
 
 
-def test_where_delta_leaves_nothing_of_the_partner_the_forget_images_are_relabelled(small):
+def test_a_delta_without_any_partner_only_relabels_the_forget_images(small):
     method = small.method("natmu")
     made = method.prepare(Params(delta=1, blends=1), None).tensors
     forget = (255 * method.task.forget.pixels()).round().byte()

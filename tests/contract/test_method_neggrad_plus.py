@@ -70,7 +70,7 @@ def test_with_alpha_one_the_forget_set_has_no_say(small):
     assert not equal(one, list(small.base.parameters()))
 
 
-def test_batch_norm_stays_as_it_is_unless_it_is_to_train(small):
+def test_batch_norm_is_frozen_unless_the_parameter_says_train(small):
     before = copy.deepcopy(statistics(small.base))
     assert equal(statistics(unlearned(small)), before)
     assert not any(map(torch.equal, statistics(unlearned(small, batchnorm="train")), before))

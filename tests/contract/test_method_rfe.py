@@ -43,7 +43,7 @@ def test_a_projection_by_hand():
     torch.testing.assert_close(found, torch.tensor([0.0, 0, 1]), rtol=0, atol=1e-6)
 
 
-def test_what_is_left_is_perpendicular_to_both_also_where_they_are_not_to_each_other():
+def test_the_projection_is_perpendicular_to_both_gradients():
     generator = torch.Generator().manual_seed(0)
     vector, one, other = torch.randn(3, 50, generator=generator)
     left = project(vector, one, one + 0.1 * other, 1e-8)
@@ -52,7 +52,7 @@ def test_what_is_left_is_perpendicular_to_both_also_where_they_are_not_to_each_o
 
 
 @pytest.mark.parametrize("other", [torch.tensor([2.0, 0, 0]), torch.zeros(3)])
-def test_two_gradients_of_one_direction_take_out_that_direction_alone(other):
+def test_two_parallel_gradients_remove_only_their_direction(other):
     found = project(torch.ones(3), torch.tensor([1.0, 0, 0]), other, 1e-8)
     torch.testing.assert_close(found, torch.tensor([0.0, 1, 1]), rtol=0, atol=1e-6)
 

@@ -47,7 +47,7 @@ def test_the_mask_is_the_head_of_a_dense_sort_over_all_layers(small, ratio):
     assert set(is_salient.nonzero().flatten().tolist()) == expected
 
 
-def test_of_equal_scores_the_first_in_the_model_train():
+def test_the_first_of_equal_scores_are_trained():
     model = nn.Sequential(nn.Linear(2, 1), nn.Linear(1, 1))
     # In another order than the model's, as a file gives them back.
     scores = {
@@ -67,7 +67,7 @@ def test_of_equal_scores_the_first_in_the_model_train():
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
-def test_held_weights_keep_every_bit_and_all_others_move(small, optimizer, memory_format):
+def test_frozen_weights_keep_every_bit_and_all_others_change(small, optimizer, memory_format):
     method = small.method("salun")
     params = Params(optimizer=optimizer, ratio=0.3, **STRONG)
     scores, base = method.prepare(params, None).tensors, method.load_base()
@@ -82,7 +82,7 @@ def test_held_weights_keep_every_bit_and_all_others_move(small, optimizer, memor
         assert torch.equal(is_moved, is_salient[name]), name
 
 
-def test_held_weights_survive_when_all_others_are_lost(small):
+def test_frozen_weights_stay_finite_if_all_others_diverge(small):
     method = small.method("salun")
     params = Params(epochs=3, lr=1e38, ratio=0.3)
     scores, base = method.prepare(params, None).tensors, method.load_base()

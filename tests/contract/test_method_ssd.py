@@ -33,12 +33,12 @@ def test_factors_are_those_worked_out_by_hand():
     assert found.tolist() == pytest.approx([1.0, 0.05, 1.0])
 
 
-def test_what_is_exactly_alpha_times_as_important_is_left_alone():
+def test_a_weight_exactly_at_the_threshold_is_not_dampened():
     params = Params(alpha=4.0)
     assert factors(torch.tensor([4.0]), torch.ones(1), params).tolist() == [1.0]
 
 
-def test_what_matters_to_nobody_else_is_gone_and_what_matters_to_nobody_stays():
+def test_weights_important_only_for_the_forget_set_become_zero_and_unimportant_ones_stay():
     found = factors(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 1.0]), Params())
     assert found.tolist() == [0.0, 1.0, 1.0]
 
@@ -55,7 +55,7 @@ def test_importance_is_the_mean_squared_gradient_of_single_examples():
     assert importance(model, some(0, 1), Prepare()).tolist() == OF_BOTH
 
 
-def test_of_a_batch_opposite_gradients_cancel_before_they_are_squared():
+def test_opposite_gradients_in_a_batch_cancel_before_squaring():
     """The biases' gradients are -1/2 and 1/2."""
     model = linear_on_two_pixels()
     by_two, by_one = (Prepare(gradients="batch", batch_size=size) for size in (2, 1))
@@ -63,7 +63,7 @@ def test_of_a_batch_opposite_gradients_cancel_before_they_are_squared():
     assert importance(model, some(0, 1), by_two).tolist() == [0.0625] * 4 + [0.0, 0.0]
 
 
-def test_a_short_batch_at_the_end_counts_as_much_as_the_others():
+def test_a_smaller_last_batch_has_the_same_weight():
     params = Prepare(gradients="batch", batch_size=2)
     found = importance(linear_on_two_pixels(), some(0, 1, 0), params)
     pairs = zip([0.0625] * 4 + [0.0, 0.0], OF_FIRST, strict=True)

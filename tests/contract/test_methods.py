@@ -51,12 +51,22 @@ CPU = torch.device("cpu")
 MOST = 40  # of any whole number among the parameters
 ABSURD = 1e38  # close to the largest float32
 STEP_LENGTHS = {"iu": "alpha"}  # where it is not called `lr`
-# What defaults would do nothing here: SSD's alpha is above n / n_f.
-STRONGER = {"ssd": {"alpha": 1.0}}
+# What defaults would do nothing here (SSD's alpha is above n / n_f), or much too long.
+STRONGER = {
+    "ssd": {"alpha": 1.0},
+    # A step that takes some of the images across the boundary, and others not.
+    "boundary": {"epsilon": 0.01},
+    # With fewer epochs than these methods have by default.
+    "rum": {
+        "low": {"uses": "ga", "epochs": 1},
+        "mid": {"uses": "ft", "epochs": 2},
+        "high": {"uses": "salun", "epochs": 2},
+    },
+}
 # What else moves weights, besides steps.
-ALSO_ZERO = {"msg": {"ratio": 0.0}, "rfe": {"ascent_lr": 0.0}}
+ALSO_ZERO = {"msg": {"ratio": 0.0}, "rfe": {"ascent_lr": 0.0}, "unsir": {"repair_lr": 0.0}}
 # Where the first epoch would have most of the steps: a kill shall fall into a later one.
-EVEN_EPOCHS = {"rfe": {"adjacent_share": 0.5}}
+EVEN_EPOCHS = {"rfe": {"adjacent_share": 0.5}, "unsir": {"copies": 1}}
 # What a parameter may be set to instead, by its type in JSON; values that it refuses are left out.
 OTHERS = {
     "boolean": (True, False),
@@ -492,7 +502,7 @@ def states_by_epoch(method: Method, params: MethodParams) -> dict[int | None, st
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
 @pytest.mark.parametrize("count", [1, 3])
-def test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each(small, name, count):
+def test_a_method_runs_the_given_number_of_epochs_and_changes_in_each(small, name, count):
     states = states_by_epoch(method_of(small, name), tiny(name, epochs=count))
     assert list(states) == [None, *range(count)], (
         f"with epochs: {count}, the epochs {[epoch for epoch in states if epoch is not None]} were "
@@ -503,7 +513,7 @@ def test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each(small, name, cou
 
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
-def test_a_short_run_is_the_beginning_of_a_long_one_unless_it_says_no(small, name):
+def test_a_short_run_is_the_beginning_of_a_long_one_unless_the_method_is_paced(small, name):
     if tiny(name).is_paced:
         pytest.skip("what an epoch does depends on how many there are")
     short, long = (

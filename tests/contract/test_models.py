@@ -28,6 +28,7 @@ NUM_FEATURES = {
     "mnist_cnn": 64,
     "resnet8": 64,
     "resnet14": 64,
+    "resnet18": 512,
     "resnet20": 64,
     "resnet56": 64,
     "small_cnn": 128,
@@ -120,6 +121,8 @@ def test_another_seed_gives_other_weights(name):
         ("resnet8", CIFAR100, 83_892),
         # One more block a stage than resnet8: 4,672 + 18,560 + 73,984.
         ("resnet14", CIFAR100, 181_108),
+        # torchvision's with a 3x3 stem: 11,181,642 of timm/resnet18, minus 64 * 3 * (49 - 9).
+        ("resnet18", CIFAR10, 11_173_962),
         ("resnet20", CIFAR10, 272_474),
         ("resnet20", CIFAR100, 278_324),
         ("resnet56", CIFAR10, 855_770),

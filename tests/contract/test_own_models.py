@@ -109,13 +109,13 @@ def test_the_look_at_it_changes_nothing(own):
         ({"after": "2 *"}, "its output is not that of its head on its features"),
     ],
 )
-def test_what_cannot_be_taken_apart_is_named_with_its_file(own, tmp_path, given, said):
+def test_a_model_without_features_and_head_is_refused_with_its_file(own, tmp_path, given, said):
     with pytest.raises(PluginError) as error:
         own(**given)
     assert str(error.value).startswith(f"plugins: '{tmp_path / 'models/net.py'}': ")
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
-def test_a_model_that_takes_its_name_is_given_it(own):
+def test_build_gets_the_name_of_the_model_if_it_has_that_argument(own):
     add_plugins([Path(__file__).parent / "plugins"])
     assert build_model("softmax", INFO)(torch.rand(2, 1, 8, 8)).shape == (2, 3)

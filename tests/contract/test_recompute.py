@@ -149,15 +149,13 @@ def test_less_is_kept(model):
         ("resnet20", 0.8e9, ()),
     ],
 )
-def test_of_batches_of_256_photographs_stages_that_do_not_fit_are_recomputed(
-    name, free, recomputed, monkeypatch
-):
+def test_stages_that_do_not_fit_into_memory_are_recomputed(name, free, recomputed, monkeypatch):
     monkeypatch.setattr(resnet, "find_free_memory", lambda: free)
     info = ImageInfo(num_classes=5, shape=(32, 32, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
     stages = [part for part in build_model(name, info).modules() if isinstance(part, resnet.Stage)]
     inputs = [torch.empty(256, *shape) for shape in ((16, 32, 32), (16, 32, 32), (32, 16, 16))]
     seen = [
-        resnet.STEP * resnet._would_keep(x, len(stage))
+        resnet.find_step(stage.num_stages) * resnet._would_keep(x, len(stage))
         for stage, x in zip(stages, inputs, strict=True)
     ]
     assert tuple(i for i in range(3) if seen[i] > free) == recomputed

@@ -160,7 +160,7 @@ def test_a_warning_in_the_middle_of_an_epoch_keeps_the_end_of_the_one_before(
     assert run.history == undisturbed[1].history
 
 
-def test_a_resumed_loop_goes_on_in_torchs_own_random_numbers(base, tmp_path):
+def test_a_resumed_loop_continues_the_random_numbers_of_torch(base, tmp_path):
     """Dropout is drawn there."""
 
     def draws(kill_at: int | None = None, **options) -> dict[int, list[float]]:
@@ -255,7 +255,7 @@ def test_only_the_unlearned_model_is_tracked_once_an_epoch(base, examples):
     assert tracked == [None] * TEACHER_EPOCHS + [1.0, 2.0, 3.0, 4.0]
 
 
-def test_what_is_tracked_is_kept_with_the_seconds_by_then(base, time_):
+def test_tracked_outputs_are_stored_with_the_elapsed_seconds(base, time_):
     def tracker(_model):
         time_.passes(1000)
         return {"number": 1.0, "answers": torch.tensor([len(run.tracked)])}
@@ -335,7 +335,7 @@ def test_an_inner_phase_does_not_count_for_the_outer_one(time_):
     assert clock.seconds == {"outer": 10, "inner": 20}
 
 
-def test_the_clock_stands_still_in_a_pause(time_):
+def test_the_clock_stops_in_a_pause(time_):
     clock = Clock(CPU)
     with clock.phase("work"):
         time_.passes(1)

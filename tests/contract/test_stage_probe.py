@@ -155,7 +155,7 @@ def with_head(weight: float) -> Threshold:
     return model
 
 
-def test_a_new_head_knows_as_much_whatever_the_models_own_head_says():
+def test_the_linear_probe_does_not_depend_on_the_models_own_head():
     retain = pixels([*range(0, 100, 10), *range(160, 260, 10)], [0] * 10 + [1] * 10)
     forget, none = pixels([5, 45, 175, 250, 90], [0, 0, 1, 1, 1]), pixels([], [])
     found = [run_linear_probe(with_head(w), retain, [forget, none], 1.0) for w in (1, 0, -1)]
@@ -261,7 +261,7 @@ def test_a_second_job_gives_the_same_bits(workshop, done):
     assert not workshop.checkpoints("again").exists()
 
 
-def test_what_a_run_shows_does_not_depend_on_which_others_are_probed(workshop, done):
+def test_the_probes_of_a_run_do_not_depend_on_other_runs(workshop, done):
     asked = {name: of for name, of in ASKED.items() if name != "cka"}
     del asked["resurface"]
     main(words(workshop, "alone", asked, runs=("original",)))
@@ -282,14 +282,14 @@ def test_halves_and_noise_are_of_the_forget_set_and_the_untrained_net_of_the_see
     assert not np.array_equal(other.zrf_logits, done.zrf_logits)
 
 
-def test_only_what_is_asked_is_in_the_file(workshop):
+def test_the_file_contains_only_the_requested_probes(workshop):
     main(words(workshop, "some", {"zrf": {}}))
     found = read(workshop, "some")
     assert found.relearn_accuracy is None and found.residual_share is None
     assert found.zrf_logits is not None
 
 
-def test_the_record_names_what_was_asked_and_every_model_that_was_read(workshop, done):
+def test_the_record_contains_the_probes_and_every_model(workshop, done):
     record = read_record(workshop.folder / "plain" / "record.json")
     assert record["params"] == ASKED
     assert record["runs"] == list(RUNS)

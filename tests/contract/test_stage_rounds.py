@@ -72,7 +72,7 @@ def test_nothing_requested_so_far_is_retained(rounds):
         assert {*split.retain.tolist()} == {*range(split.num_train)} - gone
 
 
-def test_a_plain_split_says_nothing_of_earlier_rounds(rounds):
+def test_a_split_without_rounds_has_no_earlier_requests(rounds):
     assert "earlier" not in json.loads(rounds.split.read_text())
     plain = rounds.load(0)
     assert Split(plain.forget, plain.num_train, (0,), {}).hash == plain.hash
@@ -120,7 +120,7 @@ def test_retrain_never_saw_any_request_so_far(rounds):
     assert np.setdiff1d(rounds.load(0).retain, rounds.load(2).retain).size > 0
 
 
-def test_what_is_prepared_belongs_to_the_model_that_the_round_starts_from(rounds):
+def test_prepared_files_depend_on_the_model_that_the_round_starts_from(rounds):
     main(rounds.next_round("salun-2", "ft-1", "salun", SALUN))
     main(rounds.next_round("salun-other", "base", "salun", SALUN))
     name = prepared_name("salun", params_class("salun").model_validate(SALUN))

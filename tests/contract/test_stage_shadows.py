@@ -84,7 +84,7 @@ def test_every_example_is_seen_by_its_share_of_the_models_and_every_model_sees_a
     assert (draw_membership(1000, 10, 0.3).sum(axis=0) == 3).all()
 
 
-def test_who_sees_what_is_chance_and_the_same_each_time():
+def test_membership_is_random_and_reproducible():
     is_in = draw_membership(1000, 16, 0.5)
     assert np.array_equal(is_in, draw_membership(1000, 16, 0.5))
     assert len(np.unique(is_in.T, axis=0)) > 900  # of 12,870 ways
@@ -92,7 +92,7 @@ def test_who_sees_what_is_chance_and_the_same_each_time():
     assert abs(together - 7 / 15) < 0.05
 
 
-def test_a_member_is_trained_on_its_share_alone(workshop, monkeypatch):
+def test_a_shadow_model_is_trained_only_on_its_share(workshop, monkeypatch):
     seen, train = [], fitting._epoch
 
     def spy(forward, batches, *rest):
@@ -242,7 +242,7 @@ def test_a_rate_of_zero_changes_nothing(workshop):
     assert np.array_equal(found.after, found.before)
 
 
-def test_a_member_that_saw_nothing_of_the_forget_set_stays_as_it_is(workshop):
+def test_a_shadow_model_without_forget_examples_is_not_changed(workshop):
     alone = workshop.choose("one", {"class": "family_0_class_0", "fraction": 0.07})
     main(exposing(workshop, "alone", split=alone))
     found = read(workshop, "alone")
@@ -284,7 +284,7 @@ def test_a_method_of_two_phases_prepares_for_each_member(workshop):
     assert cost["seconds"].keys() == {"prepare", "unlearn"}
 
 
-def test_the_tunings_choice_is_taken(workshop, exposed):
+def test_the_parameters_that_tuning_selected_are_used(workshop, exposed):
     folder = workshop.folder / "tuning"
     selected, trials = folder / "selected.json", folder / "trials.csv"
     write_json(selected, {"params": {"lr": 0.01}})
@@ -303,7 +303,7 @@ def test_the_record_of_a_method_names_every_member(workshop, exposed):
     assert record["params"]["lr"] == 0.01
 
 
-def test_a_method_that_cannot_work_here_says_so_and_nothing_is_known(workshop, monkeypatch):
+def test_a_skipped_method_has_its_reason_and_no_margins(workshop, monkeypatch):
     def unlearn(*_):
         raise Skipped("not on Sundays")
 

@@ -134,7 +134,7 @@ def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop):
     assert chosen.epochs.tolist() == [2, 2]
 
 
-def test_the_record_says_what_was_tried(workshop, done):
+def test_the_record_contains_all_support_sizes(workshop, done):
     record = read_record(workshop.folder / "plain" / "record.json")
     assert record["params"] == {**Prepare(**TEACHER).model_dump(), "k": [8, 16, 40], "top": 3}
     assert record["inputs"].keys() == {"dataset.npz", "cell/split.json", "base/model.safetensors"}

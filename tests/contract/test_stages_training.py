@@ -279,7 +279,7 @@ def teacher(workshop) -> dict:
     return values
 
 
-def test_a_teacher_says_of_d_f_what_a_run_of_ltd_would_report(workshop, teacher):
+def test_the_ua_of_a_teacher_is_the_one_that_ltd_reports(workshop, teacher):
     main(workshop.method("unlearn", "ltd-itself", "ltd", {**teacher, "epochs": 0}, run="x"))
     said = read(workshop, "teacher", "teacher.json")
     assert said == {
@@ -290,7 +290,7 @@ def test_a_teacher_says_of_d_f_what_a_run_of_ltd_would_report(workshop, teacher)
     assert read(workshop, "teacher", "cost.json")["seconds"]["teacher"] > 0
 
 
-def test_a_run_takes_what_the_teachers_job_prepared(workshop, teacher, no_preparing):
+def test_a_run_uses_the_prepared_files_of_the_teachers_job(workshop, teacher, no_preparing):
     values, kept = {**teacher, "epochs": 1}, workshop.folder / "teacher" / "prepared"
     main(workshop.method("unlearn", "ltd-first", "ltd", values, run="x"))
     no_preparing()
@@ -298,7 +298,7 @@ def test_a_run_takes_what_the_teachers_job_prepared(workshop, teacher, no_prepar
     assert workshop.results("ltd-first") == workshop.results("ltd-second")
 
 
-def test_by_the_rule_of_the_teacher_trials_of_any_method_are_held_against_it(
+def test_with_select_teacher_trials_of_any_method_are_compared_with_the_teacher(
     workshop, teacher, monkeypatch
 ):
     ua = read(workshop, "teacher", "teacher.json")["teacher_ua"]
@@ -375,13 +375,13 @@ def test_a_method_has_a_seed_of_its_own_by_phase_name_seed_and_split(workshop, s
 # Unlearning
 
 
-def test_a_run_takes_the_tunings_choice(workshop):
+def test_a_run_uses_the_parameters_that_tuning_selected(workshop):
     chosen = read(workshop, "tune", "selected.json")["params"]["lr"]
     assert chosen != FT["lr"]
     assert read(workshop, "ft-tuned", "record.json")["params"]["lr"] == chosen
 
 
-def test_what_a_sweep_varies_goes_before_the_tunings_choice(workshop):
+def test_the_value_of_a_sweep_replaces_the_tuned_one(workshop):
     selected, vary = workshop.folder / "tune" / "selected.json", {"lr": 0.5}
     command = workshop.method("unlearn", "swept", "ft", FT, selected=selected, run="x", vary=vary)
     main(command)
@@ -423,7 +423,7 @@ def test_it_does_not_matter_which_job_prepared(workshop, method, no_preparing):
         assert read(workshop, taker, "cost.json")["seconds"].keys() == seconds.keys()
 
 
-def test_what_is_prepared_otherwise_is_not_taken(workshop):
+def test_prepared_files_with_other_parameters_are_not_used(workshop):
     given = {key: value for key, value in COUNTS.items() if key not in ("samples", "steps")}
     main(workshop.method("unlearn", "ltd-20", "ltd", given, run="x"))
     kept, other = workshop.folder / "ltd-20" / "prepared", {**given, "k": 30}
@@ -489,7 +489,7 @@ def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
         assert row == {f"epoch_{metric}": value for metric, value in expected.items()}
 
 
-def test_of_every_epoch_the_answers_are_kept_from_the_base_to_the_end(workshop, tracked):
+def test_tracking_stores_outputs_of_the_base_and_of_every_epoch(workshop, tracked):
     epochs = Epochs.load(workshop.folder / f"{tracked}-tracked" / "epochs.npz").models
     assert len(epochs) == POINTS[tracked]
     for epoch, name in ((epochs[0], "base"), (epochs[-1], f"{tracked}-tracked")):
@@ -500,7 +500,7 @@ def test_of_every_epoch_the_answers_are_kept_from_the_base_to_the_end(workshop, 
             assert np.array_equal(kept.prediction, stored.prediction)
 
 
-def test_of_every_epoch_the_seconds_are_kept_and_preparing_is_among_them(workshop, tracked):
+def test_tracking_stores_seconds_that_include_the_preparation(workshop, tracked):
     cost = read(workshop, f"{tracked}-tracked", "cost.json")
     seconds = cost["epoch_seconds"]
     assert len(seconds) == POINTS[tracked]
@@ -572,7 +572,7 @@ def test_a_control_is_given_retrains_outputs(workshop):
     assert record["inputs"]["retrain/outputs.npz"] == file_hash(retrained)
 
 
-def test_a_stage_says_what_is_wrong_with_its_input(workshop):
+def test_a_stage_names_the_fault_of_its_input(workshop):
     with pytest.raises(SystemExit, match=r"fraction: 0\.01 of the 16 train examples"):
         workshop.choose("bad", {"class": 0, "fraction": 0.01})
     assert not (workshop.folder / "bad").exists()

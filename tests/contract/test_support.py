@@ -104,7 +104,7 @@ def test_neighbours_of_few_are_searched_once():
 
 
 @pytest.mark.parametrize("least", [0.0, 0.6, 0.8])
-def test_a_threshold_takes_what_is_so_similar_to_one_of_the_centres(least):
+def test_a_minimum_similarity_selects_examples_near_any_centre(least):
     above = np.flatnonzero(cosines().max(axis=0) >= least)
     assert around_examples().above(least).support.tolist() == above.tolist()
 
@@ -195,7 +195,7 @@ def test_an_index_finds_most_of_the_neighbours_and_the_same_again(index):
     assert 0.95 < index.recall(found, torch.cat(list(nearest(queries, keys, 30)))) <= 1
 
 
-def test_a_support_by_an_index_knows_the_similarity_of_what_it_found(index):
+def test_approximate_search_returns_the_similarity_of_found_examples(index):
     keys, centres = drawn(3000, 1), use_every_example(drawn(50, 2))
     search = partial(index.search, index.build_index(keys), centres.directions)
     chosen = Neighbourhood(keys, centres, search, None).with_size(400)

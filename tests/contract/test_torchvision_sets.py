@@ -124,7 +124,7 @@ def test_a_set_is_read_by_its_own_name(tmp_path, monkeypatch, name):
         assert (data.train_images[1] == second).all()
 
 
-def test_names_are_the_files_own_where_nobody_knows_them_before(tmp_path, monkeypatch):
+def test_class_names_come_from_the_files_if_not_known_before(tmp_path, monkeypatch):
     write_food(tmp_path, monkeypatch)
     given = options("Food101", tmp_path)
     assert find_class_names("torchvision", given) is None
@@ -156,7 +156,7 @@ def test_the_letters_are_torchvisions(split):
     assert [name.removeprefix("digit_") for name in EMNIST[split].names] == own
 
 
-def test_an_unknown_set_is_told_the_nearest():
+def test_an_unknown_data_set_is_refused_with_the_nearest_name():
     with pytest.raises(ValueError, match=r"no data set of torchvision 'CIFAR-10'.* mean CIFAR10\?"):
         torchvision.Options(dataset="CIFAR-10")
 

@@ -45,7 +45,7 @@ def client(folder: str, words: list[str]) -> subprocess.Popen:
     return subprocess.Popen([*CLIENT, *words], env={**os.environ, ADDRESS: folder})
 
 
-def test_a_forked_job_has_the_results_of_a_plain_one_and_says_that_it_was_forked(workshop, server):
+def test_a_forked_job_has_the_results_of_a_plain_one_and_is_recorded_as_forked(workshop, server):
     warm = server.args[-1]
     for name, folder in (("warm", warm), ("plain", OFF)):
         # By a shell: what pytest itself starts has pytest's own peak for its least.
@@ -104,14 +104,14 @@ ENDS = {
 
 
 @pytest.mark.parametrize("number", ENDS)
-def test_a_job_that_was_ended_goes_on_to_the_same_bits(workshop, server, undisturbed, number):
+def test_a_terminated_job_resumes_to_the_same_bits(workshop, server, undisturbed, number):
     job = training(workshop, server, number.name)
     job.send_signal(number)
     assert job.wait(PATIENCE_SECONDS) == ENDS[number]
     assert finished(workshop, number.name) == undisturbed
 
 
-def test_a_job_whose_run_is_gone_goes_on_to_the_same_bits(workshop, undisturbed):
+def test_a_job_resumes_to_the_same_bits_after_its_run_was_killed(workshop, undisturbed):
     with start_server(tempfile.mkdtemp()) as server:
         job = training(workshop, server, "deserted")
         server.stdin.close()

@@ -139,13 +139,13 @@ def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path, name):
         read_weights(tmp_path / name)
 
 
-def test_the_keys_of_what_is_no_state_dict_are_said(tmp_path):
+def test_a_file_without_a_state_dict_is_refused_with_its_keys(tmp_path):
     torch.save({"epoch": 3, "net": small().state_dict()}, tmp_path / "a.pt")
     with pytest.raises(ValueError, match=r"\(keys of the file: epoch, net\)"):
         read_weights(tmp_path / "a.pt")
 
 
-def test_what_is_no_state_dict_is_named(tmp_path):
+def test_a_file_without_a_state_dict_is_named(tmp_path):
     torch.save([torch.zeros(2)], tmp_path / "a.pt")
     with pytest.raises(ValueError, match="one state dict, from names to tensors, but has 0"):
         read_weights(tmp_path / "a.pt")
@@ -165,7 +165,7 @@ def test_a_model_takes_the_weights_over(tmp_path):
     assert same(model, small())
 
 
-def test_the_names_of_the_whole_model_do_for_one_that_was_taken_apart(tmp_path):
+def test_names_of_the_whole_model_fit_a_model_split_into_features_and_head(tmp_path):
     torch.manual_seed(5)
     inner, model, x = whole().eval(), taken_apart().eval(), torch.rand(2, 1, 8, 8)
     load_trained(model, saved(tmp_path, inner.state_dict()), {})
@@ -203,7 +203,7 @@ def test_old_files_without_batch_norms_counter_do(tmp_path):
         ),
     ],
 )
-def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
+def test_weights_that_do_not_fit_are_named_by_key_and_shape(tmp_path, change, said):
     weights, model = small().state_dict(), small(seed=1)
     change(weights)
     with pytest.raises(ValueError, match="does not fit the model; ") as error:
@@ -262,7 +262,7 @@ def test_a_file_without_a_head_gives_all_but_the_head(tmp_path, caplog):
     assert "its head (none) is left out" in caplog.text
 
 
-def test_a_head_that_fits_is_taken(tmp_path, caplog):
+def test_a_head_of_the_right_size_is_loaded(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     model = small(seed=1)
     load_initial(model, saved(tmp_path, small().state_dict()), {})
@@ -277,6 +277,67 @@ def test_a_body_that_does_not_fit_is_refused(tmp_path):
             saved(tmp_path, small(ImageInfo(3, (8, 8, 3), (0,) * 3, (1,) * 3)).state_dict()),
             {},
         )
+
+
+# The papers' ResNet-18, under the names of three public implementations.
+
+COLOUR = ImageInfo(3, (8, 8, 3), (0.5, 0.25, 0.75), (0.25, 0.5, 0.125))
+
+
+def torchvisions() -> nn.Module:
+    """Return torchvision's ResNet-18 with the stem that papers give it."""
+    torch.manual_seed(4)
+    net = pytest.importorskip("torchvision").models.resnet18(num_classes=3)
+    net.conv1, net.maxpool = nn.Conv2d(3, 64, 3, padding=1, bias=False), nn.Identity()
+    for name, buffer in net.named_buffers():  # as after training: no two alike
+        if "running" in name:
+            buffer.copy_(1 + torch.rand_like(buffer))
+    return net.eval()
+
+
+def as_kuangliu(name: str) -> str:
+    return re.sub(r"^fc", "linear", name.replace("downsample", "shortcut"))
+
+
+def as_weiaicunzai(name: str) -> str:
+    parts = {"conv1": "0", "bn1": "1", "conv2": "3", "bn2": "4"}
+    found = re.match(r"layer(\d)\.(\d)\.(\w+)\.(.+)", name)
+    if not found:
+        return re.sub(r"^bn1", "conv1.1", re.sub(r"^conv1", "conv1.0", name))
+    layer, block, part, rest = found.groups()
+    inner = f"residual_function.{parts[part]}" if part in parts else "shortcut"
+    return f"conv{int(layer) + 1}_x.{block}.{inner}.{rest}"
+
+
+@pytest.mark.parametrize("naming", [str, as_kuangliu, as_weiaicunzai])
+def test_public_names_of_resnet_18_are_loaded_into_the_same_function(tmp_path, naming):
+    public, x = torchvisions(), torch.rand(2, 3, 8, 8)
+    weights = {naming(name): value for name, value in public.state_dict().items()}
+    assert len(weights) == 122
+    torch.save({"epoch": 7, "state_dict": weights}, tmp_path / "a.pth.tar")
+    model = build_model("resnet18", COLOUR).eval()
+    load_trained(model, tmp_path / "a.pth.tar", {})
+    mean, std = (torch.tensor(of).view(3, 1, 1) for of in (COLOUR.mean, COLOUR.std))
+    torch.testing.assert_close(model(x), public((x - mean) / std), rtol=1e-5, atol=1e-5)
+
+
+def test_the_normalisation_in_a_file_of_optml_is_left_out_and_the_log_says_so(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    weights = {f"module.{name}": value for name, value in torchvisions().state_dict().items()}
+    weights["module.normalize.mean"] = torch.tensor([0.25, 0.5, 0.75])
+    weights["module.normalize.std"] = torch.ones(3)
+    model, other = (build_model("resnet18", COLOUR) for _ in range(2))
+    load_trained(model, saved(tmp_path, weights), {"module.": ""})
+    load_trained(other, saved(tmp_path, torchvisions().state_dict()), {})
+    assert same(model, other)
+    assert "normalize.mean' of the file ([0.25, 0.5, 0.75]) is left out; data.mean" in caplog.text
+
+
+def test_lotus_resnet_18_is_not_taken_for_this_one(tmp_path):
+    weights = torchvisions().state_dict()
+    weights["layer1.0.downsample.0.weight"] = torch.zeros(64, 64, 1, 1)
+    with pytest.raises(ValueError, match=r"not in the model: layer1\.0\.downsample\.0\.weight"):
+        load_trained(build_model("resnet18", COLOUR), saved(tmp_path, weights), {})
 
 
 # The stage.
@@ -309,7 +370,7 @@ def test_base_and_retrain_start_from_the_same_weights(workshop):
         }  # fmt: skip
 
 
-def test_a_base_of_ones_own_is_taken_as_it_is(workshop):
+def test_the_users_base_model_is_used_unchanged(workshop):
     main(workshop.train("own", epochs=1, params={}, weights=workshop.base))
     assert (workshop.folder / "own/model.safetensors").read_bytes() == workshop.base.read_bytes()
     assert workshop.results("own")["outputs.npz"] == workshop.results("base")["outputs.npz"]
@@ -351,7 +412,7 @@ def test_given_weights_get_the_outputs_of_a_run(workshop):
 
 
 @pytest.mark.parametrize(("options", "seconds"), [({}, None), ({"rte": 120}, 120.0)])
-def test_what_given_weights_cost_is_what_is_stated(workshop, options, seconds):
+def test_the_time_of_given_weights_is_the_rte_of_the_config(workshop, options, seconds):
     main(given(workshop, "theirs", workshop.base, **options))
     assert cost(workshop, "theirs")["total_seconds"] == seconds
 

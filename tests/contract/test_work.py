@@ -119,7 +119,7 @@ def test_no_method_trains_on_fewer_than_eight_examples_where_there_are_more(
         ({"k_each": 900, "support_by": "example"}, 5000),
     ],
 )
-def test_ltds_teacher_learns_what_k_or_its_replacement_says_and_at_most_all(values, size):
+def test_the_work_of_ltds_teacher_follows_from_the_support_size(values, size):
     said = given("ltd", {"teacher_epochs": 2, "teacher": "resnet8", **values})
     work = said.prepare_work(Sizes(retain=5000, forget=20, classes=4, pixels=64, weights=1))
     assert work.images == pytest.approx({"resnet8": 2 * size, "own": 5020 / FORWARD})

@@ -51,7 +51,7 @@ class _Datum(dict):
 
 def evaluate(expression: str, row: Mapping, hidden: Sequence[str] = ()) -> Any:
     """Return the value of an expression of Vega for a row."""
-    text = re.sub(r"&&", " and ", expression)
+    text = re.sub(r"!(?!=)", " not ", re.sub(r"&&", " and ", expression))
     known = {
         "datum": _Datum(row),
         "hidden": list(hidden),

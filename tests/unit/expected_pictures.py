@@ -304,13 +304,18 @@ class Cell:
 
     def swept(self, sweep: Sweep) -> dict[str, list[Panel]]:
         """Return a picture a kind of numbers."""
-        if sweep.key == "teacher_seed" or len(sweep.numbers) < 2:
+        drawn = [run for run in sweep.numbers if self._is_drawn(run)]
+        if sweep.key == "teacher_seed" or len(drawn) < 3:
             return {}
         return {
             f"sweep-{sweep.name}-{kind}": panels
             for kind, metrics in SWEPT.items()
             if (panels := [self._swept(sweep, m) for m in metrics if self._is_shown(sweep, m)])
         }
+
+    def _is_drawn(self, run: str) -> bool:
+        """Tell whether a run did not fail in all seeds."""
+        return bool(self.kind(run)) and len(self.lost.get(run, ())) < len(self.seeds)
 
     def _is_shown(self, sweep: Sweep, metric: str) -> bool:
         """Tell whether to draw it: of what a method reports, where that varies at all."""
@@ -333,7 +338,7 @@ class Cell:
         points = [
             Point(x, self.rate(run, metric), bound, run == sweep.own)
             for run, x in sorted(sweep.numbers.items(), key=lambda pair: pair[1])
-            if self.kind(run) and len(self.lost.get(run, ())) < len(self.seeds)
+            if self._is_drawn(run)
         ]
         runs = {sweep.method: sweep.own}
         return Panel(shown.heading, shown.unit, {sweep.method: points}, level, bound, runs)

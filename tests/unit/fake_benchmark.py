@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sealing import sign_folder
+
 from collateral.results import layout
 from collateral.results.bundle import write_metadata
 from collateral.results.provenance import (
     INPUTS,
     hash_files,
-    sign_folder,
     write_record,
     write_signed,
 )

@@ -167,10 +167,15 @@ def counted(runs: Mapping[str, Wrong]) -> FakeCell:
 
 
 def table_of(
-    folder: Path, runs: Mapping[str, Wrong], labels: Labels = LABELS, **more: Any
+    folder: Path,
+    runs: Mapping[str, Wrong],
+    labels: Labels = LABELS,
+    split: Split | None = None,
+    **more: Any,
 ) -> CellTable:
     """Return the numbers of a counted cell as tables and figures read them."""
     cell = replace(counted(runs), labels=labels)
+    cell = replace(cell, split=split) if split else cell
     results, rows = cell.write(folder, **more), cell.rows(folder, **more)
     names = {"metrics": COLUMNS, "costs": COST_COLUMNS}
     for name, columns in names.items():

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from drive import run_stage
 from scipy.special import softmax
-from sealing import seal
+from sealing import seal, sign_folder
 
 from collateral.contract.rows import ATTACKS
 from collateral.jobs.figures import FiguresJob
@@ -44,7 +44,7 @@ from collateral.results.outputs import (
     keep_outputs,
 )
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.provenance import INPUTS, hash_files, sign_folder
+from collateral.results.provenance import INPUTS, hash_files
 from collateral.results.split import Split
 
 KEPT = Path(__file__).parents[2] / "docs" / "data"
@@ -59,7 +59,7 @@ SIZES = (20, 50, 80)
 # What each run still knows when it is probed, about.
 PROBED = {"retrain": 0.3, "original": 0.5, "ft": 0.45, "ga": 0.2, "rl": 0.25, "ltd": 0.33}
 NOTHING: Mapping[str, Any] = {}
-PROBES = ("relearn", "residual", "zrf", "linear", "cka", "resurface")
+PROBES = ("relearn", "residual", "zrf", "linear", "cka", "resurface", "patch")
 
 
 @dataclass(frozen=True)
@@ -460,6 +460,7 @@ class Made:
             "cka_part": np.repeat(np.arange(4), 10),
             "resurface_steps": np.array([0, 10, 40]),
             **{f"resurface_{name}accuracy": curve for name, curve in curves.items()},
+            "patch_rates": rng_of("patch", cell, seed).uniform(0, 1, (count, 2)),
         }
 
     def exposure(self, cell: str, run: str) -> Exposure:

@@ -14,6 +14,8 @@ from collateral.results.files import write_json
 
 # Figures of which the page has a chart: the finding, and the name.
 CHARTS = (("verdict", "verdict"), ("locality", "similarity"), ("accuracy", "affected"))
+# A term of a text, which opens its definition.
+TERM = r"<button[^>]*class=.term[^>]*>(.*?)</button>"
 
 
 def draw(folder: Path, cell: str, *figures: tuple[str, str]) -> None:

@@ -1,10 +1,11 @@
 """Records for files that a test made up: what the jobs that would have made them write."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
-from collateral.results.provenance import SEAL, sign_folder, write_record, write_signed
+from collateral.results.provenance import INPUTS, SEAL, hash_files, write_record, write_signed
 
 OF_JOBS = (
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
@@ -32,6 +33,18 @@ def seal(root: Path) -> Path:
     for path in root.rglob(layout.COST):
         write_signed(path, _plain(path), root)
     return root
+
+
+def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
+    """Write a record with the hashes of all files in a folder, which were made by one job.
+
+    Hidden files are left out: a job that was killed may have left a temporary one.
+    """
+    found = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    is_hidden = {name: any(part.startswith(".") for part in name.parts) for name in found}
+    files = [found[name] for name in found if not is_hidden[name] and str(name) != layout.RECORD]
+    about = {INPUTS: hash_files(inputs, folder.parent)}
+    write_record(folder / layout.RECORD, about, root=folder.parent, files=files)
 
 
 def _by_record(root: Path) -> dict[Path, list[Path]]:

@@ -118,9 +118,9 @@ def test_a_heading_sorts_its_table(opened):
     table = opened.tab.locator("figure.table[data-name=main] table").first
     column = "[...arguments[0].tBodies[1].rows].map((row) => +row.cells[1].dataset.order)"
     read = f"(table) => {column.replace('arguments[0]', 'table')}"
-    table.locator("thead button").first.click()
+    table.locator("thead button.sort").first.click()
     rising = table.evaluate(read)
-    table.locator("thead button").first.click()
+    table.locator("thead button.sort").first.click()
     assert rising == sorted(rising)
     assert table.evaluate(read) == sorted(rising, reverse=True)
 
@@ -136,7 +136,7 @@ def test_a_row_without_a_number_stays_last_in_both_directions(opened):
     )
     read = "(table) => [...table.tBodies[1].rows].map((row) => row.cells[1].dataset.order ?? '')"
     for _ in range(2):
-        table.locator("thead button").first.click()
+        table.locator("thead button.sort").first.click()
         orders = table.evaluate(read)
         assert orders[-1] == "" and "" not in orders[:-1] and len(orders) > 1
     put = "(table, order) => { [...table.tBodies[1].rows].at(-1).cells[1].dataset.order = order; }"
@@ -148,7 +148,8 @@ def test_a_number_tells_where_it_comes_from(opened):
     dialog = open_dialog(opened.tab, cell.locator("button[data-source='ga|ua||']").first)
     said = dialog.inner_text()
     assert "metrics.csv, line" in said
-    assert '{"lr":0.1}' in said
+    assert "lr=0.1" in said
+    assert said.splitlines()[1].startswith("GA: ")  # the name of the method, not of its run
     assert "collateral verify --deep results/digits" in said
     opened.tab.keyboard.press("Escape")
     assert not dialog.is_visible()
@@ -158,8 +159,9 @@ def test_a_number_over_all_cells_tells_where_it_comes_from_too(opened):
     number = opened.tab.locator("#all button[data-source='ga|lowest_cells||avg_gap']").first
     said = open_dialog(opened.tab, number).inner_text()
     opened.tab.keyboard.press("Escape")
-    assert "Lowest in of ga, avg_gap" in said
-    assert re.search(r"over seeds\s+2 \(results/digits/metrics.csv, line \d+\)", said)
+    assert "GA: Lowest in (Avg. Gap)" in said
+    shown = r"over seeds\s+2 cells \(results/digits/metrics.csv, line \d+: 2\)"
+    assert re.search(shown, said)
 
 
 def test_arrows_go_from_number_to_number_and_the_tab_key_past_them(opened):
@@ -259,7 +261,7 @@ def test_no_two_labels_overlap_at_the_top(browser, deciding, width):
 def test_the_sentence_at_the_top_names_the_marked_row(browser, deciding):
     opened = Opened(browser, deciding)
     sentence = opened.tab.locator("h1").inner_text()
-    marked = opened.tab.locator(".best-row th b").all_inner_texts()
+    marked = opened.tab.locator(".best-row th .method").all_inner_texts()
     assert marked == ([] if sentence.startswith("No ") else [sentence.split(" ")[0]])
     opened.tab.close()
 
@@ -285,6 +287,126 @@ def test_no_barrier_is_serious(browser, request, page, look):
     bad = opened.barriers()
     opened.tab.close()
     assert bad == [], json.dumps(bad, indent=1)
+
+
+def opened_pop_ups(tab) -> list[str]:
+    """Return the ids of all pop-ups that are open, of dialogs too."""
+    shown = ":popover-open, dialog[open]"
+    return tab.evaluate(f"[...document.querySelectorAll('{shown}')].map((one) => one.id)")
+
+
+@pytest.fixture
+def fresh(browser, deciding):
+    """A page of one cell with nothing unfolded, as it opens."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(deciding.as_uri())
+    yield tab
+    tab.close()
+
+
+# Ways in which a reader opens a pop-up, and the id of what opens.
+OPENERS = {
+    "main .term": "pop",
+    "#decision button.chip": "pop",
+    "#decision .term.method": "pop",
+    "[popovertarget=glossary]": "glossary",
+    "[popovertarget=checks]": "checks",
+    "[popovertarget=methods]": "methods",
+    "#decision button[data-source]": "provenance",
+}
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_pop_up_opens_by_key_and_closes_on_escape_and_on_a_jump(fresh, opener):
+    button = fresh.locator(opener).first
+    for close in (
+        lambda: fresh.keyboard.press("Escape"),
+        lambda: fresh.evaluate(
+            "location.hash = location.hash === '#reading' ? '#top' : '#reading'"
+        ),
+    ):
+        button.focus()
+        fresh.keyboard.press("Enter")
+        fresh.wait_for_function("document.querySelector(':popover-open, dialog[open]')")
+        assert opened_pop_ups(fresh) == [OPENERS[opener]]
+        close()
+        fresh.wait_for_function("!document.querySelector(':popover-open, dialog[open]')")
+
+
+@pytest.mark.parametrize("opener", [one for one in OPENERS if OPENERS[one] != "provenance"])
+def test_a_pop_up_closes_on_a_click_elsewhere_and_on_a_second_click(fresh, opener):
+    button = fresh.locator(opener).first
+    button.click()
+    assert opened_pop_ups(fresh) == [OPENERS[opener]]
+    fresh.mouse.click(4, 880)  # the margin of the page
+    assert opened_pop_ups(fresh) == []
+    button.click()
+    assert opened_pop_ups(fresh) == [OPENERS[opener]]
+    button.click()
+    assert opened_pop_ups(fresh) == []
+
+
+def test_one_pop_up_at_a_time_is_open(fresh):
+    for opener, name in OPENERS.items():
+        fresh.evaluate("(one) => document.querySelector(one).click()", opener)
+        fresh.wait_for_function(f"document.querySelector('#{name}:popover-open, #{name}[open]')")
+        assert opened_pop_ups(fresh) == [name]
+
+
+def test_a_pop_up_has_the_text_of_what_opened_it_and_stays_in_the_window(fresh):
+    for width, height in ((1280, 900), (390, 844)):
+        fresh.set_viewport_size({"width": width, "height": height})
+        chips = fresh.locator("#decision button.chip").all()
+        assert len(chips) > 1
+        for chip in chips:
+            chip.scroll_into_view_if_needed()
+            chip.click()
+            text = fresh.locator("#pop").inner_text()
+            assert chip.get_attribute("data-title") in text
+            assert chip.get_attribute("data-text") in text
+            box = fresh.locator("#pop").bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width
+            assert box["y"] >= 0 and box["y"] + box["height"] <= height
+            fresh.keyboard.press("Escape")
+
+
+def test_the_tab_key_leads_from_a_method_to_what_its_pop_up_links_to(fresh):
+    button = fresh.locator("#decision .term.method[data-text]").first
+    button.focus()
+    fresh.keyboard.press("Enter")
+    assert fresh.locator("#pop").inner_text().startswith(button.inner_text())
+    if fresh.locator("#pop a").count():
+        fresh.keyboard.press("Tab")
+        assert fresh.evaluate("document.activeElement.closest('#pop') !== null")
+
+
+def test_every_term_of_the_page_opens_its_meaning(fresh):
+    terms = fresh.locator("main .term:visible").all()
+    assert len(terms) > 10
+    for term in terms:
+        term.focus()
+        fresh.keyboard.press("Enter")
+        title, text = fresh.locator("#pop > b"), fresh.locator("#pop > p")
+        # These made-up methods have no publication; their values are in other tests.
+        is_method = "method" in term.get_attribute("class").split()
+        assert title.inner_text() and (text.text_content() or is_method)
+        fresh.keyboard.press("Escape")
+
+
+def test_what_to_distrust_is_said_on_the_screen_on_a_phone_and_in_print(browser, deciding):
+    amber = [g for g in json.loads((deciding.parent / layout.GATES).read_text())["gates"]]
+    names = {gate["name"] for gate in amber if gate["colour"] != "green"}
+    assert names
+    for options, media in (({}, "screen"), ({"viewport": PHONE}, "screen"), ({}, "print")):
+        tab = browser.new_page(**options)
+        tab.emulate_media(media=media)
+        tab.goto(deciding.as_uri())
+        assert tab.locator(".distrust").is_visible()
+        said = tab.locator(".distrust").inner_text()
+        assert said.startswith("Distrust: ") and sum(name in said for name in names) == min(
+            len(names), 3
+        )
+        tab.close()
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser, page_file):

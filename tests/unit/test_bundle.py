@@ -100,7 +100,7 @@ def test_without_models_all_but_the_large_files_come_back(one, new):
     assert contents(new) == kept
 
 
-def test_snakemake_is_told_also_of_what_stayed_behind(one, new):
+def test_metadata_of_files_that_were_not_packed_are_unpacked_too(one, new):
     """Of a job with an output that it knows nothing of, Snakemake compares no parameter."""
     unpack(new, pack(one, with_models=False))
     assert metadata(new) == metadata(one)
@@ -190,7 +190,7 @@ def test_the_names_inside_are_those_of_the_rules():
 # What is not packed.
 
 
-def test_what_is_not_sound_is_not_packed(one):
+def test_unsound_results_are_not_packed(one):
     root = FakeBenchmark().write(one)
     (root / "cell/seed-0/ga/outputs.npz").write_text("another")
     reason = r"seed-0/ga/outputs\.npz: its content is not the one .*\nnothing was written"
@@ -200,7 +200,7 @@ def test_what_is_not_sound_is_not_packed(one):
     assert not (one / "a.tar").exists()
 
 
-def test_what_a_killed_job_left_is_not_packed(one):
+def test_temporary_files_of_a_killed_job_are_not_packed(one):
     root, output = FakeBenchmark().write(one), "results/b/cell/seed-0/ga/outputs.npz"
     name = urlsafe_b64encode(output.encode()).decode()
     assert name in metadata(one)
@@ -241,7 +241,7 @@ def test_an_archive_among_the_results_is_refused(one):
         write_bundle(root / "a.tar", [root], with_models=False)
 
 
-def test_what_is_no_benchmark_is_refused(one):
+def test_a_folder_without_a_benchmark_is_refused(one):
     FakeBenchmark().write(one)
     with pytest.raises(ValueError, match=r"results: no benchmark's folder: there is no data\.json"):
         write_bundle(one / "a.tar", [one / "results"], with_models=False)
@@ -268,7 +268,7 @@ def test_seeds_made_apart_are_joined_without_what_is_derived_from_all(one, two, 
     assert read_metadata(new, ["b"]).keys() == {f"results/{name}" for name in found}
 
 
-def test_methods_made_apart_are_joined_with_one_cost_of_what_both_had_to_make(one, two, new):
+def test_joined_archives_have_one_cost_for_shared_results(one, two, new):
     """The base is the same; what it cost is not."""
     other = FakeBenchmark(methods=("rl",), seconds=2.5)
     done = unpack(new, pack(one), pack(two, other))
@@ -301,7 +301,7 @@ def test_runs_that_come_later_are_not_older_than_what_they_were_made_from(one, t
     assert time["b/base/seed-0/model.safetensors"] <= time["b/cell/seed-0/rl/outputs.npz"]
 
 
-def test_what_is_here_stays_and_more_is_added(one, new):
+def test_existing_results_stay_and_new_ones_are_added(one, new):
     FakeBenchmark(seeds=(1,), methods=("ga", "rl")).write(new)
     before, before_times = contents(new), times(new)
     done = unpack(new, pack(one))
@@ -332,7 +332,7 @@ def test_a_second_time_nothing_is_new(one, new):
     assert everything(new) == before
 
 
-def test_a_copy_that_snakemake_knows_nothing_of_gets_its_metadata(one, new):
+def test_a_copy_without_snakemake_metadata_gets_them_from_the_archive(one, new):
     """Beside equal files what it says is true."""
     archive = pack(one)
     FakeBenchmark().write(new)
@@ -364,7 +364,7 @@ def test_files_that_differ_are_named(one, two, new):
     ]
 
 
-def test_what_is_here_is_in_conflict_too(one, new):
+def test_existing_results_can_be_in_conflict_with_an_archive(one, new):
     FakeBenchmark(lr=0.2).write(new)
     archive, name = pack(one), "results/b/cell/seed-0/ga/model.safetensors"
     assert conflicts(new, archive)[0] == f"{name}: differs: {new / 'results'} and {archive}"
@@ -393,14 +393,14 @@ def test_a_file_that_others_here_were_not_made_from_is_refused(one, new):
     assert f"{cell}/metrics.json: {made}" in lines
 
 
-def test_what_is_here_must_be_sound(one, new):
+def test_existing_results_must_be_sound(one, new):
     root = FakeBenchmark(methods=("rl",)).write(new)
     (root / "cell/seed-0/rl/outputs.npz").write_text("another")
     (line,) = conflicts(new, pack(one))
     assert line.startswith(f"{root}/cell/seed-0/rl/outputs.npz: its content is not")
 
 
-def test_what_is_gone_here_is_taken_from_the_archive_with_its_metadata(one, new):
+def test_missing_results_are_unpacked_with_their_metadata(one, new):
     archive = pack(one)
     FakeBenchmark().write(new)
     (new / OUTPUTS).unlink()
@@ -523,7 +523,7 @@ def test_an_archive_that_bundle_did_not_write_is_refused(one, new, damage, reaso
     assert not (new.parent / "x").exists()
 
 
-def test_metadata_of_other_benchmarks_are_not_taken(one, new):
+def test_metadata_of_other_benchmarks_are_not_unpacked(one, new):
     archive = pack(one)
     forge(metadata={"results/c/plan.json": {"rule": "any"}})(archive)
     unpack(new, archive)
@@ -531,7 +531,7 @@ def test_metadata_of_other_benchmarks_are_not_taken(one, new):
     assert len(contents(new)) == len(contents(one))
 
 
-def test_of_two_metadata_of_one_file_the_first_is_taken_with_the_file(one, two, new):
+def test_the_first_of_two_metadata_of_a_file_is_unpacked_with_the_file(one, two, new):
     first, second = pack(one), pack(two)
     forge(metadata={OUTPUTS: {"rule": "another"}})(second)
     unpack(new, first, second)
@@ -551,7 +551,7 @@ def test_metadata_are_where_snakemake_looks_for_them(tmp_path, output):
     assert read_metadata(tmp_path, ["b", "long"]).keys() == {output}
 
 
-def test_a_file_system_that_knows_no_longest_name_gets_names_of_255(tmp_path, monkeypatch):
+def test_names_have_at_most_255_bytes_if_the_file_system_states_no_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "pathconf", lambda *_: 0)
     output = f"results/{'long/' * 200}plan.json"
     write_metadata(tmp_path, {output: {"rule": "plan"}})

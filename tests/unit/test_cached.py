@@ -64,7 +64,7 @@ def test_without_retrain_the_base_is_needed_and_no_retrain(tmp_path, monkeypatch
     assert "base" in rules and "retrain" not in rules
 
 
-def test_what_metrics_reads_is_among_it(benchmark):
+def test_all_inputs_of_the_metrics_job_are_needed(benchmark):
     listed = rules_of(benchmark)
     for cell in benchmark.cells.values():
         job = PlannedMetrics(benchmark, cell)
@@ -82,14 +82,14 @@ def test_what_metrics_reads_is_among_it(benchmark):
         (f"{CELL}/seed-1/theirs", "given"),
     ],
 )
-def test_of_a_run_all_is_needed_but_its_weights(benchmark, folder, rule):
+def test_all_files_of_a_run_but_its_weights_are_needed(benchmark, folder, rule):
     listed = rules_of(benchmark).items()
     found = {path: by for path, by in listed if str(Path(path).parent) == folder}
     names = ("outputs.npz", "record.json", "history.csv", "cost.json")
     assert found == {f"{folder}/{name}": rule for name in names}
 
 
-def test_of_a_tracked_run_its_epochs_are_needed_too(benchmark):
+def test_the_epochs_of_a_tracked_run_are_needed_too(benchmark):
     folder = f"{CELL}/seed-1/ltd"
     names = ("outputs.npz", "record.json", "history.csv", "cost.json", "epochs.npz")
     listed = rules_of(benchmark).items()
@@ -97,7 +97,7 @@ def test_of_a_tracked_run_its_epochs_are_needed_too(benchmark):
     assert found == {f"{folder}/{name}": "track" for name in names}
 
 
-def test_of_tunings_and_support_sizes_what_they_say_and_cost_is_needed(benchmark):
+def test_results_and_costs_of_tunings_and_support_sizes_are_needed(benchmark):
     listed = rules_of(benchmark)
     for name in ("trials.csv", "selected.json", "cost.json"):
         assert listed[f"{CELL}/tune/ltd/{name}"] == "tune"
@@ -106,14 +106,14 @@ def test_of_tunings_and_support_sizes_what_they_say_and_cost_is_needed(benchmark
     assert not any("digit_8-50/support_size" in path for path in listed)
 
 
-def test_of_probes_what_they_show_and_cost_is_needed_and_no_model(benchmark):
+def test_arrays_and_costs_of_probes_are_needed_and_no_model(benchmark):
     listed = rules_of(benchmark)
     for name in ("probe.npz", "record.json", "cost.json"):
         assert listed[f"results/b/digit_8-50/probe/seed-1/{name}"] == "probe"
     assert not any(path.endswith("model.safetensors") for path in listed)
 
 
-def test_of_shadow_models_what_methods_make_of_them_is_needed_and_not_they(benchmark):
+def test_margins_of_shadow_models_are_needed_and_not_their_weights(benchmark):
     listed = rules_of(benchmark)
     for name in ("exposure.npz", "record.json", "cost.json"):
         assert listed[f"{CELL}/exposure/ltd/{name}"] == "expose"
@@ -124,7 +124,7 @@ def test_without_the_original_no_base_is_needed():
     assert not any("/base/" in path for path in list_needed(grid(controls=[])))
 
 
-def test_what_is_there_is_not_missing(benchmark):
+def test_existing_files_are_not_missing(benchmark):
     assert find_missing([benchmark]) == {}
 
 
@@ -134,7 +134,7 @@ def test_a_folder_in_a_files_place_does_not_do(benchmark):
     assert [job.rule for job in find_missing([benchmark]).values()] == ["data"]
 
 
-def test_of_many_the_first_are_named_and_the_others_counted():
+def test_the_first_of_many_missing_files_are_named_and_the_others_counted():
     lines = [f"line {number}" for number in range(MOST_LISTED + 2)]
     assert first_lines(lines) == [*lines[:MOST_LISTED], "... and 2 more"]
     assert first_lines(lines[:MOST_LISTED]) == lines[:MOST_LISTED]
@@ -157,7 +157,7 @@ def test_a_folder_that_is_gone_is_missed_if_numbers_were_made_of_it(benchmark):
     assert sorted(find_lost([benchmark])) == files
 
 
-def test_what_a_finished_page_was_made_of_is_missed_too(benchmark):
+def test_missing_inputs_of_a_finished_page_are_reported(benchmark):
     gone = lost_pages(benchmark)
     assert {"results/b/plan.json", "results/b/tables", f"{CELL}/costs.json"} <= gone
     assert len(gone) == 2 * 5 + 12
@@ -171,7 +171,7 @@ def lost_pages(benchmark):
     return {*find_lost([benchmark])}
 
 
-def test_what_the_index_shows_is_missed_once_it_is_there(tmp_path, monkeypatch):
+def test_missing_inputs_of_an_existing_index_are_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     others = ["results/theory/checks.csv", "results/theory/record.json"]
     assert find_lost([], others) == []

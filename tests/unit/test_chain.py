@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from sealing import sign_folder
 
 from collateral.results import layout, provenance
 from collateral.results.files import InvalidResultError
@@ -17,7 +18,6 @@ from collateral.results.provenance import (
     read_cost,
     read_page,
     read_signed,
-    sign_folder,
     sign_page,
     verify,
     write_cost,
@@ -48,7 +48,7 @@ def write_job(path, root, content=b"content", inputs=()):
 # Sealed JSON files.
 
 
-def test_what_is_sealed_is_read_as_it_was_written(tmp_path):
+def test_a_sealed_file_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "cell" / "record.json"
     write_signed(path, {"b": [1, None], "a": 0.1}, tmp_path)
     assert read_signed(path) == {"b": [1, None], "a": 0.1}
@@ -80,7 +80,7 @@ def test_a_changed_seal_is_refused(tmp_path, change):
         (b'{"a": 1}', "no hash of itself"),
     ],
 )
-def test_what_is_no_sealed_file_is_named(tmp_path, content, reason):
+def test_a_file_without_a_seal_is_named(tmp_path, content, reason):
     path = tmp_path / "record.json"
     path.write_bytes(content)
     with pytest.raises(InvalidResultError, match=rf"record\.json: .*{reason}"):
@@ -211,7 +211,7 @@ def test_the_folder_of_all_tables_is_made_as_a_whole(tmp_path):
     assert layout.paths_to_delete(table) == [tmp_path / "tables"]
 
 
-def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
+def test_for_a_broken_prepared_file_its_whole_folder_is_deleted(tmp_path):
     folder = tmp_path / "ltd" / "prepared" / "ltd-0123"
     assert layout.paths_to_delete(folder / layout.PREPARED_TENSORS) == [folder]
     assert layout.paths_to_delete(folder.parent / "ltd-4567" / layout.COST) != [folder]

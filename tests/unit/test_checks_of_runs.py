@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from drive import run_stage
 from fake_cell import COST, FORGET, Wrong, counted
+from page_reading import TERM
 from sealing import seal
 from test_finding_verdict import CASES, ENDS, RETRAIN
 
@@ -121,7 +122,7 @@ def words_on_verdicts(root: Path) -> str:
 
 def as_text(html: str) -> str:
     """Return what the page says, with code between backticks and without definitions of terms."""
-    return unescape(re.sub(r"</?code>", "`", re.sub(r"</?abbr[^>]*>", "", html)))
+    return unescape(re.sub(r"</?code>", "`", re.sub(TERM, r"\1", html)))
 
 
 def test_the_red_check_of_the_fixture_is_the_one_that_it_was_made_for(red, sound):

@@ -16,7 +16,6 @@ from paper.claims.evaluate import (
     choose,
     count_verdicts,
     evaluate,
-    fill_page,
     holds,
     markdown_table,
     ranges,
@@ -334,7 +333,7 @@ STILL_SAID = {26, 27, 28, 30, 31, 40}
 
 
 @pytest.mark.parametrize("claim", [claim for claim in DECIDING if claim not in STILL_SAID])
-def test_a_claim_cannot_be_said_where_the_same_number_is_missing(good, claim):
+def test_a_claim_is_undecided_if_its_number_is_missing(good, claim):
     spot, _ = spot_of(claim)
     assert "cannot be said" in verdicts(claim, altered(good, spot, None))
 
@@ -358,13 +357,13 @@ def cells_of(good, *names):
     return {"b": replace(table, cells=tuple(c for c in table.cells if c.name in names))}
 
 
-def test_what_retrain_knows_of_two_classes_may_be_alike(good):
+def test_retrain_may_have_equal_accuracy_on_two_classes(good):
     results = cells_of(good, "couch-50", "shark-50")  # 47.4 and 54.9
     assert verdicts(49, results) == {"does not hold"}
     assert verdicts(49, cells_of(good, "couch-50")) == {"cannot be said"}
 
 
-def test_nothing_can_be_said_of_nothing():
+def test_without_results_every_claim_is_undecided():
     found = evaluate({})
     assert [answer.claim.id for answer in found] == list(range(1, 63))
     assert {answer.verdict for answer in found} == {"cannot be said"}
@@ -404,7 +403,7 @@ def noisy(good, **floors: float):
     return {"b": replace(good["cifar100"], cells=(cell,))}
 
 
-def test_a_tie_within_the_noise_floor_that_decides_the_place_cannot_be_said(good):
+def test_a_place_that_depends_on_a_tie_within_the_noise_floor_is_undecided(good):
     (found,) = answers_to(1, noisy(good, avg_gap=0.05))
     assert found.verdict == "cannot be said"
     assert found.text.startswith("lowest Avg. Gap: LTD 2.4, IU 6.6, ")
@@ -423,7 +422,7 @@ def test_a_tie_that_cannot_lift_a_run_to_its_place_changes_nothing(good):
     ("claim", "metric"),
     [(3, GAP), (12, "ua_affected"), (13, AFFECTED), (21, GAP)],
 )
-def test_an_order_within_the_noise_floor_cannot_be_said(good, claim, metric):
+def test_an_order_within_the_noise_floor_is_undecided(good, claim, metric):
     assert verdicts(claim, noisy(good, **{metric: 0.001})) == {"holds"}
     (found,) = answers_to(claim, noisy(good, **{metric: 0.9}))
     assert found.verdict == "cannot be said"
@@ -450,7 +449,7 @@ def test_baselines_that_are_not_local_end_a_claim_without_ltd(good):
         (-0.2, -0.3, -0.1, "does not hold"),
     ],
 )
-def test_a_slope_whose_interval_has_both_signs_says_nothing(good, slope, low, high, verdict):
+def test_a_slope_whose_interval_contains_zero_decides_nothing(good, slope, low, high, verdict):
     results = good
     for name, value in {"": slope, "_low": low, "_high": high}.items():
         spot = ("mnist", "digit_9-100", "ga", f"class_slope{name}")
@@ -569,18 +568,3 @@ def test_the_command_prints_claims_of_a_folder(kept, capsys):
 def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(SystemExit, match=r"no results: there is no metrics\.csv"):
         main(["claims", str(tmp_path)])
-
-
-PAGE = "# Page\n<!-- claims: paper 1-2 -->\nold\n<!-- end of claims -->\nend\n"
-
-
-def test_a_page_gets_the_table_between_its_marks(kept):
-    page = fill_page(PAGE, kept)
-    assert page.startswith("# Page\n<!-- claims: paper 1-2 -->\n| claim | here | numbers |\n")
-    assert page.endswith(" |\n<!-- end of claims -->\nend\n")
-    assert "stale" not in page
-    assert fill_page(page, kept) == page
-
-
-def test_a_page_without_marks_stays(kept):
-    assert fill_page("| claim |\n", kept) == "| claim |\n"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from collateral import __version__
-from collateral.cli import commands, main
+from collateral.cli import HIDDEN, commands, main
 from collateral.commands import unlock
 from collateral.findings.registry import Problem, write_problems
 from collateral.jobs import kinds
@@ -27,6 +27,9 @@ from collateral.results import layout
 from collateral.results.provenance import write_record
 from collateral.stages import check
 
+# Commands in the overview, in its order.
+FOR_PEOPLE = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence"]
+FOR_PEOPLE += ["bundle", "unbundle", "claims"]
 COMMAND = "from collateral.cli import main; main()"
 
 
@@ -65,15 +68,48 @@ def test_help_names_the_commands(capsys):
     assert leave("--help") == 0
     said = capsys.readouterr().out
     assert "usage: collateral" in said
-    assert all(name in said for name in [*commands(), "run"])
-    assert "unlearn" not in said  # a stage is no command
+    entries = re.findall(r"^  (\w+) +\w", said, re.M)
+    assert entries[: len(FOR_PEOPLE)] == FOR_PEOPLE
+    assert "\n  unlearn" not in said  # a stage is no command
+
+
+def test_commands_for_scripts_are_left_out_of_the_overview_but_have_help(capsys):
+    leave("--help")
+    overview = capsys.readouterr().out
+    assert {*HIDDEN} == {*commands(), "run"} - {*FOR_PEOPLE}
+    for name in HIDDEN:
+        assert f"\n  {name} " not in overview
+        assert leave(name, "--help") == 0
+        assert f"usage: collateral {name} " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["", "run", *find.COMMAND.names()])
+def test_no_line_of_help_is_longer_than_80_characters(capsys, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert leave(*filter(None, [name, "--help"])) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 8
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_help_keeps_the_paragraphs_of_a_description(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    leave("run", "--help")
+    said = capsys.readouterr().out
+    assert "and write its record.\n\nThe job is a description as JSON:" in said
+
+
+def test_init_has_the_options_of_its_request(capsys):
+    assert leave("init", "--help") == 0
+    said = capsys.readouterr().out
+    assert all(option in said for option in ("--forget-where COLUMN=", "--minutes", "--out"))
 
 
 def test_help_is_in_the_order_of_use_and_has_an_example(capsys):
     leave("--help")
     said = capsys.readouterr().out
-    order = ["init", "estimate", "doctor", "list", "verify", "export", "evidence", "run"]
-    order += ["Example:"]
+    order = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence"]
+    order += ["Examples:"]
     places = [said.index(f"\n  {word}" if word.islower() else word) for word in order]
     assert places == sorted(places)
     assert "collateral estimate config.yaml" in said
@@ -98,20 +134,20 @@ def test_help_of_run_says_what_it_does_and_takes(capsys):
 
 
 @pytest.mark.parametrize(("given", "meant"), [("verifi", "verify"), ("doctro", "doctor")])
-def test_a_misspelt_command_is_told_the_nearest_one(capsys, given, meant):
+def test_a_misspelt_command_is_answered_with_the_nearest_one(capsys, given, meant):
     assert leave(given) == 2
     said = capsys.readouterr().err
     assert f"error: no command '{given}'; did you mean {meant}?" in said
 
 
-def test_an_unknown_command_is_told_the_known_ones(capsys):
+def test_an_unknown_command_is_answered_with_the_known_ones(capsys):
     assert leave("xyzzy") == 2
     said = capsys.readouterr().err
     assert "no command 'xyzzy'" in said
     assert all(name in said for name in [*commands(), "run"])
 
 
-def test_no_command_is_told_the_known_ones(capsys):
+def test_without_a_command_the_known_ones_are_listed(capsys):
     assert leave() == 0
     assert "verify" in capsys.readouterr().out
 
@@ -178,7 +214,7 @@ def test_a_parameter_is_an_argument_of_its_type(calls):
         ([*REQUIRED, "--values", "{"], "argument --values: invalid loads value: '{'"),
     ],
 )
-def test_what_does_not_fit_the_signature_is_refused(calls, capsys, words, said):
+def test_arguments_that_do_not_fit_the_signature_are_refused(calls, capsys, words, said):
     assert leave("unlock", *words) == 2
     assert said in capsys.readouterr().err
     assert not calls
@@ -201,12 +237,12 @@ def test_no_stage_reads_a_namespace():
     assert found == {"cli", "_proposal"}  # `init` refuses a value with an error of argparse
 
 
-def test_what_is_no_stage_is_not_offered():
+def test_modules_that_are_no_stages_are_not_listed():
     assert not {"__init__", "_workspace"} & {*find.STAGE.names(), *commands()}
     assert not {*find.STAGE.names()} & {*commands()}
 
 
-def test_no_stage_is_imported_before_it_is_asked_for():
+def test_help_imports_no_stage():
     code = "import sys; from collateral import cli; cli._overview(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "collateral.cli" in done.stdout.split()
@@ -349,6 +385,6 @@ def test_a_reader_that_has_enough_is_no_error():
     assert not done.stderr
 
 
-def test_the_version_is_said():
+def test_the_version_is_printed():
     done = collateral("--version")
     assert (done.returncode, done.stdout) == (0, f"collateral {__version__}\n")

@@ -79,7 +79,7 @@ def test_an_undefined_number_is_a_dash_that_is_sorted_last(cell):
     assert math.isnan(shown.order)
 
 
-def test_a_sign_is_written_where_the_column_asks_for_it(cell):
+def test_a_column_with_sign_shows_plus_signs(cell):
     column = Column("near_loss", "retain", "bin")
     assert field(cell, "ft", column).value == "2.1 ± 1.4"
     assert field(cell, "ft", replace(column, sign=True)).value == "+2.1 ± 1.4"
@@ -166,7 +166,7 @@ def test_rows_are_grouped_by_kind_in_the_order_of_the_config(cell):
     assert labels([all_rows(cell)]) == [["Retrain", "Original", "GA", "FT"]]
 
 
-def test_a_row_says_how_its_run_ended_and_whether_it_is_a_control(cell):
+def test_a_row_shows_the_status_of_its_run_and_whether_it_is_a_control(cell):
     notes = {row.label: (row.note, row.is_aside) for row in all_rows(cell)}
     assert notes == {
         "Retrain": ("", False),
@@ -198,7 +198,7 @@ def test_a_grid_has_a_heading_per_column_and_no_empty_groups(cell):
     assert (original.note, original.is_aside) == ("", True)
 
 
-def test_a_line_that_is_complete_stays_as_it_is(cell):
+def test_a_finished_line_is_not_changed(cell):
     line = Line("Noise", [Field("±1")], is_aside=True)
     assert build_grid("Run", [Column("ua")], [[run_row(cell, "ft"), line]]).groups[0][1] is line
 

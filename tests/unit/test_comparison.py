@@ -47,7 +47,7 @@ def changed(root, name, **fields):
     write_signed(path, {**content, **own, "job": {**content["job"], **other}}, root)
 
 
-def test_what_was_run_as_planned_does_not_differ(finished):
+def test_results_as_planned_do_not_differ(finished):
     found = compare(grid(**TUNED), finished)
     assert (found.different, found.missing, found.unplanned) == ({}, [], [])
 
@@ -69,7 +69,7 @@ def test_another_field_of_a_run_is_named(finished, field, value, said):
     assert line.startswith(said)
 
 
-def test_of_a_long_value_the_beginning_is_shown():
+def test_long_values_are_shortened():
     short, long = "x" * (SHOWN_LENGTH - 2), "y" * SHOWN_LENGTH  # JSON adds two quotes.
     [(place, one, other)] = find_differences({"path": short}, {"path": long})
     assert (place, one) == ("path", f'"{short}"')
@@ -263,7 +263,7 @@ def test_a_record_of_a_kind_of_job_that_is_no_more_is_named(finished):
     assert first == 'kind: "older", planned "unlearn"'
 
 
-def test_what_is_missing_and_what_nobody_planned_is_counted(finished):
+def test_missing_and_unplanned_results_are_counted(finished):
     found = compare(grid(**{**TUNED, "seeds": [3, 5]}), finished)
     assert found.missing == [
         "base/seed-5/record.json",
@@ -294,7 +294,7 @@ def test_a_pool_of_another_size_is_named(finished):
     assert [line.partition(":")[0] for line in lines] == ["count", "inputs"]
 
 
-def test_a_probe_is_held_against_what_is_asked_and_of_whom(finished):
+def test_a_probe_is_compared_with_the_planned_probes_and_runs(finished):
     benchmark, name = grid(**TUNED, probe={"zrf": {}}), f"{CELL}/probe/seed-3/record.json"
     assert compare(benchmark, finished).missing == [name]
     write_records(finished, benchmark, name)

@@ -55,12 +55,12 @@ def test_a_class_by_index_gets_its_name():
     assert cells["digit_8-50"].forget.params["class"] == "digit_8"
 
 
-def test_an_index_counts_among_the_classes_that_are_kept():
+def test_a_class_index_refers_to_the_kept_classes():
     data = {"name": "digits", "classes": ["digit_7", "digit_1"]}
     assert list(build_grid(load(config(data=data, classes=[1])))["b"].cells) == ["digit_1-50"]
 
 
-def test_where_only_the_data_know_the_classes_any_is_taken():
+def test_any_class_is_accepted_if_class_names_are_unknown_before_loading():
     data = {"name": "arrays", "path": "mine.npz"}
     cells = build_grid(load(config(data=data, classes=["Any one", 7])))["b"].cells
     assert list(cells) == ["any-one-50", "7-50"]
@@ -178,7 +178,7 @@ def test_whole_numbers_may_be_written_with_an_exponent():
     assert steps["steps"] == [10, 20]
 
 
-def test_what_is_probed_may_be_listed_or_given_values():
+def test_probes_may_be_a_list_or_have_parameters():
     def asked(given):
         return load(config(probe=given)).benchmarks["b"].probe.requested()
 
@@ -208,7 +208,7 @@ def test_support_sizes_are_of_ltd_unless_another_configuration_is_named():
 @pytest.mark.parametrize(
     ("file", "sharing"), [("mine.safetensors", "shared"), ("mine-{seed}.pt", "matched")]
 )
-def test_the_name_of_a_base_of_ones_own_tells_who_shares_it(file, sharing):
+def test_the_file_name_of_the_users_base_decides_sharing(file, sharing):
     base = load(config(base={"weights": file})).benchmarks["b"].base
     assert base.sharing == sharing
 
@@ -221,7 +221,7 @@ def test_weights_may_be_given_where_no_method_is_listed():
     assert benchmark.given["theirs"].rte == 120
 
 
-def test_retrain_is_trained_here_unless_the_config_says_otherwise():
+def test_retrain_is_trained_here_by_default():
     assert load(config()).benchmarks["b"].retrain.weights is None
     assert load(config(retrain=GIVEN)).benchmarks["b"].retrain.weights is not None
     assert load(config(retrain="none")).benchmarks["b"].retrain is None

@@ -25,7 +25,7 @@ def test_a_slug_may_stand_in_a_path(name):
 
 
 @pytest.mark.parametrize("name", ["", "A", "a b", "a/b", "..", ".a", "-a", "a@b=1", "ä", "a\n"])
-def test_what_is_no_slug_may_not(name):
+def test_names_that_are_no_slugs_are_refused(name):
     assert not is_slug(name)
 
 
@@ -67,5 +67,5 @@ def test_a_value_is_short_in_a_runs_name(value, text):
     assert format_value(value) == text
 
 
-def test_a_runs_name_tells_what_is_varied_part_by_part():
+def test_the_name_of_a_run_contains_each_varied_parameter():
     assert format_varied({"lr": 0.1, "support": "random"}) == ["lr=0.1", "support=random"]

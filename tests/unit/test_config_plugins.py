@@ -115,7 +115,7 @@ def test_a_plug_in_without_what_every_method_has_is_named(tmp_path, params, lack
 @pytest.mark.parametrize(
     "touches", ['frozenset({"retain", "forget image"})', '"retain"', "None", '[["retain"]]']
 )
-def test_what_no_method_can_touch_is_named(tmp_path, touches):
+def test_an_unknown_kind_of_data_in_touches_is_named(tmp_path, touches):
     params = ONE_PHASE.replace('frozenset({"retain"})', touches)
     with forgotten_after():
         folder = write_method(tmp_path, "greedy", params)

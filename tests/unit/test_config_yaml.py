@@ -33,7 +33,7 @@ def test_a_billion_laughs_are_refused_at_once():
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
-def test_what_is_right_is_read_as_by_yaml_itself(path):
+def test_valid_yaml_is_read_as_by_pyyaml(path):
     assert read_file(path) == yaml.safe_load(path.read_text())
 
 
@@ -92,13 +92,13 @@ VALUES = {
 
 
 @pytest.mark.parametrize("text", TEXTS.split())
-def test_what_is_no_number_in_yaml_1_2_is_text(text):
+def test_words_that_are_no_numbers_in_yaml_1_2_are_text(text):
     assert parse(f"a: {text}") == {"a": text}
     assert parse(f"%YAML 1.1\n---\na: {text}") == {"a": text}  # whatever it calls itself
 
 
 @pytest.mark.parametrize(("text", "value"), VALUES.items())
-def test_what_is_a_number_in_yaml_1_2_is_read_as_one(text, value):
+def test_numbers_of_yaml_1_2_are_read_as_numbers(text, value):
     assert parse(f"a: [{text}]") == {"a": [value]}
     assert type(parse(f"a: {text}")["a"]) is type(value)
 
@@ -121,11 +121,11 @@ def test_a_number_with_a_leading_zero_in_quotes_is_text(text):
         ("{<<: 3}", 1),
     ],
 )
-def test_what_cannot_be_read_is_named_by_its_line(text, line):
+def test_unreadable_yaml_is_named_by_its_line(text, line):
     assert complaint(text).startswith(f"line {line}: ")
 
 
-def test_what_is_no_text_is_refused(tmp_path):
+def test_files_that_are_no_text_are_refused(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_bytes(b"a: \xff")
     with pytest.raises(ConfigError, match=r"config.yaml: .*can't decode byte 0xff in position 3"):
@@ -139,7 +139,7 @@ def test_a_number_that_python_cannot_write_is_named_by_its_line(number):
     assert line.startswith(f"line 2: '{number[:9]}") and line.endswith("... does not read as int")
 
 
-def test_what_is_nested_too_deeply_is_one_line():
+def test_too_deep_nesting_is_reported_in_one_line():
     assert complaint("[" * 5000 + "]" * 5000) == "lists and mappings are nested too deeply"
 
 

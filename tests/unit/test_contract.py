@@ -69,7 +69,7 @@ def test_the_nearest_spelling_is_offered_whatever_its_case():
     assert did_you_mean(3, ["digit_3", "30"]) == "; did you mean 30?"
 
 
-def test_what_is_unknown_is_told_what_is_known():
+def test_an_unknown_name_is_answered_with_the_known_ones():
     assert unknown_name("method", "sdd", ["scrub", "ssd"]) == (
         "no method 'sdd'; known: scrub, ssd; did you mean ssd?"
     )

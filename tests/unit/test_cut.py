@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from collateral.contract.data import DataOptions
+from collateral.data._metadata import count_train
 from collateral.data._subset import take_subset
 from collateral.results.dataset import Dataset, Labels
 
@@ -89,7 +90,7 @@ def test_statistics_and_augmentation_stay():
         ({"test_per_class": 2}, r"data.test_per_class: 2, but class 'dog' has 1 test examples"),
     ],
 )
-def test_what_cannot_be_kept_is_named(options, message):
+def test_classes_and_counts_that_cannot_be_kept_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         take_subset(SMALL, DataOptions.model_validate(options))
 
@@ -104,3 +105,34 @@ def test_classes_without_any_test_example_are_refused():
 def test_yaml_booleans_are_not_taken_for_classes():
     with pytest.raises(ValueError, match="classes"):
         DataOptions.model_validate({"classes": [True, False]})
+
+
+@pytest.mark.parametrize(
+    ("classes", "each", "imbalance", "total", "counts"),
+    [
+        # CIFAR-10-LT and CIFAR-100-LT of Cao et al. (LDAM), imbalance 100.
+        (10, 5000, 100, 12_406, [5000, 2997, 1796, 1077, 645, 387, 232, 139, 83, 50]),
+        (100, 500, 100, 10_847, [500, 477, 455]),
+        (10, 5000, 10, 20_431, [5000, 3871, 2997]),
+    ],
+)
+def test_a_long_tail_has_the_published_numbers(classes, each, imbalance, total, counts):
+    found = count_train([each] * classes, DataOptions(imbalance=imbalance))
+    assert sum(found) == total
+    assert found[: len(counts)] == counts
+    assert found[-1] == each // imbalance
+
+
+def test_a_long_tail_keeps_the_first_examples_and_the_whole_test_set():
+    result = take_subset(SMALL, DataOptions(imbalance=3))  # of 3, 2 and 3: 3, 1 and 1
+    assert pixels(result.train_images) == [0, 1, 2, 5, 7]
+    assert pixels(result.test_images) == [100, 101, 102, 103]
+
+
+def test_a_long_tail_follows_the_order_of_the_classes_and_is_cut_first():
+    given = DataOptions(classes=("owl", "cat"), per_class=2, imbalance=2)
+    assert take_subset(SMALL, given).labels.train.tolist() == [1, 0, 0]  # 2 owls, 1 cat
+
+
+def test_every_class_of_a_long_tail_keeps_an_example():
+    assert count_train([4, 4, 4], DataOptions(imbalance=1000)) == [4, 1, 1]

@@ -12,7 +12,7 @@ from collateral.contract.params import Between
 from collateral.plugins.find import METHOD, params_class
 
 ROOT = Path(__file__).resolve().parents[2]
-DEVIATIONS = ROOT / "docs/deviations.md"
+DEVIATIONS = ROOT / "docs/defaults.md"
 METHODS = pytest.mark.parametrize("name", METHOD.names())
 OF_THE_PAPER = ("amun", "ft", "ga", "iu", "ltd", "neighbor", "rl", "salun")
 
@@ -36,7 +36,7 @@ def test_the_paper_comes_first(name):
 
 
 @METHODS
-def test_what_a_source_says_could_be_set(name):
+def test_published_values_are_valid_parameters(name):
     for said in params_class(name).published.values():
         for pick in (0, -1):  # ends of a range, or of what was used
             several = Between | list
@@ -58,21 +58,21 @@ def test_a_default_is_published_or_named_as_ours(name):
 
 
 @METHODS
-def test_what_the_first_source_states_is_the_default(name):
+def test_the_value_of_the_first_source_is_the_default(name):
     params = params_class(name)
     for field, said in next(iter(params.published.values())).items():
         assert has(said, params.model_fields[field].default), field
 
 
-def test_what_is_ours_has_a_reason():
-    text = DEVIATIONS.read_text()
+def test_defaults_of_our_own_have_a_reason_in_the_docs():
+    text = DEVIATIONS.read_text().partition("## Where we differ")[2]
     for name, fields in OURS.items():
         for field in fields:
             assert f"`{field}" in text, f"{name}.{field}"
 
 
 @METHODS
-def test_what_was_tried_as_the_default_still_is(name):
+def test_the_default_in_the_tuning_results_is_still_the_default(name):
     for one in find_tuned(name):
         for pair in [] if one.default == "not tried" else one.default.split(":")[0].split(", "):
             field, value = pair.split(" ")

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from collateral.config.load import load
 from collateral.config.schema import BenchmarkConfig, Config
 from collateral.config.yaml import parse
+from collateral.contract.data import DataOptions
 from collateral.plugins.find import FORGET
 
 PAGE = ROOT / "docs/config.md"
@@ -47,9 +48,10 @@ def set_in(model: type[BaseModel], value: Any, block: str) -> Iterator[tuple[str
             single = given if isinstance(given, list) else [given]
             for one in given.values() if found[1] else single:
                 yield from set_in(found[0], one, key)
-        if (block, key) in {("benchmarks", "data"), ("cells", "forget")}:
-            name = key if key == "data" else f"forget {given['kind']}"
-            yield from ((name, option) for option in given)
+        if (block, key) == ("benchmarks", "data"):
+            yield from set_in(DataOptions, given, key)
+        if (block, key) == ("cells", "forget"):
+            yield from ((f"forget {given['kind']}", option) for option in given)
 
 
 def test_every_key_is_in_an_example():

@@ -83,7 +83,7 @@ def test_the_readme_is_a_page_of_the_site():
 
 def test_every_picture_is_shown_somewhere():
     shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
-    assert {*(DOCS / "images").iterdir()} <= shown
+    assert {*(DOCS / "images").iterdir()} - {DOCS / "images/captions.json"} <= shown
 
 
 def ragged(page: Path) -> list[str]:
@@ -105,4 +105,4 @@ def test_a_line_with_a_pipe_too_many_is_seen(tmp_path):
 
 
 def test_tables_are_found():
-    assert sum(1 for page in PAGES for _ in tables(page)) > 50
+    assert sum(1 for page in PAGES for _ in tables(page)) > 40

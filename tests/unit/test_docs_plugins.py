@@ -1,4 +1,4 @@
-"""The pages of methods, data sets, models and findings: sections, formulas and examples."""
+"""The pages of methods, data sets with models, and findings: sections, formulas and examples."""
 
 import pytest
 from generators import plugins
@@ -11,8 +11,7 @@ from collateral.plugins.find import CONTROL, DATA, FINDING, METHOD, MODEL
 RUNS = METHOD.names() + CONTROL.names()
 NAMES = {
     "methods": RUNS,
-    "data-sets": DATA.names(),
-    "models": sorted(set(MODEL.own.values())),
+    "data-sets": [*DATA.names(), *sorted(set(MODEL.own.values()))],
     "findings": FINDING.names(),
 }
 
@@ -37,7 +36,7 @@ def test_reasons_to_skip_are_found():
     assert plugins.skipped("ft") == []
 
 
-@pytest.mark.parametrize("page", ["methods", "data-sets", "models"])
+@pytest.mark.parametrize("page", ["methods", "data-sets"])
 def test_the_examples_are_what_the_loader_takes(page):
     examples = list(blocks(path(page), "yaml"))
     assert len(examples) >= len(NAMES[page])

@@ -13,12 +13,12 @@ from collateral.cli import main
 from collateral.commands import doctor
 from collateral.commands.doctor import (
     Check,
+    check_machine,
     data_check,
     in_json,
     in_words,
     needed_bytes,
     read_config,
-    run_checks,
 )
 from collateral.config.load import load
 from collateral.plan.grid import build_grid
@@ -55,7 +55,7 @@ def no_torch(monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
 
 
-def test_what_lacks_is_needed_or_optional():
+def test_a_missing_thing_is_needed_or_optional():
     assert Check("a", "here").status == "ok"
     assert Check("a", "no a", "get it", is_needed=False).status == "optional"
     assert Check("a", "no a", "get it").status == "missing"
@@ -147,12 +147,12 @@ def test_every_gpu_is_named_with_its_memory(monkeypatch):
         (None, True, "mps"),
     ],
 )
-def test_without_a_gpu_the_reason_is_said(monkeypatch, cuda, has_mps, found):
+def test_without_a_gpu_the_reason_is_shown(monkeypatch, cuda, has_mps, found):
     fake_torch(monkeypatch, cuda=cuda, has_mps=has_mps)
     assert doctor.device_check() == Check("device", found)
 
 
-def test_a_limit_of_a_container_is_said(monkeypatch, tmp_path):
+def test_a_memory_limit_of_a_container_is_shown(monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 2000000 kB\n")
     (tmp_path / "limit").write_text("1000000000\n")
     monkeypatch.setattr(doctor, "MEMINFO", tmp_path / "meminfo")
@@ -162,7 +162,7 @@ def test_a_limit_of_a_container_is_said(monkeypatch, tmp_path):
     assert "limited" not in doctor.memory_check().found
 
 
-def test_threads_are_said_with_what_limits_them(monkeypatch):
+def test_the_number_of_threads_is_shown_with_its_limit(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert "cores; OMP_NUM_THREADS=3" in doctor.threads_check().found
 
@@ -176,7 +176,7 @@ def test_a_disk_that_will_not_do_is_missing(tmp_path):
 # The experiment.
 
 
-def test_a_config_that_is_not_valid_is_said_in_its_own_words(tmp_path):
+def test_the_error_of_an_invalid_config_is_shown(tmp_path):
     (tmp_path / "bad.yaml").write_text("benchmark: {}\n")
     check, config = read_config(Path("bad.yaml"))
     assert config is None and check.status == "missing"
@@ -233,7 +233,7 @@ def test_the_disk_that_a_config_takes_is_known_but_for_data_of_ones_own(tmp_path
 
 
 def test_without_slurm_only_a_cluster_misses_it(no_torch):
-    checks = {purpose: [*run_checks(Path("none"), purpose, Path())] for purpose in doctor.NEEDED}
+    checks = {purpose: [*check_machine(Path("none"), purpose, Path())] for purpose in doctor.NEEDED}
     found = {purpose: one for purpose in checks for one in checks[purpose] if one.name == "SLURM"}
     assert found.keys() == doctor.NEEDED.keys()
     assert [purpose for purpose in found if found[purpose].status == "missing"] == ["cluster"]
@@ -260,7 +260,7 @@ def test_a_cluster_that_answers_is_named(slurm, monkeypatch):
     assert found == Check("SLURM", "slurm 22.05.8, cluster big; inside job 7")
 
 
-def test_a_cluster_that_does_not_answer_says_its_last_word(slurm):
+def test_the_last_line_of_a_cluster_that_does_not_answer_is_shown(slurm):
     slurm("echo first >&2; echo 'fatal: no controller' >&2; exit 1")
     check = doctor.slurm_check()
     assert check.found == "slurm 22.05.8; it does not answer: fatal: no controller"
@@ -324,7 +324,7 @@ def test_partitions_of_a_cluster_that_does_not_answer_are_not_looked_for(slurm, 
 # All of it.
 
 
-def test_what_lacks_comes_last_with_its_remedy():
+def test_missing_things_come_last_with_a_remedy():
     checks = [Check("one", "1"), Check("three", "no", "buy it")]
     said = in_words(checks).splitlines()
     assert said[2:] == ["  one    1", "  three  no", "", "Missing:", "  three: buy it"]

@@ -115,7 +115,7 @@ def test_training_from_scratch_is_counted_with_its_evaluation():
     assert images_of(PlannedBase(own.benchmark, 0)) == 2 * ALL / 3
 
 
-def test_what_is_prepared_is_worked_for_once():
+def test_preparation_is_counted_once():
     """SalUn is prepared once per seed, for which one pass over the data is assumed."""
     work = workload(methods={"salun": {"epochs": 1, "lr": [0.1, 0.2]}})
     trained = Counter()
@@ -565,7 +565,7 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
         ([4], "tiny: one seed tells nothing from chance; three are few, five are fair"),
     ],
 )
-def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, words):
+def test_the_estimate_states_which_differences_the_seeds_can_show(tmp_path, capsys, seeds, words):
     path = tmp_path / "tiny.yaml"
     path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK | {"seeds": seeds}}}))
     main(["estimate", str(path), "--device", "cpu"])
@@ -701,7 +701,7 @@ def test_the_papers_setting_is_as_the_paper_states_it():
 
 
 @pytest.mark.parametrize("ltd", [{}, {"lr": [0.1, 0.2]}])
-def test_the_teacher_that_tuning_asks_is_counted_once(ltd):
+def test_the_teacher_of_tuning_is_counted_once(ltd):
     given = {"teacher_epochs": 2, "epochs": 1, "k": 20, "teacher_ensemble": 3, "teacher": "mlp"}
     given |= ltd
     methods = {"ft": {"lr": [0.1, 0.2]}, "ltd": given}

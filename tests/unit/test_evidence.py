@@ -351,7 +351,7 @@ def test_what_is_no_record_is_named(here, content, reason):
         (("ltd", "--sign", "nokey"), "nokey: there is no such file"),
     ],
 )
-def test_what_cannot_be_recorded_is_refused(here, words, reason):
+def test_requests_that_cannot_be_recorded_are_refused(here, words, reason):
     with pytest.raises(SystemExit, match=reason):
         main(["evidence", f"animals/{PART}", *words])
     assert not Path("evidence").exists()

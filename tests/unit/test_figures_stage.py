@@ -65,9 +65,11 @@ def test_every_cell_has_its_figures_and_captions_in_the_pages_order(stage):
 
 
 def test_the_sweeps_of_the_plan_and_tracked_epochs_are_drawn_in_their_cell(stage):
-    values = {"ga": 0.1, "ga@lr=1": 1.0}
+    values = {"ga": 0.1, "ga@lr=1": 1.0, "ga@lr=2": 2.0}
     sweep = Sweep("rate", "GA", "lr", "ga", values, {run: str(v) for run, v in values.items()})
-    plan = BenchmarkPlan(RUNS | {"ga@lr=1": "GA, lr 1"}, None, {CELL: CellPlan((sweep,))})
+    plan = BenchmarkPlan(
+        RUNS | {"ga@lr=1": "GA, lr 1", "ga@lr=2": "GA, lr 2"}, None, {CELL: CellPlan((sweep,))}
+    )
     cell = full_cell(runs=tuple(values))
     for epoch in range(3):
         cell.add("ga", "epoch_ua", 0.1, 0.2, 0.3, at=epoch)

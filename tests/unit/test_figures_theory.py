@@ -19,7 +19,7 @@ SHOWN = {
     "synthetic": 2 * [{"measured, 95 %": ("measured", "y")}],
     "retain-residual": [
         {
-            "queries in span(X')": ("query in span(X')", "y"),
+            r"queries in span($X^\top$)": ("query in span(X')", "y"),
             "retained points": ("retained point", "y"),
         },
         {"forget points": ("forget", "y"), "retained points": ("retained", "y")},

@@ -168,7 +168,7 @@ def test_a_collapsed_run_keeps_its_values(tmp_path):
     assert collapsed.write(tmp_path).worst_status("ft", None) == "collapsed"
 
 
-def test_nothing_is_held_against_a_diverged_retrain(tmp_path):
+def test_nothing_is_compared_with_a_diverged_retrain(tmp_path):
     numbers = with_runs({("retrain", 1): DIVERGED}).numbers(tmp_path / "a")
     against = of(numbers, "ft", 1)
     lost = (("delta_acc", "test", 0), ("disagreement", "forget"), ("near_loss", "retain"))
@@ -217,7 +217,7 @@ def test_one_seed_has_gaps_and_no_noise(tmp_path):
     assert all(math.isnan(value) for value in noise)
 
 
-def test_what_a_method_reports_becomes_numbers(tmp_path):
+def test_numbers_that_a_method_reports_become_metrics(tmp_path):
     runs = {
         ("ft", seed): replace(model(seed), extra={"teacher_ua": 0.25, "mine": 3})
         for seed in (0, 1, 2)
@@ -226,7 +226,7 @@ def test_what_a_method_reports_becomes_numbers(tmp_path):
     assert (numbers["ft", 0, "teacher_ua"], numbers["ft", 2, "mine"]) == (0.25, 3)
 
 
-def test_what_a_method_reports_may_not_take_the_name_of_a_metric(tmp_path):
+def test_a_reported_number_must_not_have_the_name_of_a_metric(tmp_path):
     cell = with_runs({("ft", 0): replace(RUNS["ft", 0], extra={"ua": 0.25})})
     rows, (problem,) = cell_numbers(cell.write(tmp_path))
     assert str(problem) == (
@@ -289,7 +289,7 @@ def test_near_are_those_of_the_seeds_of_the_first_look(tmp_path):
     assert np.flatnonzero(looked.near["test"]).tolist() == two.tolist()
 
 
-def test_of_a_class_that_is_forgotten_as_a_whole_nobody_is_near_or_far(tmp_path):
+def test_test_examples_of_a_class_forgotten_as_a_whole_are_neither_near_nor_far(tmp_path):
     labels = replace(LABELS, train=np.arange(N) % 4, test=np.arange(M) % 4, class_names=(*"abcd",))
     gone = Split(np.arange(0, N, 4), N, (0,), {"class": "a", "fraction": 1.0})
     cell = replace(CELL, labels=labels, split=gone).write(tmp_path)

@@ -103,7 +103,7 @@ def test_a_run_like_retrain_has_none(numbers):
     assert found["agreement", "retain", "near"] == 1
 
 
-def test_retrain_is_held_against_the_next_seed(numbers):
+def test_retrain_is_compared_with_retrain_of_the_next_seed(numbers):
     for seed in (0, 1):
         far = numbers["retrain", seed, "js_divergence", "retain", "far"]
         assert far == pytest.approx(0.1 * JS, abs=HALF)
@@ -124,7 +124,7 @@ def test_with_one_seed_retrain_has_no_other_and_a_run_has_its_numbers(tmp_path):
 
 
 @pytest.mark.parametrize("lost", ["ft", "retrain"])
-def test_where_one_of_both_diverged_nothing_is_defined(tmp_path, lost):
+def test_divergence_is_undefined_if_either_model_diverged(tmp_path, lost):
     broken = replace(RUNS[lost], status=("diverged", "ok"))
     numbers = counted({**RUNS, lost: broken}).numbers(tmp_path)
     assert math.isnan(numbers["ft", 0, "js_divergence", "forget"])

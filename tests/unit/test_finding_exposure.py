@@ -223,7 +223,7 @@ def test_a_change_is_after_minus_before_with_an_interval_that_finds_it(cell):
     assert found["ga", "exposure_change", "retain", "far"] == pytest.approx(0, abs=0.03)
 
 
-def test_what_does_not_change_has_no_change_at_all(cell):
+def test_equal_margins_before_and_after_give_no_change(cell):
     found = read(cell)
     changes = [v for (run, metric, *_), v in found.items() if run == "ft" and "change" in metric]
     assert len(changes) == 3 * 14
@@ -404,7 +404,7 @@ def test_words_say_so_where_nobody_differs(tmp_path):
     assert "(AUC before: 0.700): 16 shadow models find no trace after FT (0.500)." in said
 
 
-def test_what_has_no_auc_is_not_spoken_of(tmp_path):
+def test_sentences_leave_out_runs_without_an_auc(tmp_path):
     """A model has the one example of a forget set or not: it has no AUC. Nor have no neighbours."""
     forgotten, near = ("forget", None), ("retain", "near")
     said = words(shown(tmp_path / "forgotten", unknown=[forgotten], ga=0.1))

@@ -70,7 +70,7 @@ def test_false_negatives_and_false_alarms_are_counted_over_both_parts(found):
     assert found["ga", None, "group_alarm_gap", *at] == 0
 
 
-def test_where_there_are_no_negatives_there_is_no_false_alarm(tmp_path):
+def test_the_false_positive_rate_is_undefined_without_negatives(tmp_path):
     labels = replace(GROUPED, train=np.zeros_like(GROUPED.train), test=np.zeros_like(GROUPED.test))
     found = replace(counted(RUNS), labels=labels).numbers(tmp_path, **OPTIONS)
     assert found["retrain", None, "group_negatives", "retain", "sex=f"] == 0

@@ -142,7 +142,7 @@ def test_the_same_law_is_zero_and_chance_alone_is_not(tmp_path, num_seeds):
     assert abs(found) < floor / 3
 
 
-def test_a_shift_near_the_forget_set_is_seen_there_alone(tmp_path):
+def test_a_shift_near_the_forget_set_raises_klom_only_there(tmp_path):
     shift = np.zeros(N)
     shift[10:32] = -3.0
     numbers = cell_of(4, retrain=retrained(4), ft=others(4, shift)).numbers(tmp_path)

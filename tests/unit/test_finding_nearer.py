@@ -118,7 +118,7 @@ def test_each_run_is_on_its_side_and_another_retrain_on_retrains(tmp_path):
     assert numbers["retrain", 0, "nearer_bandwidth"] > 0
 
 
-def test_below_24_examples_nothing_is_told(tmp_path):
+def test_below_24_examples_the_metric_is_undefined(tmp_path):
     numbers = made_up(23).numbers(tmp_path)
     found = [v for (_, _, metric, *_), v in numbers.items() if metric == "nearer"]
     assert found and all(map(math.isnan, found))

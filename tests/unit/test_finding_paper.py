@@ -35,7 +35,7 @@ def test_a_number_that_several_tables_have_is_the_firsts():
     assert found["neighbor@k=500", "ua"].runs is None
 
 
-def test_gaps_of_both_kinds_are_apart():
+def test_both_kinds_of_gaps_are_separate_columns():
     found = {(one.run, one.metric): one.mean for one in printed(COUCH)}
     assert found["ltd", "avg_gap"] == pytest.approx(0.024)
     assert found["ltd", "avg_gap_affected"] == pytest.approx(0.049)

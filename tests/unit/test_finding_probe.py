@@ -131,7 +131,7 @@ def test_where_a_run_diverged_it_has_no_numbers_and_where_retrain_did_no_gap(tmp
         assert math.isnan(found[lost, 0, "zrf"]) and math.isnan(found[lost, 0, "residual_accuracy"])
 
 
-def test_only_what_was_asked_is_said(tmp_path):
+def test_only_requested_probes_are_in_the_sentence(tmp_path):
     write_probes(tmp_path, relearn_accuracy=None, residual_share=None)
     found = counted(RUNS).numbers(tmp_path, probed=("zrf",))
     named = {key[2] for key in found}

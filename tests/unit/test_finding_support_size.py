@@ -82,7 +82,7 @@ def test_the_added_example_fades_among_many():
     assert histogram_kl(p, q, 10**9) == pytest.approx(SURE_FROM_EVEN)
 
 
-def test_every_size_is_held_against_the_next_smaller():
+def test_every_size_is_compared_with_the_next_smaller_one():
     numbers = values(size_rows("ltd", 0, teachers(SURE, EVEN, OTHER), LABEL))
     assert math.isnan(numbers["kl_previous", 20])
     assert numbers["kl_previous", 50] == pytest.approx(EVEN_FROM_SURE)

@@ -27,7 +27,7 @@ def test_the_product_is_as_worked_out_by_hand():
     assert tug_of_war(own, retrained) == pytest.approx([0.9 * 0.9 * 0.8])
 
 
-def test_a_run_is_held_against_retrain_of_the_same_seed(numbers):
+def test_a_run_is_compared_with_retrain_of_the_same_seed(numbers):
     # UA 0.4 and 0.5, RA 0.9 and 1, TA 0.7 and 0.9; on the second seed nothing differs.
     assert numbers["ft", 0, "tow"] == pytest.approx(0.9 * 0.9 * 0.8)
     assert numbers["ft", 1, "tow"] == 1
@@ -38,7 +38,7 @@ def test_the_attack_takes_the_place_of_the_forget_set(numbers):
     assert numbers["ft", 0, "tow_mia"] == pytest.approx((1 - lost) * 0.9 * 0.8)
 
 
-def test_retrain_is_held_against_the_next_seed(numbers):
+def test_retrain_is_compared_with_retrain_of_the_next_seed(numbers):
     # UA 0.5 and 0.6, TA 0.9 and 0.8.
     expected = pytest.approx(0.9 * 0.9)
     assert [numbers["retrain", seed, "tow"] for seed in (0, 1)] == [expected] * 2
@@ -54,7 +54,7 @@ def test_with_one_seed_a_run_has_a_product_and_retrain_has_none(tmp_path):
     assert math.isnan(numbers["retrain", 0, "tow"])
 
 
-def test_what_diverged_has_no_product(tmp_path):
+def test_a_diverged_run_has_no_tug_of_war(tmp_path):
     runs = {**RUNS, "ft": replace(OWN, status=("diverged", "ok"))}
     numbers = counted(runs).numbers(tmp_path)
     assert math.isnan(numbers["ft", 0, "tow"]) and math.isnan(numbers["ft", 0, "tow_mia"])

@@ -51,7 +51,7 @@ def candidate(ua: str, ra_affected: str = "0.8", num_affected: str = "1000", tea
     return {**trial(ua, "candidate"), **read}
 
 
-def test_every_rule_is_held_against_the_same_trials():
+def test_every_rule_selects_among_the_same_trials():
     trials = [
         candidate("0.1", ra_affected="0.6", num_affected="25"),
         candidate("0.3"),

@@ -12,6 +12,7 @@ import verdict_by_hand as by_hand
 from fake_cell import FAR, FORGET, LABELS, NEAR, TEST, FakeRun, Wrong, counted, table_of
 from scipy.stats import t as students_t
 
+from collateral.config.load import read
 from collateral.contract.rows import Row
 from collateral.contract.verdicts import MARGIN_KEYS, MEASURES
 from collateral.findings.checks import is_there_anything_to_forget
@@ -19,8 +20,8 @@ from collateral.findings.locality.views import words as words_of_locality
 from collateral.findings.verdict import OPEN, VERDICTS
 from collateral.findings.verdict.numbers import (
     AgainstRetrain,
+    compare_by_look,
     declared_looks,
-    find_looks,
     numbers,
     verdict_rows,
 )
@@ -41,6 +42,7 @@ from collateral.results.table import CellTable
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import calibrate_verdicts as calibration
 
+ROOT = Path(__file__).resolve().parents[2]
 HALF = TEST // 2  # test examples that are near, and that are far
 
 
@@ -364,7 +366,7 @@ def test_with_one_seed_only_a_collapse_can_be_told(tmp_path):
     found = {run: find_verdict(made, run) for run in runs}
     assert found.pop(RUNS["collapsed"]) == "collapsed"
     assert set(found.values()) == {OPEN}
-    [table] = tables(made)
+    table, *_ = tables(made)
     assert "only a collapse can be told" in table.caption
     said = [one for one in find_verdicts(made) if one.verdict == OPEN]
     assert {one.title for one in said} == {"open (1 seed)"}
@@ -607,7 +609,7 @@ def test_the_sentence_of_what_is_open_says_how_many_seeds_would_decide(cell):
     needed = cell.number(unsure.run, "seeds_needed")
     assert unsure.title == "open (5 seeds)" and 5 < needed <= 100
     assert unsure.sentence.endswith(f"Probably about {needed:.0f} seeds would decide.")
-    [table] = tables(cell)
+    table, *_ = tables(cell)
     line = f"would decide {unsure.label}: `seeds: [0, 1, 2, ..., {needed - 1:.0f}]` in the config"
     assert line in table.caption
     looks = f"`looks: [5, {needed:.0f}]` beside it decides at stricter levels, and keeps 5 % if "
@@ -615,7 +617,7 @@ def test_the_sentence_of_what_is_open_says_how_many_seeds_would_decide(cell):
 
 
 def test_without_a_proposal_the_caption_warns_of_deciding_again(tmp_path):
-    [table] = tables(table_of(tmp_path, {**ENDS, "ft": CASES["like Retrain"]}))
+    table, *_ = tables(table_of(tmp_path, {**ENDS, "ft": CASES["like Retrain"]}))
     assert "Deciding again after adding seeds raises the error" in table.caption
 
 
@@ -632,7 +634,7 @@ def test_without_a_proposal_the_caption_warns_of_deciding_again(tmp_path):
 )
 def test_with_declared_looks_the_caption_names_the_next_one(tmp_path, looks, said):
     made = table_of(tmp_path, {**ENDS, "ft": CASES["open (5 seeds)"]}, looks=looks)
-    [table] = tables(made)
+    table, *_ = tables(made)
     assert table.caption.endswith(said)
     assert "raises the error" not in table.caption
 
@@ -753,7 +755,7 @@ def test_with_the_seeds_that_are_proposed_the_test_of_equivalence_passes(sd, ste
     assert seeds_needed(alike(sd, step)).tolist() == [next(n for n in range(3, 101) if passes(n))]
 
 
-def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):
+def test_the_sentence_counts_the_seeds_with_damage(tmp_path):
     lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
     made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
     assert find_verdict(made, "ft") == "open"
@@ -802,7 +804,7 @@ def test_where_seeds_do_not_differ_an_example_off_is_never_like_retrain(
 
 
 def test_the_table_has_a_line_a_method_and_records_of_all_runs(cell):
-    [table] = tables(cell)
+    table, *_ = tables(cell)
     [grid] = table.grids
     lines = [line for group in grid.groups for line in group]
     assert [line.fields[0].value for line in lines] == list(CASES)
@@ -884,7 +886,7 @@ def test_the_plot_covers_the_margins_and_all_runs_but_the_collapsed_ones(tmp_pat
     assert panel.bands[0].high < panel.y.limits[1] < 30 and panel.bands[0].right < panel.x.limits[1]
 
 
-def test_the_long_table_has_the_word(cell):
+def test_metrics_csv_contains_the_verdict(cell):
     like = RUNS["like Retrain"]
     assert cell.indices(like, "verdict") == ["like Retrain"]
     assert cell.number(like, "verdict", at="like Retrain") == 1
@@ -904,7 +906,7 @@ def test_a_look_that_decided_stays_and_later_looks_have_their_own_level(tmp_path
     cell = cell_with_looks(tmp_path, runs, (3, 5, 8))
     assert [count for count, _ in declared_looks(cell)] == [3, 5, 8]
     assert [level for _, level in declared_looks(cell)] == pytest.approx([0.01, 0.01, 0.03])
-    rows = {(row.run, row.metric): row for row in verdict_rows(find_looks(cell), ["ga", "ft"])}
+    rows = {(row.run, row.metric): row for row in verdict_rows(compare_by_look(cell), ["ga", "ft"])}
     assert rows["ga", "verdict"].at == "difference shown"
     assert rows["ga", "decided_at"].value == 3
     assert (rows["ft", "verdict"].at, rows["ft", "decided_at"].value) == ("open", 5)
@@ -920,7 +922,7 @@ def test_rates_margins_and_collapse_are_those_of_the_seeds_that_decided(tmp_path
         "rl": replace(CASES["open (5 seeds)"], status=broken),
     }
     cell = cell_with_looks(tmp_path, runs, (3, 5))
-    rows = list(verdict_rows(find_looks(cell), ["ga", "ft", "rl"]))
+    rows = list(verdict_rows(compare_by_look(cell), ["ga", "ft", "rl"]))
     number = {(row.run, row.metric, row.at): row.value for row in rows}
     verdicts = {
         row.run: (row.at, number[row.run, "decided_at", None])
@@ -1003,3 +1005,35 @@ def test_the_population_of_the_calibration_moves_to_a_mean_on_the_logit_scale():
     expected = np.broadcast_to(population.retrained.mean(axis=0), (8, 8))
     assert moved.mean(axis=1) == pytest.approx(expected, abs=1e-3)
     assert moved.min() >= 0 and moved.max() <= 1
+
+
+def test_a_population_is_judged_by_the_margins_of_its_config(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    stated = calibration.stated_margins("untypical")
+    assert dict(zip(MEASURES, stated, strict=True)) == {
+        MARGIN_KEYS[key]: points / 100
+        for key, points in read(Path("config.yaml")).benchmarks["digits"].margin.items()
+    }
+    assert np.isnan(calibration.stated_margins("calibration")).all()
+    rates = np.random.default_rng(0).binomial(50, 0.3, (20, 8)) / 50
+    stated[2] = np.nan  # the margin of the near loss is estimated then
+    population = calibration.Population(
+        np.repeat(rates[None], 8, axis=0), rates, rates, np.full(8, 50), stated
+    )
+    margins = population.truth.margin
+    assert margins[2] == pytest.approx(1.96 * 2**0.5 * rates[:, 2].std(ddof=1), rel=1e-3)
+    assert np.delete(margins, 2).tolist() == np.delete(stated, 2).tolist()
+    samples = calibration.Draws(population, 3, count=2).samples(population.methods)
+    assert np.isnan(samples.stated).tolist() == (np.arange(7) == 2).tolist()
+
+
+def test_the_population_of_the_default_is_the_default_with_selected_values():
+    default = read(ROOT / "config.yaml").benchmarks["digits"]
+    population = read(ROOT / "configs/calibration.yaml").benchmarks["untypical"]
+    for key in ("data", "model", "base", "cells", "margin"):
+        assert getattr(population, key) == getattr(default, key), key
+    assert population.methods.keys() == default.methods.keys()
+    for name, values in population.methods.items():
+        tuned = {key: value for key, value in default.methods[name].items() if values[key] != value}
+        [(key, grid)] = tuned.items()
+        assert values[key] in grid and values.keys() == default.methods[name].keys()

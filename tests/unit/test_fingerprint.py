@@ -146,7 +146,7 @@ def test_it_is_the_same_twice_and_in_any_order(package):
     ],
     ids=["module's docstring, comment", "class's docstring", "function's docstring", "formatting"],
 )
-def test_what_does_not_run_does_not_count(package, old, new):
+def test_comments_and_docstrings_do_not_count(package, old, new):
     assert not is_changed_by(package, "stages/unlearn.py", old, new)
 
 
@@ -161,7 +161,7 @@ def test_what_does_not_run_does_not_count(package, old, new):
     ],
     ids=["the stage", "the method", "what it imports", "what that imports", "seeds"],
 )
-def test_what_runs_counts(package, name, old, new):
+def test_changed_code_counts(package, name, old, new):
     assert is_changed_by(package, name, old, new)
 
 
@@ -306,7 +306,7 @@ def test_a_module_that_is_not_there_is_an_error():
         fingerprint(["collateral.stages.unlern"])
 
 
-def test_what_counts_for_nothing_is_there():
+def test_excluded_modules_exist():
     files = {modules.PACKAGE + "." + ".".join(path) for path in modules_of_the_package()}
     assert files >= UNCOUNTED
 
@@ -331,7 +331,7 @@ TRAINING += ("shadow", "expose", "neighbours", "pictures", "probe", "given")
 PRESENTING = ("findings/*/__init__.py", "findings/metric_index.py", "contract/metrics.py")
 
 
-def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):
+def test_display_code_does_not_count_for_training_jobs(tmp_path):
     """A label, or one digit more, must not cost GPU hours."""
     folder = tmp_path / "collateral"
     shutil.copytree(Path(module.__file__).parents[1], folder, ignore=shutil.ignore_patterns("__p*"))
@@ -345,7 +345,7 @@ def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):
     assert asked(tmp_path, "collateral.stages.tables") != before[1]
 
 
-def test_how_an_epoch_is_parted_into_batches_counts_for_all_that_trains(tmp_path):
+def test_batch_sizes_count_for_all_training_jobs(tmp_path):
     folder = tmp_path / "collateral"
     shutil.copytree(Path(module.__file__).parents[1], folder, ignore=shutil.ignore_patterns("__p*"))
     names = [f"collateral.stages.{stage}" for stage in ("train", "shadow", "unlearn", "probe")]

@@ -61,7 +61,7 @@ def test_files_in_folders_of_a_class_are_of_that_class(tmp_path):
     assert "train/cat/more/deep/9.png" in load(tmp_path).labels.columns[FILE]
 
 
-def test_one_tree_is_shared_out_class_by_class_and_always_alike(tmp_path):
+def test_one_tree_is_divided_by_class_and_reproducibly(tmp_path):
     write_folder(tmp_path, tops=("",), each=(10,))
     data = load(tmp_path, test_share=0.3)
     assert np.bincount(data.labels.train).tolist() == [7, 7]
@@ -176,7 +176,7 @@ def test_one_colour_file_makes_all_images_coloured_and_that_is_said(tmp_path, ca
 
 
 @pytest.mark.parametrize("mode", ["RGBA", "CMYK", "P", "LA", "1", "YCbCr"])
-def test_other_modes_are_converted_and_said(tmp_path, mode, capsys):
+def test_other_colour_modes_are_converted_with_a_message(tmp_path, mode, capsys):
     write_folder(tmp_path)
     suffix = "jpg" if mode in ("CMYK", "YCbCr") else "png"
     shown = Image.fromarray(picture(5)).convert(mode)
@@ -349,7 +349,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_one_line_before_anything_is_read(tmp_path, case):
+def test_errors_are_one_line_before_any_image_is_read(tmp_path, case):
     write, more, said = WRONG[case]
     write(tmp_path / "images")
     line = folder.problem(options(tmp_path / "images", **more))

@@ -176,7 +176,7 @@ def test_without_a_column_a_person_may_be_in_both_sets(root):
 
 
 @pytest.mark.parametrize("more", [{}, {"test_by": "subject"}])
-def test_those_who_stay_are_not_tested_on(root, more):
+def test_examples_that_must_stay_in_the_train_set_are_not_drawn_for_testing(root, more):
     stay = {"subject": ["017", "x"]}
     for seed in range(5):
         given = options(root, test_share=0.2, test_seed=seed, train_where=stay, **more)

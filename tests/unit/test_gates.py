@@ -144,7 +144,7 @@ def facts(
     return {row.metric: row.value for row in numbers(cell)}
 
 
-def test_who_is_forgotten_twice_is_a_fault_of_the_split(tmp_path):
+def test_an_example_forgotten_twice_is_a_fault_of_the_split(tmp_path):
     assert facts(tmp_path / "a", forget=(0, 2))["split_faults"] == 0
     assert facts(tmp_path / "b", forget=(0, 0))["split_faults"] == 1
 
@@ -156,7 +156,7 @@ def test_a_negative_id_is_a_fault_of_the_split(tmp_path):
 @pytest.mark.parametrize(
     ("ids", "expected"), [([1, 2, 3, 4, 5], 1.0), ([0, 1, 2, 3, 4, 5], 0.0), ([2, 3, 4, 5], 0.0)]
 )
-def test_the_record_of_retrain_is_held_against_the_split(tmp_path, ids, expected):
+def test_the_record_of_retrain_is_compared_with_the_split(tmp_path, ids, expected):
     assert facts(tmp_path, trained_on=ids_hash(np.array(ids)))["trained_on_split"] == expected
 
 
@@ -191,7 +191,7 @@ def test_a_retrain_that_learned_needs_no_cure(tmp_path):
     assert "train longer" not in asked(tmp_path, cell)["Retrain learned"].text
 
 
-def test_what_an_old_record_does_not_say_is_undefined(tmp_path):
+def test_values_missing_in_an_old_record_are_undefined(tmp_path):
     found = facts(tmp_path)
     assert np.isnan([found[name] for name in ("trained_on_split", "exact_copies")]).all()
 
@@ -202,7 +202,7 @@ def test_the_base_is_as_far_from_retrain_as_their_confidences(tmp_path, base, ex
     assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)  # float32
 
 
-def test_only_a_base_that_was_given_is_held_against_retrain(tmp_path):
+def test_only_a_given_base_is_compared_with_retrain(tmp_path):
     assert "base_ta_gap" not in facts(tmp_path / "own")
     # Of the two test examples, the one of the class that is not affected counts: both know it.
     assert facts(tmp_path / "given", given=())["base_ta_gap"] == 0

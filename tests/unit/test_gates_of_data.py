@@ -10,9 +10,10 @@ from fake_results import full_cell, read_cell
 
 from collateral.findings.checks import run_checks
 from collateral.findings.gates.numbers import numbers
+from collateral.metrics import copies
 from collateral.metrics.accuracy import guessing
 from collateral.metrics.copies import find_test_copies
-from collateral.metrics.pixel_values import summarize_pixels
+from collateral.metrics.pixel_values import distance_from_class_mean, summarize_pixels
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
@@ -167,6 +168,24 @@ def test_an_image_of_one_colour_is_constant_though_its_channels_differ():
     assert summarize_pixels(images).tolist() == [9, 200, 1]
 
 
+def test_the_distance_of_an_image_is_that_from_the_mean_of_its_class():
+    black, white, grey = (np.full((1, 2, 3), value, np.uint8) for value in (0, 255, 51))
+    images = np.stack([black, grey, white, black])
+    # The mean of the first class is half of white; the other class has one image.
+    found = distance_from_class_mean(images, np.array([4, 1, 4, 4]))
+    assert found == pytest.approx([6**0.5 / 3, 0, 6**0.5 * 2 / 3, 6**0.5 / 3])
+
+
+def test_distances_do_not_depend_on_how_many_images_are_read_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    images, label = rng.integers(0, 256, (23, 5, 4, 3), dtype=np.uint8), rng.integers(0, 3, 23)
+    means = [images[label == c].astype(float).mean(axis=0) for c in range(3)]
+    expected = [np.linalg.norm(x - means[c]) / 255 for x, c in zip(images, label, strict=True)]
+    for chunk in (3, 2048):
+        monkeypatch.setattr(copies, "CHUNK_BYTES", chunk * images[0].nbytes)
+        assert distance_from_class_mean(images, label) == pytest.approx(expected)
+
+
 def test_pixels_of_a_cell_are_in_its_numbers(tmp_path):
     found = facts(tmp_path, pixels=np.array([3, 17, 2]))
     assert found["retrain", "pixel_range", None] == 14
@@ -184,6 +203,6 @@ def test_ruined_pixels_are_named(tmp_path, values, constant, colour):
 
 
 @pytest.mark.parametrize("name", ["copies in the test set", "pixel values"])
-def test_what_old_results_do_not_say_is_amber(tmp_path, name):
+def test_values_missing_in_old_results_are_amber(tmp_path, name):
     gate = ask(tmp_path, test_copies=np.nan, pixel_range=np.nan)[name]
     assert (gate.colour, "cannot be said" in gate.text) == ("amber", True)

@@ -266,7 +266,7 @@ def test_a_sweep_is_of_the_cells_that_it_names_with_their_own_values():
     }
 
 
-def test_what_goes_along_is_in_the_runs_name_and_values():
+def test_parameters_that_change_along_are_in_name_and_values_of_the_run():
     entry = {
         "method": "ft",
         "vary": {"optimizer": ["sgd", "adamw", "adam"]},
@@ -341,7 +341,7 @@ def test_a_control_takes_what_the_method_was_given_in_this_cell(follower):
     assert follow(follower, {"two": {"lr": 0.3}}, cell="ones", cells=cells).params.lr == 0.9
 
 
-def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
+def test_a_control_uses_the_tuned_parameters_of_its_method(follower):
     run = follow(follower, {"two": {"lr": [0.1, 0.2]}})
     assert run.tuned_by == "two"
     assert run.method.trials() == [{}]

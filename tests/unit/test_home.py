@@ -25,7 +25,7 @@ def test_in_an_installed_package_it_is_the_one_inside(capsys, tmp_path, monkeypa
     assert capsys.readouterr().out.strip() == str(tmp_path / "Snakefile")
 
 
-def test_where_there_is_none_the_remedy_is_said(tmp_path, monkeypatch):
+def test_without_a_snakefile_the_searched_folders_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(install_paths, "SHIPPED", tmp_path / "one")
     monkeypatch.setattr(install_paths, "CHECKOUT", tmp_path / "two")
     with pytest.raises(SystemExit, match=r"collateral where: no Snakefile in .*/one or .*/two"):

@@ -170,7 +170,7 @@ def test_the_job_waits_for_methods_and_retrain_and_not_for_sweeps_or_controls():
     assert {path.split("/")[-2] for path in job["reference"]} == {"retrain"}
 
 
-def test_where_no_picture_is_wanted_the_job_waits_for_no_run():
+def test_without_pictures_the_job_waits_for_no_run():
     benchmark = grid(pictures="none")
     cell = benchmark.cells[CELL]
     job = PlannedPictures(benchmark, cell).inputs

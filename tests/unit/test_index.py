@@ -10,6 +10,7 @@ from drive import write_index
 from fake_results import RUNS, FakeCell, full_cell, read_cells
 from page_reading import Links, report
 from PIL import Image
+from sealing import sign_folder
 
 from collateral.findings.registry import Problem, write_problems
 from collateral.findings.verdict import LIKE
@@ -18,7 +19,7 @@ from collateral.report.page import list_pages, write
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.plan import About, BenchmarkPlan, CellPlan
-from collateral.results.provenance import sign_folder, write_signed
+from collateral.results.provenance import write_signed
 
 
 @pytest.fixture
@@ -63,7 +64,8 @@ def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
     page = index_of(results, "d", "b")
     shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test:', page)
     assert shown == ["d", "b", "a", "c"]
-    assert re.findall(r"<b><span>It-(\w)</span></b>", page) == ["d", "b", "a", "c"]
+    named = r'class="term method"[^>]*>It-(\w)</button>'
+    assert re.findall(named, page) == ["d", "b", "a", "c"]
 
 
 def test_a_page_of_this_config_that_is_missing_is_an_error(results):
@@ -105,7 +107,8 @@ def test_headlines_are_those_of_the_page(results):
         assert re.search(
             rf"<{tag}[^>]*>{re.escape(escape(write(found.decision, 'headline')))}</{tag}>", page
         )
-        assert re.findall(r'<tr[^>]*><th scope="row"><b><span>(.*?)</span></b>', page) == labels
+        named = r'<th scope="row"><button[^>]*class="term method"[^>]*>(.*?)</button>'
+        assert re.findall(named, page) == labels
         shown = re.findall(r'data-label="Gap to Retrain" data-order="(.*?)"', page)
         assert [float(gap) for gap in shown] == gaps
 

@@ -45,7 +45,7 @@ def test_three_seeds_have_students_t():
     assert p_value(THREE) == pytest.approx(ttest_1samp(THREE, 0).pvalue)
 
 
-def test_flips_are_taken_where_they_can_reach_the_level():
+def test_sign_flips_are_used_if_they_can_reach_the_level():
     # 2 / 2^n against 0.05 / tests: 0.0625 of five seeds, 0.03125 of six, 0.00195 of ten.
     found = [chosen_test(n, tests) for n, tests in ((5, 1), (6, 1), (6, 2), (10, 25), (10, 26))]
     assert found == ["t", "flips", "t", "flips", "t"]
@@ -224,7 +224,7 @@ def test_looks_have_levels_that_sum_to_five_percent():
     assert (look_levels([5]), look_levels([])) == ([0.05], [])
 
 
-def test_a_number_that_is_missing_is_no_test_of_the_family():
+def test_missing_numbers_do_not_count_as_tests_of_the_family():
     p = np.array([0.01, np.nan, 0.04, 0.03])
     assert holm(p) == pytest.approx([0.03, np.nan, 0.06, 0.06], nan_ok=True)
     assert holm_levels(p)[[0, 2, 3]] == pytest.approx([0.05 / 3, 0.025, 0.025])

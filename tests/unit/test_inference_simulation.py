@@ -59,7 +59,7 @@ def test_intervals_over_seeds_cover_95_percent(n, num_tests):
 
 
 @pytest.mark.parametrize(("n", "rate"), [(3, 0.41), (5, 0.80), (10, 0.99)])
-def test_a_method_equal_in_law_is_called_equivalent_as_often_as_said(n, rate):
+def test_equal_methods_are_called_equivalent_at_the_stated_rate(n, rate):
     methods, retrained = draw(n, 1)
     limit = mover_limit(unpaired(methods, retrained), retrained.std(-1, ddof=1), n - 1, ALPHA)
     assert (limit < 0).mean() == pytest.approx(rate, abs=0.01 + slack(rate, REPEATS[n]))

@@ -29,6 +29,8 @@ def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_proposal, "default_device", lambda: "cpu")
     monkeypatch.setattr(_proposal, "select_speeds", lambda *_, **__: SHIPPED["cpu"])
+    # Files of weights are made up here; test_init_weights.py compares real ones with the model.
+    monkeypatch.setattr("collateral.plan.preflight.find_spec", lambda name: None)
 
 
 def request(folder, **more):
@@ -82,7 +84,7 @@ def test_a_withdrawn_file_that_is_not_there_is_named(tmp_path):
     assert not (tmp_path / "pictures.yaml").exists()
 
 
-def test_it_says_what_it_saw_and_what_comes_next(tmp_path, capsys):
+def test_the_output_describes_the_folder_and_the_next_steps(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     main(["init", str(root), "--model", "resnet8"])
     said = capsys.readouterr().out
@@ -198,7 +200,7 @@ def test_plug_ins_are_in_the_config(tmp_path):
         assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]
 
 
-def test_what_is_left_out_and_a_file_listed_twice_are_told(tmp_path, capsys):
+def test_files_left_out_or_listed_twice_are_named(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     (root / "train/cat/1.heic").touch()
     listed = write_list(tmp_path, ["train/cat/0.png", "./train/cat/0.png", "train/cat/1.png"])
@@ -219,7 +221,7 @@ def trained(tmp_path):
     return ["init", str(root), "--model", "resnet8", "--weights", "mine.pt", "--size", "12"]
 
 
-def test_all_that_is_missing_is_said_at_once(trained):
+def test_all_missing_options_are_named_at_once(trained):
     with pytest.raises(SystemExit) as stop:
         main(trained[:-2])
     assert re.findall(r"^(?:collateral init: )?--(\w+): missing", str(stop.value), re.M) == [
@@ -405,7 +407,7 @@ def test_a_first_class_of_one_image_needs_a_forget_set(tmp_path):
         main(["init", str(root), "--model", "resnet8"])
 
 
-def test_what_cannot_be_read_and_what_is_hidden_are_told(tmp_path, capsys):
+def test_unreadable_and_hidden_files_are_listed(tmp_path, capsys):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     Image.new("1", (14_000, 13_000)).save(root / "train/cat/huge.png")
     (root / "train/.owl").mkdir()
@@ -508,7 +510,7 @@ def test_persons_that_cannot_be_meant_are_named(tmp_path, capsys, options, said)
     assert not (tmp_path / "pictures.yaml").exists()
 
 
-def test_of_two_tables_one_has_to_be_named(tmp_path):
+def test_with_two_tables_the_option_table_is_required(tmp_path):
     root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
     given = ["init", "pictures", "--model", "resnet8", "--forget-where", "person=23"]
     with pytest.raises(SystemExit, match="--table: missing; CSV files with a column `file`: none"):

@@ -10,8 +10,17 @@ from small_grid import grid
 
 from collateral.config.errors import ConfigError
 from collateral.contract.work import inference_work, training_work
-from collateral.jobs import as_argument, find_job, kinds, list_jobs, read_argument, read_job
-from collateral.jobs._job import OwnFile
+from collateral.jobs import (
+    as_argument,
+    description_class,
+    find_job,
+    kinds,
+    list_jobs,
+    metrics,
+    read_argument,
+    read_job,
+)
+from collateral.jobs._job import Job, OwnFile, PlannedInCell
 from collateral.jobs.base import PlannedBase
 from collateral.jobs.data import PlannedData
 from collateral.jobs.expose import PlannedExpose
@@ -123,7 +132,7 @@ def test_a_data_set_is_described_by_its_name_and_its_options():
     assert job.code == stage_code("data", "collateral.data.digits")
 
 
-def test_a_data_set_is_told_all_forget_sets_beside_its_description():
+def test_the_data_job_gets_all_forget_sets_beside_its_description():
     """Another forget set must not make the data again."""
     job = PlannedData(grid(classes=["digit_3"]))
     sets = job.beside["forget"]
@@ -275,7 +284,7 @@ def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
     assert job.work == inference_work(job.workload.size.num_examples) * 2
 
 
-def test_without_retrain_runs_are_held_against_the_base(tmp_path):
+def test_without_retrain_runs_are_compared_with_the_base(tmp_path):
     benchmark = grid(retrain="none")
     cell = benchmark.cells["digit_3-50"]
     job = PlannedMetrics(benchmark, cell)
@@ -304,7 +313,7 @@ def test_tuning_is_on_the_first_seed(changes):
     assert job.inputs["base"] == "results/b/base/seed-3/model.safetensors"
 
 
-def test_tuning_is_told_its_trials_and_the_defaults():
+def test_the_tuning_job_contains_its_trials_and_the_defaults():
     job = tune("mine", methods={"mine": {"uses": "ft", "lr": [0.1, 0.2], "epochs": 7}}).job
     assert (job.name, job.method, job.out) == ("mine", "ft", "digit_3-50/tune/mine")
     assert job.params["epochs"] == 7
@@ -313,7 +322,7 @@ def test_tuning_is_told_its_trials_and_the_defaults():
     assert job.tuning is None
 
 
-def test_a_run_is_told_its_name_and_what_a_sweep_varies():
+def test_the_description_of_a_run_contains_its_name_and_the_varied_parameter():
     sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
     plain, swept = (unlearn(run, 1, sweeps=sweeps).job for run in ("ft", "ft@lr=0.5"))
     assert (swept.run, swept.vary) == ("ft@lr=0.5", {"lr": 0.5})
@@ -321,7 +330,7 @@ def test_a_run_is_told_its_name_and_what_a_sweep_varies():
     assert not plain.track and unlearn("ft", 1, track=["ft"]).job.track
 
 
-def test_of_a_tracked_run_tables_need_its_epochs_too():
+def test_tables_need_the_epochs_of_a_tracked_run():
     methods = {"ft": {}, "ga": {}}
     tracked, plain = (unlearn(run, 3, methods=methods, track=["ga"]) for run in ("ga", "ft"))
     names = [{Path(file).name for file in job.files} for job in (tracked, plain)]
@@ -349,7 +358,7 @@ def test_only_a_control_that_needs_it_is_given_retrain_of_its_own_seed(seed, cha
     assert "retrained" not in unlearn("ltd", seed, **changes).inputs
 
 
-def test_what_is_prepared_is_taken_from_tunings_on_the_first_seed_and_else_from_runs(
+def test_prepared_files_come_from_tuning_on_the_first_seed_and_from_runs_on_others(
     tmp_path,
 ):
     with forgotten_after():
@@ -442,7 +451,7 @@ def asking(**methods):
 RATES = {"lr": [0.1, 0.2]}
 
 
-def test_tuning_is_told_the_rule_and_by_default_waits_for_no_teacher():
+def test_the_tuning_job_contains_the_rule_and_by_default_needs_no_teacher():
     for rule in ("paper", "interval"):
         job = tune("ft", methods={"ft": RATES, "ltd": {}}, select=rule)
         assert job.job.select == rule
@@ -475,7 +484,7 @@ def test_without_ltd_the_teacher_has_its_defaults():
     assert "ltd" not in job.cell.runs
 
 
-def test_where_nothing_is_tuned_nobody_asks_a_teacher():
+def test_without_tuning_there_is_no_teacher_job():
     """As in all cells but one that has a grid of its own."""
     forget = {"kind": "class_part", "class": "digit_8", "fraction": 0.5}
     tuned = {"own": {"forget": forget, "methods": {"ft": RATES}}}
@@ -498,7 +507,7 @@ def sizing(**ltd):
     return PlannedSupportSize(benchmark, benchmark.cells["digit_3-50"], 1)
 
 
-def test_teachers_of_every_size_are_told_no_k_of_the_runs():
+def test_the_job_support_size_contains_no_k_of_the_runs():
     plain, other = sizing(k=200), sizing(min_similarity=0.5, epochs=7, lr=0.3)
     assert plain.text == other.text
     assert (plain.job.sizes, plain.job.top) == ((50, 100), 3)
@@ -529,7 +538,7 @@ def test_a_probe_reads_the_models_of_its_seed_and_of_the_original_its_base(chang
     assert job.inputs["models"] == [f"{folder}/model.safetensors" for folder in folders]
 
 
-def test_a_probe_is_told_what_is_asked_with_all_its_values():
+def test_the_description_of_a_probe_contains_all_its_parameters():
     assert probing().job.params == {"residual": {"count": 7, "std": 0.03}, "zrf": {}}
 
 
@@ -540,7 +549,7 @@ def test_a_probe_that_needs_near_examples_reads_the_features_of_the_first_seeds_
     assert probing().inputs["embeddings"] == []
 
 
-def test_metrics_are_told_what_was_probed_and_read_it_of_every_seed():
+def test_the_metrics_job_contains_the_probes_and_reads_them_for_every_seed():
     job = evaluation(probe=["zrf", "relearn"])
     assert job.job.numbers.probed == ("relearn", "zrf")
     assert read_by(job, "probe") == [f"{CELL}/probe/seed-{seed}" for seed in (3, 1, 2)]
@@ -583,13 +592,35 @@ def test_trials_and_support_sizes_are_read_where_there_are_some():
     assert read_by(evaluation(), "tune") == read_by(evaluation(), "support_size") == []
 
 
+def test_a_new_kind_of_job_per_seed_is_read_by_the_metrics_without_being_named_there(monkeypatch):
+    class DriftJob(Job):
+        folder = "{cell}/drift/seed-{seed}"
+        cell: str
+        seed: int
+
+    class PlannedDrift(PlannedInCell):
+        describes = DriftJob
+        evaluated = "drift.npz"
+        seed: int
+
+    known, find = kinds(), description_class
+    monkeypatch.setattr(metrics, "kinds", lambda: {**known, "drift": PlannedDrift})
+    monkeypatch.setattr(
+        metrics, "description_class", lambda kind: DriftJob if kind == "drift" else find(kind)
+    )
+    job = evaluation(probe=["zrf"])
+    assert job.job.by_seed == ("probe", "drift")
+    assert read_by(job, "drift") == [f"{CELL}/drift/seed-{seed}" for seed in (3, 1, 2)]
+    assert read_by(job, "probe") == [f"{CELL}/probe/seed-{seed}" for seed in (3, 1, 2)]
+
+
 def test_metrics_read_the_teacher_that_tuning_asked():
     tuned = {"methods": {"ft": {"lr": [0.1, 0.2]}}}
     assert read_by(evaluation(**tuned, select="teacher"), "local") == [f"{CELL}/local_teacher"]
     assert read_by(evaluation(**tuned), "local") == []
 
 
-def test_metrics_are_told_whose_outputs_they_are():
+def test_the_metrics_job_names_the_run_of_each_output():
     numbers = evaluation(
         methods={"ltd": {"lr": [0.1, 0.2]}, "ft": {}},
         controls=["original", "ideal"],
@@ -651,20 +682,22 @@ HARD = {
     "cells": {
         "hard": {"forget": {"kind": "hardest", "share": 0.1}},
         "known": {"forget": {"kind": "memorised", "level": "high", "share": 0.1}},
+        "odd": {"forget": {"kind": "untypical", "count": 7}},
     },
     "methods": {"ga": {}},
     "shadows": {"count": 12},
 }
 
 
-def test_a_hard_forget_set_is_chosen_by_the_first_seeds_base():
+def test_a_forget_set_that_needs_more_than_labels_is_chosen_by_the_files_it_needs():
     benchmark = grid(**HARD, seeds=[4, 1])
     jobs = {name: PlannedSplit(benchmark, cell) for name, cell in benchmark.cells.items()}
-    models = {name: job.inputs["models"] for name, job in jobs.items()}
-    assert models["hard"] == ["results/b/base/seed-4/outputs.npz"]
-    assert models["digit_3-50"] == []
+    needed = {name: job.inputs["needed"] for name, job in jobs.items()}
+    assert needed["hard"] == ["results/b/base/seed-4/outputs.npz"]
+    assert needed["odd"] == ["results/b/dataset.npz"]
+    assert needed["digit_3-50"] == []
     margins = [f"results/b/shadows/member-{member}/margins.npz" for member in range(12)]
-    assert models["known"] == margins
+    assert needed["known"] == margins
 
 
 def test_the_half_of_the_pool_that_chose_the_forget_set_is_not_attacked():
@@ -710,7 +743,7 @@ def test_a_shadow_model_is_trained_where_a_method_lacks_its_margins(tmp_path, mo
     assert (first.will_run, PlannedShadow(benchmark, 1).will_run) == (True, False)
 
 
-def test_a_shadow_model_is_trained_as_the_base_is_and_told_its_pool():
+def test_the_description_of_a_shadow_model_contains_the_base_recipe_and_its_pool():
     benchmark = grid(**POOL, base={"epochs": 7})
     job = PlannedShadow(benchmark, 3)
     assert job.job.params == PlannedBase(benchmark, 3).job.params
@@ -757,5 +790,5 @@ def test_neither_controls_nor_sweeps_unlearn_from_shadow_models():
     assert job.job.numbers.exposed == ("ft", "ga")
 
 
-def test_what_metrics_wait_for_must_be_in_a_record():
+def test_inputs_of_the_metrics_job_are_in_a_record():
     assert {kind.evaluated for kind in kinds().values()} - {""} <= layout.RECORDED

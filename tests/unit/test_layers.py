@@ -300,7 +300,7 @@ def is_declaring(module):
     return module.endswith(".params") or module in named
 
 
-def test_what_fingerprints_skip_gives_algorithms_nothing_but_types():
+def test_modules_excluded_from_fingerprints_give_algorithms_only_types():
     """A constant of an algorithm in a params.py would change results, and rerun nothing."""
     taken = {}
     for path in FILES:
@@ -321,7 +321,7 @@ def test_the_light_files_are_there():
 
 
 @pytest.mark.parametrize("path", LIGHT, ids=name_of)
-def test_what_the_snakefile_reads_imports_nothing_heavy_at_once(path):
+def test_modules_of_the_snakefile_import_nothing_heavy(path):
     assert heavy(imports(path, at_once=True)) == set()
 
 

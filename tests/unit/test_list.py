@@ -6,47 +6,82 @@ import pytest
 
 from collateral.cli import main
 from collateral.commands.list import KINDS
+from collateral.findings.metric_index import known_metrics
 from collateral.plugins.find import CONTROL, METHOD, params_class
 
 
+@pytest.fixture(autouse=True)
+def terminal_of_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def read_entries(text):
+    """Return the entries of a list by name; further lines of an entry are indented."""
+    entries = {}
+    for line in text.partition("\n\n")[0].splitlines():
+        if not line.startswith(" "):
+            name, _, rest = line.partition(" ")
+            entries[name] = rest.strip()
+        else:
+            entries[name] += f" {line.strip()}"
+    return entries
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_of_a_kind_are_listed(capsys, kind):
+def test_all_names_of_a_kind_are_listed_with_a_sentence(capsys, kind):
     main(["list", kind])
-    *lines, empty, more = capsys.readouterr().out.splitlines()
-    names = KINDS[kind][0].names()
-    assert [line.split()[0] for line in lines] == names
-    assert all(len(line.split()) > 3 for line in lines)
+    said = capsys.readouterr().out
+    entries = read_entries(said)
+    names = KINDS[kind].names()
+    assert [*entries][: len(names)] == names
+    assert all(len(entries[name].split()) > 2 for name in names)
     assert len(names) >= 2
-    assert (empty, more) == ("", f"All about one: collateral list {kind} NAME")
+    assert said.endswith(f"\n\nEverything about one: collateral list {kind} NAME\n")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_everything_is_listed_with_names(capsys, kind):
-    names = KINDS[kind][0].names()
+    names = KINDS[kind].names()
     main(["list", kind, *names])
-    entries = capsys.readouterr().out.split("\n\n")
-    heads = [entry.splitlines()[0] for entry in entries if not entry.startswith(" ")]
-    assert heads == names
-
-
-def test_a_method_has_one_line_with_full_name_citation_and_data(capsys):
-    main(["list", "methods"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[lines.index("") - 1].startswith("ssd ")
-    (line,) = [line for line in lines if line.startswith("ga ")]
-    assert line.split(maxsplit=1)[1] == (
+    assert [line for line in lines if line and not line.startswith(" ")] == names
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_line_of_a_list_is_longer_than_80_characters(capsys, kind):
+    main(["list"])
+    main(["list", kind])
+    main(["list", kind, *KINDS[kind].names()])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 10
+    assert [line for line in lines if len(line) > 80] == []
+
+
+def test_lines_are_as_long_as_the_terminal_is_wide(capsys, monkeypatch):
+    longest = []
+    for columns in (60, 80, 300):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        main(["list", "methods"])
+        longest.append(max(map(len, capsys.readouterr().out.splitlines())))
+    assert 50 < longest[0] <= 60 < longest[1] <= 80 < longest[2] <= 100
+
+
+def test_a_method_is_listed_with_full_name_citation_and_data(capsys):
+    main(["list", "methods"])
+    entries = read_entries(capsys.readouterr().out)
+    assert entries["ga"] == (
         "GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set; "
-        "touches: forget images, forget labels"
+        "reads: forget images, forget labels"
     )
+    assert entries["ft"].endswith("; reads: retained examples")
 
 
 def test_a_method_is_listed_with_its_source_its_data_and_its_parameters(capsys):
     main(["list", "methods", "ga"])
-    said = capsys.readouterr().out
-    assert said.startswith("ga\n  GA; touches: forget images, forget labels\n")
-    assert "(Thudi et al., EuroS&P 2022)" in said
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("ga GA; reads: forget images, forget labels GA, gradient ascent (Thudi")
     assert "published, paper: epochs 5, lr 1e-6 to 0.01, optimizer sgd, momentum 0.9" in said
-    assert "lr = 0.0001: Paper tunes it in [1e-6, 1e-2]." in said
+    assert "lr = 0.0001: Learning rate, constant during training. Paper: tuned in [1e-6" in said
 
 
 def test_what_only_the_first_phase_reads_is_marked(capsys):
@@ -58,12 +93,13 @@ def test_what_only_the_first_phase_reads_is_marked(capsys):
 
 def test_a_data_set_is_listed_with_its_source_and_licence(capsys):
     main(["list", "data", "digits"])
-    assert "Handwritten Digits; licence: CC BY 4.0" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Handwritten Digits; licence: CC BY 4.0" in said
 
 
 def test_a_required_parameter_is_called_as_in_the_config(capsys):
     main(["list", "forget", "class_part"])
-    assert "  class = (required): The class, by name or index." in capsys.readouterr().out
+    assert "  class = (required): Class of which a part is forgotten," in capsys.readouterr().out
 
 
 def test_a_finding_is_listed_with_its_question_and_its_numbers(capsys):
@@ -73,6 +109,37 @@ def test_a_finding_is_listed_with_its_question_and_its_numbers(capsys):
     assert "near_loss, Near (points): Retrain's accuracy minus" in said
 
 
+def test_defaults_are_written_as_in_a_config(capsys):
+    main(["list", "methods", "amun", "scrub"])
+    said = capsys.readouterr().out
+    assert "    median_after = null [prepare]: " in said
+    assert "    give_up = true [prepare]: " in said
+    assert "    decay_after = [5, 8, 9]: " in said
+
+
+def test_a_metric_is_listed_with_its_finding_file_and_interval(capsys):
+    main(["list", "metrics", "ulira_auc", "rte"])
+    first, second = capsys.readouterr().out.split("\n\n")
+    assert "  finding: ulira\n  file: metrics.csv\n" in first
+    ends = [name for name in known_metrics() if name.startswith("ulira_auc_")]
+    assert f"  ends of its intervals: {', '.join(ends)}" in first
+    assert ends[0] == "ulira_auc_low"
+    assert second.endswith("  finding: costs\n  file: costs.csv\n")
+
+
+def test_the_end_of_an_interval_is_known_but_not_in_the_list(capsys):
+    main(["list", "metrics", "ulira_auc_low"])
+    assert "lower end of the interval over shadow models" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert "ulira_auc_low" not in KINDS["metrics"].names()
+
+
+def test_a_model_of_timm_is_listed_by_its_name(capsys):
+    main(["list", "models", "timm/resnet18"])
+    assert capsys.readouterr().out.startswith("timm/resnet18\n  Untrained classifiers of the")
+
+
 def test_models_are_listed_without_torch(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     main(["list", "models", "resnet20"])
@@ -80,7 +147,7 @@ def test_models_are_listed_without_torch(capsys, monkeypatch):
 
 
 def test_every_method_cites_its_source_and_describes_its_parameters():
-    assert len(METHOD.names()) == 19
+    assert len(METHOD.names()) == 24
     for name in METHOD.names() + CONTROL.names():
         params = params_class(name)
         if name in METHOD.names():
@@ -89,14 +156,29 @@ def test_every_method_cites_its_source_and_describes_its_parameters():
             assert info.description, f"{name}.{field}"
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(SystemExit, match=r"no method 'ltt'; known: .*did you mean ltd"):
-        main(["list", "methods", "ltt"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["methods", "ltt"], r"no method 'ltt'; known: amun, .*; did you mean ltd\?$"),
+        (["metrics", "nearloss"], r"no metric 'nearloss'; .*; did you mean near_loss\?$"),
+        (["findings", "locallity"], r"no finding 'locallity'; .*; did you mean locality\?$"),
+        (["metric"], r"no list of 'metric'; known: methods, .*; did you mean metrics\?$"),
+        (["metods"], r"no list of 'metods'; known: methods, .*; did you mean methods\?$"),
+        (["xyzzy"], r"no list of 'xyzzy'; known: methods, .*, metrics$"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest_one(words, said):
+    with pytest.raises(SystemExit, match=said):
+        main(["list", *words])
 
 
 def test_without_a_kind_all_kinds_are_listed_with_their_names(capsys):
     main(["list"])
-    *lines, _, more = capsys.readouterr().out.splitlines()
+    lists, more = capsys.readouterr().out.split("\n\n")
     assert "collateral list KIND" in more
-    assert lines == [f"{name}: {', '.join(kind.names())}" for name, (kind, _) in KINDS.items()]
-    assert lines[-2].startswith("models: mlp, ")
+    assert [line.partition(":")[0] for line in lists.splitlines() if line[0] != " "] == [*KINDS]
+    said = " ".join(lists.split())
+    for name, kind in KINDS.items():
+        names = kind.names()
+        shown = str(len(names)) if name == "metrics" else ", ".join(names)
+        assert f"{name}: {shown}" in said

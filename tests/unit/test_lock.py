@@ -76,7 +76,7 @@ def test_the_lock_of_a_run_that_lives_stays_until_it_is_killed(folder, start):
     assert not is_locked(folder)
 
 
-def test_of_two_runs_in_one_folder_one_that_lives_is_enough(folder, start):
+def test_one_active_run_of_two_in_a_folder_keeps_the_lock(folder, start):
     killed, living = start(), start()
     end(killed)
     assert "going on" in unlock(folder)
@@ -93,7 +93,7 @@ def test_a_run_on_another_machine_may_live(folder, start):
     assert is_locked(folder)
 
 
-def test_a_lock_of_a_run_that_held_nothing_stays(folder):
+def test_a_lock_stays_if_the_state_of_its_run_is_unknown(folder):
     assert "is unknown ([Errno 2] No such file" in unlock(folder)
     assert is_locked(folder)
 

@@ -23,20 +23,20 @@ def test_rates_and_their_differences_are_shown_in_hundreds():
     assert {find_metric(name).factor for name in ("rte", "bin_low", "bin_count")} == {1}
 
 
-def test_the_terms_of_each_gap_are_held_against_retrain():
+def test_the_terms_of_each_gap_are_metrics_with_retrain_as_ideal():
     for gap, terms in TERMS.items():
         assert find_metric(gap).ideal == "low"
         assert {find_metric(name).ideal for name in terms} == {"retrain"}
 
 
 @pytest.mark.parametrize("field", ["label", "description"])
-def test_no_two_metrics_are_told_alike(field):
+def test_no_two_metrics_have_the_same_text(field):
     texts = [getattr(metric, field) for metric in KNOWN.values()]
     assert len(set(texts)) == len(texts) == len(KNOWN) > 60
 
 
 def test_the_guide_lists_every_unit_and_how_it_is_shown():
-    text = (Path(__file__).resolve().parents[2] / "docs" / "add-a-finding.md").read_text()
+    text = (Path(__file__).resolve().parents[2] / "docs" / "extend.md").read_text()
     rows = [row.split(" | ") for row in text.splitlines() if row.startswith('| `"')]
     listed = [unit for row in rows for unit in re.findall(r'`"(.*?)"`', row[0])]
     assert sorted(listed) == sorted(DIGITS)

@@ -104,7 +104,7 @@ def test_neighbours_of_which_nobody_looked_for_copies_are_read(tmp_path):
     assert Neighbours.load(path).copies is None
 
 
-def test_of_several_classes_the_nearest_counts(tmp_path):
+def test_with_several_classes_the_nearest_one_counts(tmp_path):
     # One example of each class is forgotten, at 90 and at 10 degrees.
     both = Split(np.array([0, 1]), 5, (0, 1), {})
     run_stage(write_inputs(tmp_path, [TRAIN], both), 0)

@@ -49,7 +49,7 @@ def see(animals):
 
 
 def test_every_declared_metric_is_recomputed():
-    for name in ("requests", "shadows", "verdicts"):
+    for name in ("requests", "shadows", "subclasses", "verdicts"):
         import_module(f"test_numbers_of_{name}")
     findings = map(FINDING.load, FINDING.names())
     declared = {name for finding in findings for name in getattr(finding, "METRICS", {})}
@@ -116,6 +116,14 @@ def test_near_and_far_are_counted_once_for_all_seeds(animals, see, metric):
     for row in rows_of(animals, metric):
         assert row.seed == ""
         same(row, parts_of(animals, see, row.cell, row.set)[metric.partition("_")[0]].sum())
+
+
+@recomputes("near_class")
+def test_the_neighbours_are_counted_by_their_own_class(animals, see):
+    for row in rows_of(animals, "near_class"):
+        seen = see(row.cell, "retrain", animals.made.seeds[0])
+        of = seen.label[row.set][parts_of(animals, see, row.cell, row.set)["near"]]
+        same(row, (of == list(animals.made.labels.class_names).index(row.at)).sum())
 
 
 @recomputes_each("near_accuracy", "far_accuracy")
@@ -726,6 +734,8 @@ def test_a_run_is_even_at_the_first_step_where_it_is_not_below_retrain(animals):
 PROBED_ARRAYS = {
     "linear_accuracy": ("linear_accuracy", lambda row: 0),
     "linear_test_accuracy": ("linear_accuracy", lambda row: 1),
+    "patch_accuracy": ("patch_rates", lambda row: 0),
+    "patch_success": ("patch_rates", lambda row: 1),
     "cka_base": ("cka_base", lambda row: PLACES.index((row.set, row.at))),
     "cka_retrain": ("cka_retrain", lambda row: PLACES.index((row.set, row.at))),
     **{

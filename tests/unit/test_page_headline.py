@@ -24,7 +24,7 @@ from collateral.report.decision import (
     describe,
 )
 from collateral.report.page import template, write
-from collateral.report.sections import TERMS
+from collateral.report.sections import TERMS, split_terms
 from collateral.results.plan import About
 from collateral.results.table import BenchmarkTable
 
@@ -506,7 +506,7 @@ def test_words_between_backticks_are_code_and_a_single_backtick_stays():
     gloss = template("gloss.html.j2").module.gloss
     shown = str(gloss("UA: set `seeds: [1]`, then UA and `ta`"))
     assert "<code>seeds: [1]</code>" in shown and "<code>ta</code>" in shown
-    assert "`" not in shown and shown.count("<abbr") == 1
+    assert "`" not in shown and shown.count("<button") == 1
     assert "rock`roll" in str(gloss("Costs: rock`roll."))
 
 
@@ -514,9 +514,26 @@ def test_terms_are_explained_once_and_nothing_else_changes():
     text = "UA & MIA: Retrain's UA, RMIA, <cell> ta"
     shown = template("gloss.html.j2").module.gloss(text)
     assert shown.unescape() != text
-    assert shown.count("<abbr") == 4
-    assert f'<abbr title="{TERMS["UA"]}">UA</abbr> &amp; ' in shown
-    assert (
-        re.sub(r"</?abbr[^>]*>", "", shown)
-        == "UA &amp; MIA: Retrain&#39;s UA, RMIA, &lt;cell&gt; ta"
-    )
+    assert shown.count("<button") == 4
+    assert '<button type="button" class="term" data-term="ua">UA</button> &amp; ' in shown
+    plain = "UA &amp; MIA: Retrain&#39;s UA, RMIA, &lt;cell&gt; ta"
+    assert re.sub(r"</?button[^>]*>", "", shown) == plain
+
+
+def test_every_term_of_a_text_is_in_the_glossary():
+    glossary = str(template("gloss.html.j2").module.pop_ups())
+    named = re.findall(r'<dt data-term="([^"]+)">', glossary)
+    assert named == [term.lower() for term in TERMS] and len(named) > 10
+    text = ", ".join(TERMS)
+    terms = re.findall(r'data-term="([^"]+)"', str(template("gloss.html.j2").module.gloss(text)))
+    assert set(terms) <= set(named) and len(terms) >= len(named) - 2
+
+
+def test_a_name_of_a_control_is_a_term_and_the_same_word_in_a_sentence_is_not():
+    assert split_terms("Original is an original.") == [
+        ("", ""),
+        ("Original", TERMS["Original"]),
+        (" is an ", ""),
+        ("original", ""),
+        (".", ""),
+    ]

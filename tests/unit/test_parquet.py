@@ -315,7 +315,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_one_line(tmp_path, case):
+def test_errors_are_one_line(tmp_path, case):
     write_case, more, said = WRONG[case]
     write_case(tmp_path / "own")
     with pytest.raises(ValueError, match=said) as error:

@@ -1,10 +1,13 @@
 """File names: patterns with Snakemake's wildcards, logs and checkpoints."""
 
 import re
+from pathlib import Path
 
 from small_grid import grid
 
+from collateral.jobs.base import BaseJob
 from collateral.plan import paths
+from collateral.stages._workspace import Workspace
 
 # As docs/formats.md names them.
 OF_BENCHMARK = {
@@ -37,11 +40,11 @@ OF_BENCHMARK = {
     "TRIALS": "{cell}/tune/{method}/trials.csv",
     "SELECTED": "{cell}/tune/{method}/selected.json",
     "TEACHER": "{cell}/local_teacher",
-    "TEACHER_SAYS": "{cell}/local_teacher/teacher.json",
+    "TEACHER_RESULT": "{cell}/local_teacher/teacher.json",
     "SUPPORT_SIZE": "{cell}/support_size/seed-{seed}",
     "SUPPORT_SIZES": "{cell}/support_size/seed-{seed}/support_sizes.npz",
     "PROBE": "{cell}/probe/seed-{seed}",
-    "PROBE_SHOWS": "{cell}/probe/seed-{seed}/probe.npz",
+    "PROBE_RESULT": "{cell}/probe/seed-{seed}/probe.npz",
     "SHADOW": "shadows/member-{member}",
     "EXPOSURE": "{cell}/exposure/{run}",
     "EXPOSED": "{cell}/exposure/{run}/exposure.npz",
@@ -106,10 +109,9 @@ def test_nothing_is_tracked_where_the_config_says_so():
     assert not re.match(pattern, "b/digit_3-50/seed-3/ft/outputs.npz")
 
 
-def test_what_a_job_is_and_cost_and_prepared_is_in_its_folder():
+def test_record_and_cost_of_a_job_are_in_its_folder():
     assert paths.record("some/folder") == "some/folder/record.json"
     assert paths.cost("some/folder") == "some/folder/cost.json"
-    assert paths.prepared("some/folder") == "some/folder/prepared"
 
 
 def test_a_log_has_the_stages_folder_and_a_wildcard_a_level():
@@ -118,4 +120,6 @@ def test_a_log_has_the_stages_folder_and_a_wildcard_a_level():
 
 
 def test_checkpoints_are_outside_the_folder_that_is_declared():
-    assert paths.checkpoints("results/b/results/seed-0") == "results/.checkpoints/b/results/seed-0"
+    place = Workspace(BaseJob.model_construct(benchmark="results", seed=0), Path("results"))
+    assert place.out == Path("results/results/base/seed-0")
+    assert place.checkpoints == Path("results/.checkpoints/results/base/seed-0")

@@ -138,7 +138,7 @@ def test_none_leaves_out_every_picture(folder, tmp_path, with_models):
     assert 'class="thumb"' not in page
 
 
-def test_what_another_cell_withdraws_is_not_shown_either(folder, tmp_path):
+def test_images_forgotten_in_other_cells_are_not_shown(folder, tmp_path):
     other = folder / "withdrawn/split.json"
     labels = folder / layout.LABELS
     Split(np.array([0, 5]), 8, (0, 1), {"kind": "files"}).save(other, Labels.load(labels), labels)

@@ -128,6 +128,8 @@ def test_similarity(long, plots):
             for series in drawn.series:
                 assert list(series.details["examples"]) == [f"{count:.0f}" for count in counts]
                 assert list(series.is_faint) == [count < 5 for count in counts]
+                areas = [max(30 * math.sqrt(count / max(counts)), 3) for count in counts]
+                assert list(series.areas) == pytest.approx(areas)
             width = min(high - low for low, high in edges)
             assert drawn.dodge == pytest.approx(width / 3)
             assert MEASURES[metric] in plot.panels[0 if metric == "delta_acc" else 2].y.title
@@ -237,26 +239,27 @@ def test_the_cost_of_one_step(long, plots):
 
 def test_affected_classes(long, plots):
     for cell, plot in cells_with(long, plots, "affected"):
-        [panel] = plot.panels
-        assert [one.label for one in panel.series] == list(cell.labels.values())
-        for series, run in zip(panel.series, cell.labels, strict=True):
-            heights = [cell.affected_mean(run, metric) for metric in AFFECTED]
-            points = cell.affected(run)
-            ends = [np.subtract(interval(p), p.y) for p in points]
-            rows = [
-                (p.x, h, h + e[0], h + e[1], p.chance)
-                for p, h, e in zip(points, heights, ends, strict=True)
-            ]
-            parts = (series.x, series.y, series.low, series.high, series.noise)
-            same(zip(*parts, strict=True), rows)
-            assert series.mark == "bar" and series.run == run
-            assert list(series.n) == [len(p.known) for p in points]
-            assert list(series.details["of"]) == ["RA affected", "UA affected", "TA affected"]
-        bounds = [(k, cell.chance(m)) for k, m in enumerate(AFFECTED)]
-        grey = [(b.left, b.right, b.low, b.high) for b in panel.bands]
-        same(grey, [(k - 0.48, k + 0.48, -c, c) for k, c in bounds if not math.isnan(c)])
-        lost = [np.isnan(cell.values("retrain", metric)).all() for metric in AFFECTED]
-        assert [text.endswith("\n(undefined)") for text in panel.x.ticks.values()] == lost
+        titles = ["RA affected", "UA affected", "TA affected"]
+        assert [panel.title for panel in plot.panels] == titles
+        for place, (panel, metric) in enumerate(zip(plot.panels, AFFECTED, strict=True)):
+            assert [one.label for one in panel.series] == list(cell.labels.values())
+            for row, (series, run) in enumerate(zip(panel.series, cell.labels, strict=True)):
+                point, middle = cell.affected(run)[place], cell.affected_mean(run, metric)
+                low, high = np.subtract(interval(point), point.y)
+                parts = (series.x, series.y, series.low, series.high, series.noise)
+                expected = (middle, row, middle + low, middle + high, point.chance)
+                same(zip(*parts, strict=True), [expected])
+                assert series.mark == "point" and series.is_across and series.run == run
+                assert list(series.n) == [len(point.known)]
+                assert series.details == {"of": [panel.title]}
+            bound = cell.chance(metric)
+            grey = [(b.left, b.right) for b in panel.bands]
+            same(grey, [] if math.isnan(bound) else [(-bound, bound)])
+            is_lost = bool(np.isnan(cell.values("retrain", metric)).all())
+            assert panel.message == ("undefined" if is_lost else "")
+            labels = [*cell.labels.values()] if place == 0 else [""] * len(cell.labels)
+            assert [*panel.y.ticks.values()] == labels and panel.y.is_reversed
+            assert fit_x(panel) == fit_x(plot.panels[0])
 
 
 def test_classes(long, plots):
@@ -311,17 +314,25 @@ def test_trajectory(long, plots):
             expected["plane"] += [(label, run, error, damage, range(count))]
             expected["course"] += [(label, run, seconds[1:], gap[1:], range(1, count))]
             for panel in (plane, course):
-                for one in (s for s in panel.series if s.run == run and s.mark == "point"):
-                    first = count - len(one.x)
+                dots = [s for s in panel.series if s.run == run and s.mark == "point"]
+                first, is_cut = int(panel is course), len(dots) > 1
+                last = first + len(dots[0].x) if dots else 0
+                assert is_cut or last in (0, count)
+                for place, one in enumerate(dots):
+                    # The second dot of a path that is cut is its end, at the edge of the panel.
+                    shown = slice(first, last) if place == 0 else slice(count - 1, count)
                     texts = {
-                        "epoch": [str(epoch) for epoch in range(first, count)],
-                        "time": [f"{s:.3g} s" for s in seconds[first:]],
-                        "forgetting error": [points_said(v) for v in error[first:]],
-                        "damage": [points_said(v) for v in damage[first:]],
-                        "average gap": [points_said(v) for v in gap[first:]],
+                        "epoch": [str(epoch) for epoch in range(count)[shown]],
+                        "time": [f"{s:.3g} s" for s in seconds[shown]],
+                        "forgetting error": [points_said(v) for v in error[shown]],
+                        "damage": [points_said(v) for v in damage[shown]],
+                        "average gap": [points_said(v) for v in gap[shown]],
                     }
                     assert {name: list(many) for name, many in one.details.items()} == texts
-                    assert list(one.names) == [*[""] * (len(one.x) - 1), label]
+                    has_name = place == 1 or not is_cut
+                    names = [*[""] * (len(one.x) - 1), label if has_name else ""]
+                    assert list(one.names) == names[: len(one.x)]
+                    assert one.is_hollow == (place == 1)
                     noise = floor if panel is course else limit
                     same([one.noise], [[noise] * len(one.x)])
         check_paths(plane, cell, expected["plane"])
@@ -342,20 +353,55 @@ def test_trajectory(long, plots):
 
 def check_paths(panel: data.Panel, cell: Cell, expected) -> None:
     """Compare the line and the dots of every tracked run, and which lines are dashed."""
-    for mark in ("line", "point"):
-        drawn = [one for one in panel.series if one.mark == mark and one.run in cell.tracked]
-        assert [(one.label, one.run) for one in drawn] == [row[:2] for row in expected]
-        for one, (_, run, x, y, _) in zip(drawn, expected, strict=True):
-            same([one.x, one.y], [x, y])
-            if mark == "line":
-                assert (one.look.dash == "dashed") == (run in cell.table.plan.paced)
+    lines = [one for one in panel.series if one.mark == "line" and one.run in cell.tracked]
+    assert [(one.label, one.run) for one in lines] == [row[:2] for row in expected]
+    for line, (_, run, x, y, _) in zip(lines, expected, strict=True):
+        dots = [one for one in panel.series if one.mark == "point" and one.run == run]
+        inside, ends = dots[0], dots[1:]
+        count = len(inside.x)
+        same([inside.x, inside.y], [x[:count], y[:count]])
+        same([line.x, line.y], [[*d] for d in (edge_path(dots, "x"), edge_path(dots, "y"))])
+        assert (line.look.dash == "dashed") == (run in cell.table.plan.paced)
+        is_outside = [not is_in(panel, *point) for point in zip(x, y, strict=True)]
+        assert bool(ends) == any(is_outside)
+        if ends:  # the first point outside is not drawn; the path ends where it crosses the edge
+            assert is_outside.index(True) == count
+            check_crossing(panel, ends[0], (x, y), count)
+
+
+def edge_path(dots: list[data.Series], name: str) -> list[float]:
+    return [value for one in dots for value in getattr(one, name)]
+
+
+def is_in(panel: data.Panel, x: float, y: float) -> bool:
+    (left, right), (low, high) = fit_x(panel), fit_y(panel)
+    return not (x < left or x > right or y < low or y > high)
+
+
+def check_crossing(panel: data.Panel, end: data.Series, path, count: int) -> None:
+    """Check that the end is on the edge, and on the line between the two points around it."""
+    limits, [x], [y] = (fit_x(panel), fit_y(panel)), end.x, end.y
+    assert any(
+        v == pytest.approx(edge) for v, ends in zip((x, y), limits, strict=True) for edge in ends
+    )
+    if count and all(math.isfinite(part[count - 1]) for part in path):
+        scale = math.log if panel.x.scale == "log" else float
+        (x0, x1), (y0, y1) = (part[count - 1 : count + 1] for part in path)
+        across = (scale(x) - scale(x0)) * (y1 - y0)
+        assert across == pytest.approx((y - y0) * (scale(x1) - scale(x0)), abs=1e-6)
 
 
 def check_budgets(course: data.Panel, cost: float, start: float) -> None:
     least = fit_x(course)[0]
     shares = {f"{s} %": s / 100 * cost for s in SHARES if s / 100 * cost > least}
-    levels = {one.text: one.value for one in course.levels if one.axis == "x"}
-    assert levels == pytest.approx({**shares, "Retrain": cost})
+    levels = [one for one in course.levels if one.axis == "x"]
+    assert [one.value for one in levels] == pytest.approx([*shares.values(), cost])
+    texts = {one.text: one.value for one in levels if one.text}
+    assert texts == pytest.approx({name: {**shares, "Retrain": cost}[name] for name in texts})
+    # Texts do not touch: those that would are left out, and Retrain's stays.
+    left, right = map(math.log, fit_x(course))
+    places = [(math.log(value) - left) / (right - left) for value in texts.values()]
+    assert all(b - a > 0.13 for a, b in itertools.pairwise(places)) and "Retrain" in texts
     assert [one.value for one in course.levels if one.axis == "y"] == pytest.approx([start])
 
 
@@ -416,7 +462,7 @@ def test_every_plot_is_compared(plots):
     compared |= {"exposure", "teacher-noise", "trajectory", "verdict", "support-kl"}
     compared |= {"support-accuracy", "support-retrain", "support-drop", "resurface"}
     assert {name for _, name in plots if name[:6] != "sweep-"} <= compared
-    assert len({name for _, name in plots}) > 5
+    assert len({name for _, name in plots}) > 4
 
 
 def test_a_run_has_one_colour_by_its_place_in_the_config(long, plots):

@@ -154,11 +154,32 @@ def test_the_noise_of_a_nearly_empty_bin_does_not_stretch_the_panel(plots_of):
 
 
 def test_an_undefined_accuracy_has_no_bars_and_says_so(plots_of):
-    [panel] = only(plots_of("accuracy", without(whole_class_cell(), "ra_affected"))).panels
-    assert panel.x.ticks[0] == "RA affected\n(undefined)"
-    assert all(math.isnan(one.y[0]) for one in panel.series)
-    assert not any(math.isnan(y) for one in panel.series for y in one.y[1:])
-    assert len(panel.bands) == 2
+    lost, *others = only(plots_of("accuracy", without(whole_class_cell(), "ra_affected"))).panels
+    assert lost.message == "undefined" and [one.message for one in others] == ["", ""]
+    assert all(math.isnan(one.x[0]) for one in lost.series)
+    assert not any(math.isnan(one.x[0]) for panel in others for one in panel.series)
+    assert lost.y.ticks and [len(panel.bands) for panel in (lost, *others)] == [0, 1, 1]
+
+
+def epochs_cell(first: float, seeds: int = 3) -> FakeCell:
+    """Return a cell in which GA's UA after the first of six epochs is `first`."""
+    cell = full_cell(runs=("ga", "ltd"))
+    for epoch, value in enumerate([0.9, first, 0.85, 0.84, 0.83, 0.82, 0.81]):
+        cell.add("ga", "epoch_ua", *([value] * seeds), at=epoch)
+        for name in ("ra", "ta", "ra_affected", "ta_affected"):
+            cell.add("ga", f"epoch_{name}", *([0.9] * seeds), at=epoch)
+    return cell
+
+
+def test_a_first_epoch_far_from_all_others_does_not_set_the_scale(plots_of):
+    scales = {}
+    for first in (0.05, 0.86):
+        panel = only(plots_of("epochs", epochs_cell(first))).panels[1]
+        assert list(panel.series[0].y)[:3] == pytest.approx([90, 100 * first, 85])
+        scales[first] = fit_y(panel)
+    # The value itself is kept, and beyond the axis.
+    assert scales[0.05] == scales[0.86]
+    assert scales[0.05][0] > 5
 
 
 def test_a_class_without_a_drop_is_not_drawn(plots_of):
@@ -187,10 +208,11 @@ def sweep(key="lr", **values):
 NUMBERS = sweep(own=0.1, **{"1": 1.0, "0.01": 0.01})
 
 
-def swept_cell() -> FakeCell:
-    """Return a cell with a sweep of three values and three seeds."""
+def swept_cell(*more: str) -> FakeCell:
+    """Return a cell with a sweep of three values, and more runs, and three seeds."""
     cell = FakeCell()
     runs = {"retrain": 0.85, "ft": 0.9, "ga": 0.8, "ga@lr=1": 0.95, "ga@lr=0.01": 0.75}
+    runs |= dict.fromkeys(more, 0.7)
     for place, metric in enumerate(ACCURACIES):
         for run, value in runs.items():
             centre = value - 0.1 * place
@@ -217,9 +239,10 @@ def test_a_sweep_of_words_has_no_plot(swept, value):
 
 
 def test_an_own_value_that_is_not_known_has_no_ring(swept):
-    plots = swept(swept_cell(), sweep(own=None, **{"1": 1.0, "0.01": 0.01}))
+    values = sweep(own=None, **{"1": 1.0, "0.01": 0.01, "9": 9.0})
+    plots = swept(swept_cell("ga@lr=9"), values)
     [series] = plots["sweep-s-standard"].panels[0].series
-    assert list(series.x) == [0.01, 1.0] and math.isnan(series.ring_at)
+    assert list(series.x) == [0.01, 1.0, 9.0] and math.isnan(series.ring_at)
 
 
 @pytest.mark.parametrize(("largest", "scale"), [(1.0, "log"), (0.09, "linear")])
@@ -236,18 +259,18 @@ def test_a_teacher_that_all_values_share_is_not_drawn(swept):
 
 
 def test_a_value_whose_seeds_all_collapsed_is_named_and_not_drawn(swept):
-    plot = swept(set_status(swept_cell(), "ga@lr=1", "collapsed"))["sweep-s-standard"]
-    assert list(plot.panels[0].series[0].x) == [0.01, 0.1]
+    values = sweep(own=0.1, **{"1": 1.0, "0.01": 0.01, "9": 9.0})
+    cell = set_status(swept_cell("ga@lr=9"), "ga@lr=1", "collapsed")
+    plot = swept(cell, values)["sweep-s-standard"]
+    assert list(plot.panels[0].series[0].x) == [0.01, 0.1, 9.0]
     assert "1.0 collapsed (3 of 3 seeds): not drawn." in notes(plot)
 
 
-def test_where_all_values_collapsed_retrain_is_drawn_alone(swept):
-    plots = swept(set_status(swept_cell(), "ga", "collapsed"))
-    assert len(plots) == 2
-    for plot in plots.values():
-        assert not any(len(one.x) for panel in plot.panels for one in panel.series)
-        assert all(panel.levels and panel.bands for panel in plot.panels)
-        assert notes(plot).count("collapsed (3 of 3 seeds): not drawn.") == 3
+def test_fewer_than_three_values_have_no_plot(swept):
+    assert len(swept(swept_cell())) == 2
+    assert swept(set_status(swept_cell(), "ga@lr=1", "collapsed")) == {}
+    assert swept(set_status(swept_cell(), "ga", "collapsed")) == {}
+    assert swept(swept_cell(), sweep(own=0.1, **{"1": 1.0})) == {}
 
 
 def test_an_undefined_number_is_a_panel_that_says_so(swept):
@@ -343,7 +366,7 @@ def test_without_numbers_there_is_no_verdict_to_draw(tmp_path):
     assert not list(view_function("verdict", "plots")(cell))
 
 
-def epochs_cell():
+def two_epochs_cell():
     fake = full_cell()
     for epoch in range(2):
         fake.add("ga", "epoch_ua", 0.5, 0.6, 0.7, at=epoch)
@@ -355,7 +378,7 @@ def epochs_cell():
     [
         ("locality", full_cell, "between retrainings lie; a line inside it is no finding."),
         ("accuracy", full_cell, "Grey: where 95 % of differences between retrainings lie."),
-        ("epochs", epochs_cell, "Grey: the range of 95 % of the means of other retrainings."),
+        ("epochs", two_epochs_cell, "Grey: the range of 95 % of the means of other retrainings."),
     ],
 )
 def test_each_caption_says_what_its_grey_area_is(plots_of, finding, fake, grey):

@@ -13,7 +13,7 @@ from made_benchmark import folder_of
 from test_plots_print import drawn_places
 
 from collateral.plots import page
-from collateral.plots.plot import Panel, fit_x, fit_y
+from collateral.plots.plot import Panel, fit_x, fit_y, is_beyond_axis
 from collateral.plots.style import DARK
 
 ROUNDED = {"rel": 6e-5, "abs": 1e-9}  # five digits
@@ -107,14 +107,19 @@ def test_values_colours_and_areas(charts):
     for panel, marks, _ in panels_of(charts):
         expected = {kind: [] for kind in SHOWN}
         for kind, one, index, x, y in values_of(panel):
+            weighted = find(one.areas, index, 16.0) * (88 / 72) ** 2
+            on_line = weighted if len(one.areas) and one.look.marker else 36
             area = {
-                "point": find(one.areas, index, 16.0) * (88 / 72) ** 2,
-                "line": 8 if one.look.is_control else 36,
+                "point": weighted,
+                "line": 8 if one.look.is_control else on_line,
                 "bar": 0,
             }[kind]
+            if kind == "line" and is_beyond_axis(panel, one.y[index]):
+                continue  # an arrow stands in its place
             expected[kind].append((one.label, colour_of(one.look), x, y, area))
         for kind, name in SHOWN.items():
             found = [m for m in series_marks(marks, name) if "tooltip" in m.encoding]
+            found = [m for m in found if "shape" not in m.look]
             found = [m for m in found if m.datum["kind"] == kind]
             rows = [(m.datum["label"], *at(m, "color", "x", "y", "size")) for m in found]
             if kind == "bar":
@@ -166,13 +171,18 @@ def test_tooltips(charts):
             row |= {title: many[index] for title, many in one.details.items()}
             row |= {panel.x_name: f"{float(one.x[index]):g}"} if panel.x_name else {}
             ends = (find(one.low, index), find(one.high, index))
-            row[panel.value_name] = said(one.y[index], *ends, form, unit)
+            value = (one.x if one.is_across else one.y)[index]
+            row[panel.value_name] = said(value, *ends, form, unit)
             if len(one.noise):
                 noise = one.noise[index]
                 row["noise floor, ±"] = said(noise, math.nan, math.nan, form.lstrip("+"), unit)
             row["seeds"] = find(one.n, index, None)
             expected.append({title: text for title, text in row.items() if text is not None})
-        found = [m for m in series_marks(marks, *SHOWN.values()) if m.hover and "y" in m.datum]
+        found = [
+            m
+            for m in series_marks(marks, *SHOWN.values())
+            if m.hover and {"x", "y"} <= m.datum.keys()
+        ]
         titles = {title for m in found for title in m.hover}
         texts = [{t: v for t, v in m.hover.items() if v is not None} for m in found]
         expected = [{t: v for t, v in row.items() if t in titles} for row in expected]
@@ -193,9 +203,15 @@ def test_intervals_and_where_the_axis_cuts_them(charts):
             row = (one.label, *ends, y) if one.is_across else (one.label, x, *ends)
             is_area = panel.interval == "area" and kind == "line"
             (areas if is_area else expected).append(row)
-            if not is_area and not one.is_across:
+            if one.is_across:
+                cuts += [(one.label, ends[0], y, "triangle-left")] * int(low < limits[0])
+                cuts += [(one.label, ends[1], y, "triangle-right")] * int(high > limits[1])
+            elif not is_area:
                 cuts += [(one.label, x, ends[0], "triangle-down")] * int(low < limits[0])
                 cuts += [(one.label, x, ends[1], "triangle-up")] * int(high > limits[1])
+            if kind == "line" and is_beyond_axis(panel, y):  # an arrow for the value itself
+                edge, shape = (0, "triangle-down") if y < limits[0] else (1, "triangle-up")
+                cuts.append((one.label, x, limits[edge], shape))
         is_across = any(one.is_across for one in panel.series)
         channels = ("x", "x2", "y") if is_across else ("x", "y", "y2")
         rules = series_marks(marks, "rule")
@@ -256,12 +272,15 @@ def test_rings_faint_values_and_hollow_points(charts):
     for panel, marks, _ in panels_of(charts):
         rings, faint, hollow = [], [], []
         for kind, one, index, x, y in values_of(panel):
+            if kind == "line" and is_beyond_axis(panel, y):
+                continue
             rings += [(x, y)] if kind == "line" and one.x[index] == one.ring_at else []
             faint += [(one.label, x, y)] if find(one.is_faint, index, False) else []
             hollow += [(one.label, x, y)] if kind == "point" and one.is_hollow else []
         drawn = [m for m in series_marks(marks, "point") if m.look.get("filled") is False]
         same([at(m, "x", "y") for m in drawn], rings)
         shown = [m for m in series_marks(marks, "circle", "point") if "tooltip" in m.encoding]
+        shown = [m for m in shown if "shape" not in m.look]
         pale = [m for m in shown if m.at["opacity"] == 0.3]
         same([(m.datum["label"], *at(m, "x", "y")) for m in pale], faint)
         empty = [m for m in shown if m.at.get("fillOpacity") == 0.0]
@@ -300,10 +319,11 @@ def test_legends_name_series_levels_and_bands_once(charts):
             levels = [one for one in panel.levels if math.isfinite(one.value)]
             expected |= {(one.label, NEUTRAL, "") for one in levels}
             expected |= {(one.label, one.colour or NEUTRAL, "") for one in panel.bands}
+        expected |= {(text, NEUTRAL, "") for text in plot.sizes}
         found = [(key.label, key.colour, key.run) for key in chart.legend]
         assert sorted(set(found)) == sorted(one for one in expected if one[0])
         assert len(chart.legend) == len(set(chart.legend))
-        assert all(key.symbol or key.dash for key in chart.legend)
+        assert all(key.symbol or key.dash or key.radius for key in chart.legend)
 
 
 def test_a_chart_is_json_and_its_page_can_be_packed(charts):

@@ -15,7 +15,18 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from collateral.plots import print as printed
-from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
+from collateral.plots.plot import (
+    Axis,
+    Band,
+    Formula,
+    Level,
+    Panel,
+    Plot,
+    Series,
+    fit_x,
+    fit_y,
+    is_beyond_axis,
+)
 from collateral.plots.style import DARK, Look, control_look, method_look
 
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
@@ -60,9 +71,10 @@ def drawn_places(panel: Panel, mark: str, *, is_clipped=True):
     for one, shift in zip(panel.series, shifts_of(panel), strict=True):
         if one.mark == mark:
             x, y = np.array(one.x, float) + shift, np.array(one.y, float)
-            if not one.sets_scale and not one.is_across:
+            if not one.sets_scale:
                 x = np.clip(x, *fit_x(panel))
-            yield one, x, np.clip(y, *fit_y(panel)) if is_clipped else y
+            # A line keeps its values: the frame cuts it.
+            yield one, x, np.clip(y, *fit_y(panel)) if is_clipped and mark != "line" else y
 
 
 def is_data(axes, artist) -> bool:
@@ -72,22 +84,40 @@ def is_data(axes, artist) -> bool:
 def test_lines(figures):
     for panel, axes in panels_of(figures):
         lines = [one for one in axes.lines if is_data(axes, one) and one.get_linestyle() != "None"]
+        lines = [one for one in lines if len(one.get_xdata())]  # others are marks of the legend
         expected = list(drawn_places(panel, "line"))
         assert len(lines) == len(expected)
         for line, (series, x, y) in zip(lines, expected, strict=True):
             np.testing.assert_allclose(line.get_xydata(), np.column_stack([x, y]))
             look = to_hex(line.get_color()), line.get_linestyle(), line.get_marker()
-            assert look == (series.look.colour, DASHES[series.look.dash], series.look.marker)
-            assert not series.label or line.get_label() == series.label.replace("$", r"\$")
+            marker = "" if len(series.areas) else series.look.marker
+            assert look == (series.look.colour, DASHES[series.look.dash], marker)
+            is_named = line.get_label() == series.label.replace("$", r"\$")
+            assert not series.label or is_named == (not len(series.areas))
+            is_inside = all(not math.isfinite(v) or not is_beyond_axis(panel, v) for v in y)
+            assert line.get_clip_on() == (not is_inside or not series.sets_scale)
+
+
+def is_weighted(series: Series) -> bool:
+    """Tell whether the marks of a line have areas."""
+    return series.mark == "line" and bool(len(series.areas) and series.look.marker)
 
 
 def test_points(figures):
     for panel, axes in panels_of(figures):
         clouds = [c for c in axes.collections if isinstance(c, PathCollection)]
         clouds = [c for c in clouds if len(c.get_offsets())]
-        expected = list(drawn_places(panel, "point"))
-        for cloud, (series, x, y) in zip(clouds, expected, strict=True):
-            np.testing.assert_allclose(cloud.get_offsets(), np.column_stack([x, y]))
+        drawn = {id(row[0]): row for mark in ("line", "point") for row in drawn_places(panel, mark)}
+        with_marks = [one for one in panel.series if one.mark == "point" or is_weighted(one)]
+        for cloud, (series, x, y) in zip(
+            clouds, (drawn[id(one)] for one in with_marks), strict=True
+        ):
+            is_drawn = [not is_weighted(series) or not is_beyond_axis(panel, v) for v in y]
+            places = np.column_stack([x, np.where(is_drawn, y, np.nan)])
+            places[np.isnan(places).any(axis=1)] = np.nan
+            found = np.ma.filled(cloud.get_offsets(), np.nan)
+            found[np.isnan(found).any(axis=1)] = np.nan
+            np.testing.assert_allclose(found, places)
             if len(series.areas):
                 assert list(cloud.get_sizes()) == pytest.approx(list(series.areas))
             assert (len(cloud.get_facecolor()) == 0) == series.is_hollow
@@ -99,35 +129,12 @@ def test_bars(figures):
     for panel, axes in panels_of(figures):
         groups = [c for c in axes.containers if isinstance(c, BarContainer)]
         expected = list(drawn_places(panel, "bar", is_clipped=False))
-        for group, (series, x, y) in zip(groups, expected, strict=True):
+        for group, (_, x, y) in zip(groups, expected, strict=True):
             boxes = [(b.get_x() + b.get_width() / 2, b.get_height()) for b in group.patches]
             np.testing.assert_allclose(boxes, np.column_stack([x, y]))
-            is_hatched = series.look.is_control and len(expected) > 1
-            assert all(bool(b.get_hatch()) == is_hatched for b in group.patches)
         lefts = sorted((b.get_x(), b.get_width()) for g in groups for b in g.patches)
         pairs = itertools.pairwise(lefts)
         assert all(a + width <= b + 1e-9 for (a, width), (b, _) in pairs), "bars overlap"
-
-
-def test_numbers_stand_beyond_the_intervals_of_bars(figures):
-    for panel, axes in panels_of(figures):
-        bars = [one for one in panel.series if one.mark == "bar"]
-        if len(bars) < 2:
-            continue
-        expected = []
-        for one in bars:
-            for y, low, high in zip(one.y, one.low, one.high, strict=True):
-                if math.isfinite(y):
-                    ends = [e for e in (low, high, y, 0.0) if math.isfinite(e)]
-                    (bottom, top), is_up = fit_y(panel), y >= 0
-                    if max(ends) > top if is_up else min(ends) < bottom:
-                        is_up = not is_up  # the axis cuts the interval: at its other end
-                    end = np.clip(max(ends) if is_up else min(ends), bottom, top)
-                    text = f"{y:{panel.bar_format or panel.number_format}}".replace("-", "−")
-                    text = text if text.strip("+−0.") else "0"
-                    expected.append((text, pytest.approx(end)))
-        texts = [text for text in axes.texts if hasattr(text, "xy")]
-        assert [(text.get_text(), text.xy[1]) for text in texts] == expected
 
 
 def test_intervals(figures):
@@ -185,8 +192,18 @@ def test_arrows_where_the_axis_cuts_an_interval(figures):
                         (at, bottom) for at, e in zip(x, one.low, strict=True) if e < bottom
                     ]
                     expected += [(at, top) for at, e in zip(x, one.high, strict=True) if e > top]
+        left, right = fit_x(panel)
+        for one in (one for one in panel.series if one.is_across):
+            ends = list(zip(one.y, one.low, one.high, strict=True))
+            expected += [(left, y) for y, low, _ in ends if low < left]
+            expected += [(right, y) for y, _, high in ends if high > right]
+        for _, x, y in drawn_places(panel, "line"):  # values beyond the axis have arrows too
+            expected += [(at, bottom) for at, value in zip(x, y, strict=True) if value < bottom]
+            expected += [(at, top) for at, value in zip(x, y, strict=True) if value > top]
         arrows = [
-            one for one in axes.lines if one.get_marker() in "v^" and one.get_markersize() == 2
+            line
+            for line in axes.lines
+            if line.get_marker() in "v^<>" and line.get_markersize() == printed.ARROW
         ]
         same([xy for one in arrows for xy in one.get_xydata()], expected)
 
@@ -222,7 +239,7 @@ def test_axes(figures):
     for panel, axes in panels_of(figures):
         is_reversed = panel.x.is_reversed
         assert axes.get_xlim() == pytest.approx(fit_x(panel)[:: -1 if is_reversed else 1])
-        assert axes.get_ylim() == pytest.approx(fit_y(panel))
+        assert axes.get_ylim() == pytest.approx(fit_y(panel)[:: -1 if panel.y.is_reversed else 1])
         assert axes.get_xscale() == panel.x.scale
         assert axes.get_yscale() == panel.y.scale
         assert axes.get_ylabel() == panel.y.title and axes.get_title() == panel.title
@@ -303,8 +320,9 @@ def test_the_legend_has_series_then_levels_then_bands(figures):
         bands = list(dict.fromkeys(b.label for p in plot.panels for b in p.bands if b.label))
         levels = {one.label for p in plot.panels for one in p.levels if one.label}
         assert names[: len(series)] == series
-        assert names[len(names) - len(bands) :] == bands
-        assert {*names} == {*series, *levels, *bands} | ({"own value"} & {*names})
+        sizes = [*plot.sizes]
+        assert names[len(names) - len(bands) - len(sizes) :] == [*bands, *sizes]
+        assert {*names} == {*series, *levels, *bands, *sizes} | ({"own value"} & {*names})
 
 
 def test_neither_title_nor_caption_nor_notes_are_in_the_figure(figures):
@@ -344,6 +362,35 @@ def small_plot(names=("a", "b")) -> Plot:
     panel = Panel([replace(series, names=names)], levels=[Level(3.0, label="level")])
     bands = [Band(low=2, high=3, label="band")]
     return Plot("small", "A $x$ title $y$", "A caption.", [replace(panel, bands=bands)])
+
+
+def test_a_formula_is_typeset_and_a_class_name_is_not():
+    series = Series("$x$", method_look(0), [1, 2], [3, 4])
+    for text, is_math in ((Formula("$x^2$"), True), ("$x^2$", False)):
+        figure = printed.draw(Plot("p", "", "", [Panel([series], text)]))
+        [axes] = figure.axes
+        assert (axes.get_title() == "$x^2$") == is_math
+        figure.draw_without_rendering()
+
+
+def test_a_cloud_of_many_points_is_an_image_in_the_pdf(tmp_path):
+    def size_of(count: int) -> int:
+        x = np.linspace(0.0, 1.0, count).tolist()
+        cloud = Series("a", method_look(0), x, x, mark="point", areas=[4.0] * count)
+        printed.save(printed.draw(Plot("p", "", "", [Panel([cloud])])), tmp_path / "p")
+        return (tmp_path / "p.pdf").stat().st_size
+
+    few, many = size_of(printed.MANY - 1), size_of(20 * printed.MANY)
+    assert many < 3 * few  # as vectors, twenty times as many points are far larger
+
+
+def test_areas_are_explained_in_the_legend():
+    plot = replace(small_plot(), sizes={"a tenth": 22.0, "all": 220.0})
+    figure = printed.draw(plot)
+    [legend] = figure.legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts[-2:] == ["a tenth", "all"]
+    assert [float(one.get_sizes()[0]) for one in legend.legend_handles[-2:]] == [22.0, 220.0]
 
 
 def test_a_dollar_is_a_dollar():

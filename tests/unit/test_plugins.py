@@ -133,7 +133,7 @@ def test_whoever_adds_them_refuses_them(tmp_path):
         run("list", "models", "--plugins", tmp_path / "nowhere")
 
 
-def test_what_begins_with_a_line_serves_the_others(plugins):
+def test_names_that_begin_with_an_underscore_are_no_plug_ins(plugins):
     add_plugins([write_files(plugins, {"data/_help.py": "", "methods/_help/params.py": ""})])
     assert "_help" not in DATA.names() + METHOD.names()
 
@@ -192,7 +192,7 @@ def test_a_model_is_built(plugins):
     assert build_model("line", info)(torch.zeros(3, 1, 4, 4)).shape == (3, 2)
 
 
-def test_a_finding_is_asked_and_known_by_its_metrics(plugins, tmp_path):
+def test_a_finding_of_a_plug_in_is_computed_and_its_metrics_are_known(plugins, tmp_path):
     add_plugins([plugins])
     cell = CELL.write(tmp_path / "b")
     rows, failed = cell_numbers(cell)
@@ -208,7 +208,7 @@ def test_a_finding_is_asked_and_known_by_its_metrics(plugins, tmp_path):
 @pytest.mark.parametrize(
     ("kind", "name", "said"),
     [
-        ("methods", "mine", ["Mine; touches: retain", "strength = 1.0: How much of it."]),
+        ("methods", "mine", ["Mine; reads: retained examples", "strength = 1.0: How much of it."]),
         ("data", "stripes", ["source: computed; licence", "shade = 200: Of the light stripes."]),
         ("forget", "every", ["Every so many examples.", "step = 10: How far apart they are."]),
         ("models", "line", ["A linear model on the pixels."]),

@@ -41,7 +41,7 @@ def test_a_method_of_one_phase_prepares_nothing():
             assert found == PreparePlan()
 
 
-def test_what_one_run_alone_needs_it_makes_itself(plugins):
+def test_a_run_makes_prepared_files_that_only_it_needs(plugins):
     assert sources(cell_of(plugins, two={}), "two") == ([], None)
 
 
@@ -54,7 +54,7 @@ def test_equal_prepare_values_are_prepared_by_the_first_run(plugins):
     assert sources(cell, "same") == ([], "two")
 
 
-def test_other_prepare_values_are_prepared_apart(plugins):
+def test_other_prepare_values_have_another_prepared_folder(plugins):
     cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
     assert cell.runs["two"].prepare_calls.keys() != cell.runs["other"].prepare_calls.keys()
     assert sources(cell, "two") == sources(cell, "other") == ([], None)
@@ -78,7 +78,7 @@ def test_on_the_first_seed_tuning_prepares(plugins):
     assert sources(cell, "two@size=20") == ([], None)
 
 
-def test_of_two_tunings_the_first_prepares(plugins):
+def test_the_first_of_two_tunings_prepares(plugins):
     rates = {"lr": [0.1, 0.2]}
     cell = cell_of(plugins, two=rates, same={"uses": "two", **rates})
     assert sources(cell, "two") == (["two"], None)
@@ -147,7 +147,7 @@ def test_where_tunings_have_one_of_two_choices_a_run_makes_the_other(plugins):
 
 @pytest.mark.parametrize("is_first_seed", [True, False])
 @pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
-def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
+def test_a_run_finds_or_makes_its_prepared_files(plugins, own, is_first_seed):
     cell = cell_of(plugins, vary={"size": [20, 30]}, two=own, same={"uses": "two", **own})
     found = find_prepare_plans(cell)
     kept = {

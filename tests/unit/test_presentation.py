@@ -110,7 +110,7 @@ def test_the_plan_says_of_every_method_its_name_or_purpose_and_its_publication()
     assert about == {
         "ft": About("fine-tuning", "Warnecke et al., NDSS 2023", f"{paper}2108.11577"),
         "sparse": About(
-            "fine-tuning with an l1 penalty that falls to zero",
+            "fine-tune on retained examples with an l1 penalty that falls to zero",
             "Jia et al., NeurIPS 2023",
             f"{paper}2304.04934",
         ),
@@ -136,7 +136,9 @@ def test_the_plan_is_read_as_it_was_written(tmp_path):
 def test_the_plans_hash_changes_with_what_it_says_alone():
     before = plan_hash(grid(methods={"ft": {}, "ga": {}}))
     assert len(before) == 16
-    assert plan_hash(grid(methods={"ft": {"epochs": 9}, "ga": {}})) == before
+    # The page says which values the config gives, so the plan names their keys, not the values.
+    five, nine = (grid(methods={"ft": {"epochs": number}, "ga": {}}) for number in (5, 9))
+    assert plan_hash(five) == plan_hash(nine) != before
     for changes in (
         {"methods": {"ga": {}, "ft": {}}},  # rows of tables follow the config's order
         {"methods": {"ft": {}, "ga": {"lr": [0.1, 0.2]}}},

@@ -238,14 +238,14 @@ def test_a_failure_names_job_log_and_cause_at_once_and_at_the_end(handler, tmp_p
     assert handler.stream.getvalue().endswith(said + "0 of 2 jobs done in 0 s; 1 failed.\n" + said)
 
 
-def test_a_failure_tells_what_the_cluster_says(handler):
+def test_a_failure_shows_the_message_of_the_cluster(handler):
     fail(handler, 1, "base", [], "SLURM status is: OUT_OF_MEMORY", external_jobid="17")
     assert handler.stream.getvalue().endswith(
         "failed: base\n  SLURM status is: OUT_OF_MEMORY\n  external_jobid: 17\n"
     )
 
 
-def test_a_log_that_was_not_written_is_said_to_be_missing(tmp_path):
+def test_a_missing_log_is_reported(tmp_path):
     assert last_lines(tmp_path / "none.log") == ["(not written)"]
 
 
@@ -255,6 +255,36 @@ def test_a_failure_that_a_retry_made_good_is_forgotten(handler):
     emit(handler, LogEvent.JOB_FINISHED, job_id=1)
     handler.close()
     assert handler.stream.getvalue().endswith("\n1 of 2 jobs done in 0 s.\n")
+
+
+def test_the_first_line_of_a_run_with_many_rules_is_wrapped(handler):
+    rules = {f"rule_{letter}": 100 for letter in "abcdefghij"}
+    emit(handler, LogEvent.RUN_INFO, stats={**rules, "total": 1000})
+    first, second = handler.stream.getvalue().splitlines()[-2:]
+    assert first.startswith("1000 jobs: 100 rule_a, ")
+    assert second.startswith("  100 rule_")
+    assert second.endswith("100 rule_j")
+    assert len(second) < len(first) <= 80
+
+
+def test_the_status_in_a_file_has_at_most_80_characters(handler):
+    start(handler, 2, "unlearn", cell="a-long-name-of-a-cell-50", seed="1", run="neggrad_plus")
+    start(handler, 3, "unlearn", cell="a-long-name-of-a-cell-90", seed="4", run="neggrad_plus")
+    handler._draw()
+    status = handler.stream.getvalue().splitlines()[-1]
+    assert status.startswith("[0/2]   0 %  3 running: base, unlearn (a-long-name")
+    assert len(status) == 80
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_the_status_on_a_terminal_is_narrower_than_the_terminal(handler, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    handler.is_terminal = True
+    start(handler, 2, "unlearn", cell="a-long-name-of-a-cell-50", seed="1", run="neggrad_plus")
+    start(handler, 3, "unlearn", cell="a-long-name-of-a-cell-90", seed="4", run="neggrad_plus")
+    handler._draw()
+    status = handler.stream.getvalue().splitlines()[-1].rpartition("\x1b[K")[2]
+    assert min(columns - 1, 100) <= len(status) <= columns - 1
 
 
 def test_a_run_is_summed_up_once(handler):

@@ -53,7 +53,7 @@ def test_a_run_has_its_record_of_every_seed(tmp_path):
     assert re.fullmatch("[0-9a-f]{12}", run["seeds"]["0"]["files"]["outputs.npz"])
 
 
-def test_what_no_table_shows_is_left_out(tmp_path):
+def test_numbers_that_no_table_shows_are_left_out(tmp_path):
     _, said = said_of(tmp_path, UA, Source("ga", "nothing"))
     assert {source: {row[:2] for row in rows} for source, rows in said["numbers"].items()} == {
         "ga|ua||": {(layout.METRICS, "0"), (layout.METRICS, "1")}

@@ -161,7 +161,7 @@ def test_the_matrix_starts_at_the_oldest_python():
     assert {"run": ".ci/run"} in job["steps"]
 
 
-def test_who_reports_a_bug_is_asked_what_the_doctor_says():
+def test_the_bug_report_asks_for_the_output_of_doctor():
     form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/bug.yml").read_text())
     (asked,) = [part for part in form["body"] if "collateral doctor" in str(part["attributes"])]
     assert asked["validations"] == {"required": True}

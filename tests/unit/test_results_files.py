@@ -88,7 +88,7 @@ def test_equal_contents_are_equal_files(tmp_path):
     assert read_json(tmp_path / "a.json") == {"a": 1, "b": 0.1}
 
 
-def test_what_json_cannot_hold_leaves_nothing(tmp_path):
+def test_values_that_json_cannot_store_leave_no_file(tmp_path):
     with pytest.raises(TypeError):
         write_json(tmp_path / "a.json", {"a": {1, 2}})
     assert names_in(tmp_path) == []
@@ -237,7 +237,7 @@ def test_the_estimate_knows_what_is_kept_of_many_classes():
     assert stored // 1000 == work.SHORT_BYTES + work.OUTPUT_BYTES
 
 
-def test_what_is_broken_is_named_once(tmp_path):
+def test_a_broken_file_is_named_once(tmp_path):
     DATASET.save(tmp_path / "dataset.npz")
     with np.load(tmp_path / "dataset.npz") as file:
         np.savez_compressed(tmp_path / "dataset.npz", **file)

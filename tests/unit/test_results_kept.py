@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from collateral.findings.registry import cell_numbers
 from collateral.results import layout, row_cache
 from collateral.results.cell import CellResults
 from collateral.results.outputs import ModelOutputs
+from collateral.results.plan import CellNumbers
 from collateral.results.row_cache import RowCache
 
 CODE = {"mine": "1"}
@@ -76,7 +77,7 @@ def test_changing_one_run_makes_one_run_anew(cell):
 
 
 @pytest.mark.parametrize("name", [layout.LABELS, layout.SPLIT, layout.NEIGHBOURS])
-def test_what_all_runs_share_makes_all_anew(cell, name):
+def test_a_change_of_shared_files_computes_all_rows_again(cell, name):
     made_anew(cell)
     path = cell.folder / name.format(cell="cell")
     path.write_bytes(path.read_bytes() + b" ")
@@ -87,6 +88,21 @@ def test_what_all_runs_share_makes_all_anew(cell, name):
 def test_other_looks_make_all_anew_since_other_examples_may_be_near(cell):
     made_anew(cell)
     assert len(made_anew(replace(cell, looks=(2, 3)))) == 6
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("groups", ("sex",)), ("positive", ("three",)), ("margins", {"ua": 2.0})],
+)
+def test_every_key_of_the_config_that_numbers_use_makes_all_anew(cell, key, value):
+    made_anew(cell)
+    assert len(made_anew(replace(cell, **{key: value}))) == 6
+
+
+def test_names_of_other_runs_and_cells_make_nothing_anew(cell):
+    made_anew(cell)
+    assert made_anew(replace(cell, tracked=("ft",), probed=("zrf",), rounds=("one", "cell"))) == []
+    assert {one.name for one in fields(CellNumbers)} > row_cache.NAMES
 
 
 def test_other_code_and_other_attacks_make_all_anew(cell):
@@ -131,7 +147,7 @@ def test_numbers_against_retrain_are_made_anew_where_either_model_changed(cell, 
     assert Counter(made) == again
 
 
-def test_what_is_kept_is_what_would_be_made(tmp_path):
+def test_cached_rows_are_equal_to_computed_ones(tmp_path):
     lost = replace(model(1), train=nothing(40), test=nothing(40), status="diverged")
     cell = replace(CELL, runs=CELL.runs | {("ft", 1): lost}).write(tmp_path)
     code = dict.fromkeys(("accuracy", "divergence", "klom", "localization", "membership"), "code")

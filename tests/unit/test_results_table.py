@@ -71,7 +71,7 @@ def test_a_row_has_full_precision_and_says_what_was_forgotten(tmp_path):
     )
 
 
-def test_what_is_undefined_is_empty(tmp_path):
+def test_undefined_values_are_empty(tmp_path):
     cell = cell_of(tmp_path, chosen={"kind": "indices"})
     write_cell(tmp_path / "m.csv", cell, [Row("retrain", "floor", math.nan, at="ua")], COLUMNS)
     assert lines(tmp_path / "m.csv")[1] == "cell,,,,retrain,reference,floor,,ua,,ok"
@@ -100,7 +100,7 @@ def test_cells_of_other_columns_are_refused(tmp_path):
         write_benchmark(tmp_path / "all", [tmp_path / "a", tmp_path / "b"])
 
 
-def test_what_is_read_is_what_was_written(tmp_path):
+def test_written_rows_are_read_back_unchanged(tmp_path):
     rows = [
         Row("retrain", "ua", 0.1, 2),
         Row("retrain", "ua", 0.7, 10),

@@ -147,7 +147,7 @@ def test_the_last_cell_waits_for_the_outputs_of_all_rounds():
     assert not [path for path in files if "first" in path or "stream-03" in path]
 
 
-def test_the_data_job_is_told_the_earlier_rounds():
+def test_the_data_job_contains_the_earlier_rounds():
     told = PlannedData(stream()).beside["forget"]
     earlier = {one["cell"]: one.get("earlier") for one in told}
     assert earlier["stream-03"] == ("stream-01", "stream-02")

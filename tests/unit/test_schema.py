@@ -84,7 +84,7 @@ def test_every_config_tells_editors_where_the_schema_is(path):
     assert (path.parent / name).resolve() == SCHEMA_FILE
 
 
-def test_what_the_loader_takes_fits_the_schema():
+def test_configs_that_the_loader_accepts_fit_the_schema():
     load(RIGHT)
     assert is_right(RIGHT)
 
@@ -121,7 +121,7 @@ def test_what_the_loader_takes_fits_the_schema():
     ],
     ids=lambda part: json.dumps(part),
 )
-def test_what_the_schema_refuses_the_loader_refuses_too(path, value):
+def test_configs_that_the_schema_refuses_are_refused_by_the_loader(path, value):
     raw = changed(*path, value=value)
     assert not is_right(raw)
     with pytest.raises(ConfigError):

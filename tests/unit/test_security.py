@@ -124,7 +124,7 @@ def wrong_call(node):
         "pd.read_pickle(path)",
     ],
 )
-def test_what_is_forbidden_is_found(code):
+def test_forbidden_code_is_found(code):
     assert list(wrongs(code))
 
 
@@ -144,7 +144,7 @@ def test_what_is_forbidden_is_found(code):
         "re.compile(text)",
     ],
 )
-def test_what_is_harmless_is_not(code):
+def test_harmless_code_is_not_reported(code):
     assert not list(wrongs(code))
 
 

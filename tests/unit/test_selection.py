@@ -45,7 +45,7 @@ def test_a_high_ra_without_affected_ra_counts_when_nothing_is_good():
     assert select([trial(0.1, ra=0.85), trial(0.9, ra=0.99, ra_affected=0.1)]) == 1
 
 
-def test_an_undefined_affected_ra_asks_for_nothing():
+def test_an_undefined_affected_ra_excludes_no_trial():
     assert select([trial(0.5, ra_affected=nan), trial(0.6)]) == 0
 
 
@@ -57,7 +57,7 @@ def test_a_diverged_trial_is_chosen_only_if_all_diverged():
 
 @pytest.mark.parametrize("key", ["ta", "ta_affected", "mia", "seconds"])
 @pytest.mark.parametrize("value", [nan, -inf, inf])
-def test_what_people_may_see_does_not_change_the_choice(key, value):
+def test_the_key_pictures_does_not_change_the_selection(key, value):
     trials = [trial(0.5, teacher_ua=0.1), trial(0.2, teacher_ua=0.1)]
     seen = [{**trials[0], key: value}, trials[1]]
     assert select(seen) == select(trials)
@@ -69,7 +69,7 @@ def test_the_alternative_is_the_ua_nearest_to_the_teachers():
     assert select_by_teacher(trials) == 1
 
 
-def test_each_trial_is_held_against_its_own_teacher():
+def test_each_trial_is_compared_with_its_own_teacher():
     assert select_by_teacher([trial(0.3, teacher_ua=0.4), trial(0.6, teacher_ua=0.6)]) == 1
 
 
@@ -111,11 +111,11 @@ def test_few_examples_do_not_speak_against_a_trial_and_many_do():
     assert chosen(25)["paper"] == chosen(1000)["paper"] == 1
 
 
-def test_the_interval_still_asks_for_ra():
+def test_the_rule_interval_still_requires_ra():
     assert choose_by_rule([trial(0.2, ra=0.9, ra_affected=0.6, n=25), trial(0.5)])["interval"] == 1
 
 
-def test_an_undefined_affected_ra_asks_for_nothing_by_the_interval_either():
+def test_an_undefined_affected_ra_excludes_no_trial_by_the_rule_interval():
     assert choose_by_rule([trial(0.5, ra_affected=nan, n=0), trial(0.6)])["interval"] == 0
 
 

@@ -9,6 +9,7 @@ from opened_page import CHROMIUM, PATIENCE, wait_for_dialog
 from page_reading import CHARTS, draw
 from sealing import seal
 
+from collateral.contract.metrics import DIGITS
 from collateral.findings.metric_index import find_metric
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
@@ -20,7 +21,7 @@ pytestmark = [
 # What only a screen needs: the rail, what is clicked, and what is said only after a click.
 ON_SCREEN = (
     "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style, #print-all, "
-    "[role=tablist], #who option, #who .hurt[hidden]"
+    "[role=tablist], #who option, #who .hurt[hidden], [popover], template"
 )
 
 
@@ -67,14 +68,24 @@ def test_a_click_tells_the_lines_and_values_of_a_number(animals, tab, cell, sour
     button = section.locator(f"button[data-source='{source}']").first
     title, listed, records, commands = told(tab, button)
     run, metric, of, at = source.split("|")
-    assert title == f"{find_metric(metric).label} of {run}{f', {of}' if of else ''}"
+    unit, label = find_metric(metric), animals.made.plan.labels[run]
+    examples = {"": "", "test": ", test examples"}[of]
+    assert title == f"{label}: {unit.label}{examples}"
     for row in animals.long.places(cell, run, metric, of, at):
         name = f"seed {row.seed}" if row.seed else "over seeds"
         value = float(f"{float(row.value):.4g}") if row.value else "undefined"
         text = listed[name]
         shown, _, place = text.partition(" (")
-        assert (shown if value == "undefined" else float(shown)) == value
-        assert place == f"results/animals/{row.file}, line {row.line})"
+        if value == "undefined":
+            assert (shown, place) == (value, f"results/animals/{row.file}, line {row.line})")
+            continue
+        number, _, of_unit = shown.partition(" ")
+        assert of_unit == unit.unit
+        digits = DIGITS[unit.unit] if unit.digits is None else unit.digits
+        assert number == f"{unit.factor * value:.{digits}f}".replace("-", "−")
+        start, _, stored = place.rpartition(": ")
+        assert start == f"results/animals/{row.file}, line {row.line}"
+        assert float(stored.removesuffix(")")) == value
     paths = [
         f"results/animals/{animals.made.folder_of(cell, run, s)}/record.json"
         for s in animals.made.seeds
@@ -96,7 +107,7 @@ def test_a_number_over_all_cells_tells_each_of_them(animals, tab):
     }
     assert set(listed) >= set(wanted) and len(wanted) == 9
     for name, row in wanted.items():
-        assert listed[name].endswith(f"{row.file}, line {row.line})")
+        assert f"{row.file}, line {row.line}" in re.split("[:)]", listed[name])[0]
 
 
 # Print.

@@ -16,6 +16,8 @@ from made_benchmark import CLASSES, MIXED, WHOLE, image_of
 from PIL import Image
 from scipy.special import softmax
 
+from collateral.contract.metrics import DIGITS
+from collateral.contract.verdicts import MEASURES
 from collateral.findings.metric_index import find_metric
 from collateral.results import layout
 
@@ -123,8 +125,18 @@ def test_every_metric_is_described_in_its_own_words(animals):
     }
     # The table says the time with tuning only where it is known.
     assert set(words) == shown | decision | {"rte_share_with_tuning"}
-    for name, (label, text) in words.items():
-        assert (label, text) == (find_metric(name).label, find_metric(name).describe())
+    for name, (label, text, unit, factor, digits) in words.items():
+        metric = find_metric(name)
+        assert (label, text) == (metric.label, metric.describe())
+        assert (unit, factor) == (metric.unit, metric.factor)
+        assert digits == (DIGITS[unit] if metric.digits is None else metric.digits)
+
+
+def test_runs_and_measures_have_the_names_of_the_tables(animals):
+    places = animals.page.one("script", id="places-in-words").json()
+    assert places["runs"] == {"retrain": "Retrain", **animals.made.plan.labels}
+    assert set(places["at"]) >= set(MEASURES)
+    assert set(places["sets"]) == {"retain", "test", "forget"}
 
 
 def test_what_ran_has_the_parameters_of_each_run(animals):
@@ -137,14 +149,34 @@ def test_what_ran_has_the_parameters_of_each_run(animals):
         assert set(rows) == set(runs)
         for run, shown in rows.items():
             record = json.loads(record_of(animals, cell, run, animals.made.seeds[0]).read_text())
-            params = ", ".join(f"{key}={value}" for key, value in record["params"].items())
-            assert shown == {"Method": record["method"], "Parameters": params}
+            assert shown.pop("Method") == record["method"]
+            parts = {heading: text.split(", ") for heading, text in shown.items() if text != "–"}
+            values = {key: str(value) for key, value in record["params"].items()}
+            listed = {h: [one.split(" (")[0] for one in texts] for h, texts in parts.items()}
+            # Each parameter stands once, below the heading of its origin.
+            named = [one for texts in listed.values() for one in texts if "=" in one]
+            assert sorted(named) == sorted(f"{key}={value}" for key, value in values.items())
+            plan = animals.made.plan.cells[cell]
+            for one in listed.get("From the config", ()):
+                assert one.partition("=")[0] in plan.given[run]
+            tuned = plan.trials[run][0] if run in plan.trials else {}
+            found = [one.partition("=")[0] for one in listed.get("Tuned", ()) if "=" in one]
+            assert found == [key for key in values if key in tuned]
 
 
 def test_the_versions_are_those_of_retrain(animals):
     record = json.loads(record_of(animals, animals.made.cells[0], "retrain", 2).read_text())
     text = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    assert f"Computed with {text}." in [one.text for one in animals.page.all("p", "small")]
+    assert f"Computed with {text}." in [one.text for one in animals.page.all("dd")]
+
+
+def test_the_page_names_where_it_comes_from(animals):
+    origin = animals.page.one("section", id="origin")
+    names = [one.text for one in origin.all("dt")]
+    assert names == [*(["Config"] * bool(animals.made.plan.config)), *names[-4:]]
+    assert names[-1] == "Files" and "Machine" in names and "Code" in names
+    for link in origin.all("a"):
+        assert (animals.root / link.get("href")).exists()
 
 
 def test_the_page_carries_the_hashes_of_what_it_was_made_from(animals):
@@ -378,21 +410,25 @@ def test_the_strip_of_checks_counts_them_and_lists_each_below_its_colour(animals
         colours, True
     )
     section = animals.page.one(id="checks")
-    pill = section.all("summary")[0].all("span")  # the others unfold the cells of one check
-    red, amber, green = (len(found) for found in colours.values())
+    pill = animals.page.one("button", "checks-button").all("span")
+    # Failures and warnings are counted once per check, whatever the number of cells.
+    red, amber = (len({gate["name"] for gate in colours[colour]}) for colour in ("red", "amber"))
+    green = len(colours["green"])
     warnings = f"{amber} warning{'s' if amber > 1 else ''}"
     assert [one.text for one in pill] == [f"{red} failed", warnings, f"{green} checks passed"]
     lists = section.all("ul", "gates")
     for shown, (colour, wanted) in zip(lists, colours.items(), strict=True):
         text = " ".join(shown.text.split())
         for gate in wanted:
-            assert f"{gate['cell']}: {gate['text']}" in text
+            assert gate["cell"] in text and gate["text"] in text
         assert {one.get("class") for one in shown.all("b")} == {colour}
         names = [one.text for one in shown.all("b")]
         assert names == list(dict.fromkeys(gate["name"] for gate in wanted))  # grouped by check
         for name in shown.all("b"):
             found = [gate for gate in wanted if gate["name"] == name.text]
-            cells = [f"{gate['cell']}: {gate['text']}" for gate in found]
+            texts = dict.fromkeys(gate["text"] for gate in found)
+            of_text = {t: ", ".join(g["cell"] for g in found if g["text"] == t) for t in texts}
+            cells = [f"{names}: {text}" for text, names in of_text.items()]
             total = sum(gate["name"] == name.text for gate in gates)
             count = f"{name.text}: {colour} in {len(found)} of {total} cells"
             listed = [one.text for one in name.parent.all("li")[1:]]
@@ -430,7 +466,7 @@ def test_the_printed_brief_shows_the_cell_in_which_most_methods_do_harm(animals)
 
 
 def test_the_switches_are_of_the_runs_that_charts_show(animals):
-    labels = animals.page.one("fieldset", id="methods").all("label")
+    labels = animals.page.one("div", id="methods").all("label")
     shown = {one.one("input").get("value"): one.text for one in labels}
     assert shown == {
         run: animals.made.plan.labels[run] for run in ("ft", "ga", "rl", "ltd", "original")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from long_table import is_shown, mean, t95
 from made_benchmark import CLASSES, NUM_SHADOWS, PART, TRIALS, WHOLE
+from scipy.stats import ttest_1samp
 from test_shown_tables import diverged, half_width
 
 from collateral.contract.verdicts import MEASURES
@@ -98,8 +99,9 @@ def sentences_of_checks(animals):
         if cells:
             yield Said(first.partition(" which")[0], "", group.text)
         for text in [one.text for one in cells] or [first]:
-            name, _, rest = text.partition(": ")
-            yield Said(rest, name, group.text)
+            names, _, rest = text.partition(": ")
+            for name in names.split(", "):  # cells with the same text share a line
+                yield Said(rest, name, group.text)
 
 
 # What clauses must say. `a` is the benchmark, `s` the sentence; groups follow.
@@ -465,6 +467,55 @@ def class_part(a, s, name, _):
     return shares(a, s, name)
 
 
+def near_classes(a, s, kind, listed, *_):
+    """Return how many neighbours are of each class that is named, the most first."""
+    subset = {"retained": "retain", "test": "test"}[kind]
+    names = re.findall(r"([a-z]+) \(", listed)
+    counts = {
+        name: a.long.number(s.cell, "retrain", "near_class", subset, name)
+        for name in a.long.indices(s.cell, "retrain", "near_class", subset)
+    }
+    assert names == sorted(counts, key=lambda name: -counts[name])
+    total = a.long.number(s.cell, "retrain", "near_count", subset)
+    assert sum(counts.values()) == total
+    return [counts[name] for name in names]
+
+
+def effect(a, s, label, key, value, *_):
+    """Return a swept value, the difference of its gap from the own value's, and Holm's p."""
+    [sweep] = [
+        one
+        for one in a.made.plan.cells[s.cell].sweeps
+        if (one.method, one.key) == (label, key) and value in one.labels.values()
+    ]
+    own = gap_of_seeds(a, s.cell, sweep.own)
+    others = [run for run in sweep.values if run != sweep.own]
+    more = {run: gap_of_seeds(a, s.cell, run) - own for run in others}
+    p = {run: ttest_1samp(found, 0).pvalue for run, found in more.items()}
+    adjusted, least = {}, 0.0
+    for place, run in enumerate(sorted(p, key=lambda one: p[one])):
+        least = max(least, min((len(p) - place) * p[run], 1.0))
+        adjusted[run] = least
+    [run] = [run for run in others if sweep.labels[run] == value]
+    return [float(value), 100 * mean(more[run]), adjusted[run]]
+
+
+def not_shown(a, s, *_):
+    """Return how many swept values, other than the method's own, the sentence does not name."""
+    sweeps = a.made.plan.cells[s.cell].sweeps
+    count = sum(len(sweep.values) - 1 for sweep in sweeps)
+    return [count - len(re.findall(r"points, p ", s.text))]
+
+
+def gap_of_seeds(a, cell, run):
+    """Return the part of each seed in the average gap."""
+    away = [
+        a.long.values(cell, run, at) - a.long.values(cell, "retrain", at)
+        for at in ("ua", "ra", "ta", "mia")
+    ]
+    return np.mean([np.sign(one.mean()) * one for one in away], axis=0)
+
+
 def best_value(a, s, label, key, value, _):
     """Return the swept value with the smallest average gap, and this gap."""
     [sweep] = [
@@ -490,6 +541,14 @@ UNIT = "(?: %| points| s| nats)?"
 EXAMPLES = rf"([NnFf]\w+ \w+) examples (lose|gain) {N} points( more than far ones)?"
 CLAUSES = [
     Clause(rf"{NAME}: (\w+) {N}(?: \(own\))? \({N} points\)", best_value),
+    Clause(rf"{NAME}: (\w+) {N} \({N} points, p = {N}\)", effect),
+    Clause(rf"{N} others are not shown to differ", not_shown),
+    Clause(
+        rf"in points: {N} forget sets",
+        lambda a, *_: [sum(not a.is_red(cell) for cell in a.made.cells)],
+    ),
+    Clause(rf"Paired test over {N} seeds", lambda a, *_: [len(a.long.seeds)]),
+    Clause(rf"(retained|test) ones ((?:[a-z]+ \({N}\)(?:, )?)+)", near_classes),
     Clause(rf"{NAME}: (\w+) \({N} points\)(?=[,.])", worst_class),
     Clause(
         rf"nearest to Retrain's \({N}{UNIT}\) with {LABELS} \({N}{UNIT}\), and furthest with "

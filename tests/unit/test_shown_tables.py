@@ -198,7 +198,17 @@ def costs(animals, one):
     return plain_place(animals, one)
 
 
+def for_a_paper(animals, one):
+    run = animals.run_of(one.row)
+    measure = {"Near loss, kept": "near", "Near loss, new": "near_test"}.get(one.heading)
+    if one.heading == "Verdict":
+        [verdict] = animals.long.indices(one.of or one.cell, run, "verdict")
+        return run, "verdict", "", verdict
+    return (run, "difference", "", measure) if measure else (run, "avg_gap", "", "")
+
+
 PLACES = {
+    "paper-summary": for_a_paper,
     "near-and-far": near_and_far,
     "exposure": exposure,
     "localization": localization,
@@ -217,11 +227,13 @@ PLACES = {
     "reported": reported,
     "rmia": rmia,
     **{"probe": probe, "probe-linear": probe, "probe-resurface": probe, "probe-cka": cka},
+    "probe-patch": probe,
     "costs": costs,
 }
 # Fields that are made of several numbers, or of none of one run.
 MADE_UP = {
     *(("reported", "Number"), ("tuning", "Method"), ("support-auto", "Bins")),
+    ("paper-summary", "Forget set"),
     *(("tuning-rules", heading) for heading in ("Choices", "Regret", "against paper's")),
 }
 
@@ -353,6 +365,13 @@ def above_retrain(animals, one, place):
     return [mean(difference), spread(difference)]
 
 
+def with_ends_of_test(animals, one, place):
+    """Return a difference, and its interval at the level of the test."""
+    run, metric, *rest = place
+    names = (metric, f"{metric}_low", f"{metric}_high")
+    return [100 * animals.long.number(one.of or one.cell, run, name, *rest) for name in names]
+
+
 def of_cells(animals, one, place):
     run, metric, of, at = place
     count = animals.long.number("", *place)
@@ -383,6 +402,12 @@ SPECIAL = {
     **{("costs", "Preparation (s)"): preparation, ("costs", "of Retrain's RTE (%)"): share_of_rte},
     ("costs", "Pays from"): pays_from,
     ("support-retrain", "Teacher's accuracy − Retrain's UA"): above_retrain,
+    ("paper-summary", "Verdict"): lambda *_: [],
+    ("paper-summary", "Near loss, kept"): with_ends_of_test,
+    ("paper-summary", "Near loss, new"): with_ends_of_test,
+    ("paper-summary", "Avg. Gap"): lambda animals, one, place: [
+        100 * animals.long.number(one.of or one.cell, *place)
+    ],
     **{("summary", ""): of_cells, ("localization", "Rises in, retained"): of_cells},
     ("localization", "Rises in, test"): of_cells,
 }

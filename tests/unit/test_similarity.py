@@ -24,7 +24,7 @@ def test_similarity_of_a_vector_of_zeros_is_zero():
     assert similarity(features, np.zeros((2, 2))).tolist() == [0, 0]
 
 
-def test_similarity_stays_in_its_range():
+def test_similarity_is_between_minus_one_and_one():
     features = np.random.default_rng(0).normal(size=(200, 7)).astype(np.float32)
     own = [similarity(row[None], row[None])[0] for row in features]
     assert max(own) <= 1

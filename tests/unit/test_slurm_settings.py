@@ -45,7 +45,7 @@ def test_squeue_forgets_too_soon(age):
     assert "ask your administrators" in problem("squeue", OFF, age)
 
 
-def test_who_looks_seldom_needs_a_longer_memory():
+def test_a_longer_interval_between_queries_needs_a_larger_min_job_age():
     assert problem("squeue", OFF, 300, wait=101).startswith("squeue forgets a job 300 s after")
 
 

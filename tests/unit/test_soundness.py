@@ -173,7 +173,7 @@ def test_what_one_cell_asks_for_is_named_there():
         {"methods": {"ltd": {}, "neighbor": {}}, "data": {"name": "digits", "per_class": 20}},
     ],
 )
-def test_what_is_retained_may_be_asked_for(changes):
+def test_a_k_of_all_retained_examples_is_allowed(changes):
     check_plan({"b": grid(**{"classes": ["digit_3"], "fractions": [0.5], **changes})})
 
 

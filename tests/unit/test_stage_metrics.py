@@ -195,8 +195,9 @@ def test_rows_are_sorted_and_complete(cell_folder):
     assert len(keys) == numbers + 2 * (9 * (7 + 3) + 3 * 12 + 2 * 2)
     # By name: measures among hard ones; 7 margins, and of a run its verdict, 7 numbers of each of
     # its 7 tests, 7 margins and 8 rates of the judged seeds, and of ft, which did not diverge, 2
-    # answers a test; near and far of two sets, 3 measures by seed and one of laws.
-    by_name = 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 7 + 2 * (50 + 15) + 14 + 4 * (9 * 3 + 3)
+    # answers a test; near and far of two sets, 3 measures by seed and one of laws; the near ones of
+    # the class in two sets.
+    by_name = 2 + 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 7 + 2 * (50 + 15) + 14 + 4 * (9 * 3 + 3)
     assert len(rows) == len(keys) + by_name
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")

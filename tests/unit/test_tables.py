@@ -127,7 +127,7 @@ def test_the_floor_row_shows_expected_deviations_and_their_gap(tables_of):
     }
 
 
-def test_what_chance_explains_has_a_mark(tables_of):
+def test_differences_within_the_noise_floor_have_a_mark(tables_of):
     cell = by_hand(retrain=(0.5, 0.5), ft=(0.524, 0.524), ga=(0.526, 0.526))
     # Two seeds: Student's t of one degree of freedom, times the normal law's sd of a mean |x|.
     cell.add_overall("retrain", "floor", 0.025 / (12.7062 * math.sqrt(math.pi / 2)), at="ua")

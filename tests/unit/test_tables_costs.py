@@ -73,7 +73,7 @@ def test_the_number_of_deletions_is_tuning_over_what_each_saves():
         assert math.isnan(paying_deletions(30, seconds, 10))
 
 
-def test_what_takes_longer_than_retraining_never_pays(tmp_path):
+def test_a_method_slower_than_retraining_never_pays(tmp_path):
     made = fake()
     for row in made.costs:
         if (row["run"], row["metric"]) == ("ga", "rte_share"):

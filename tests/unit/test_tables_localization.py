@@ -178,7 +178,7 @@ def test_pairs_of_retrainings_have_no_interval_over_seeds(tmp_path):
     assert "it has no interval over seeds" in table.conventions
 
 
-def test_what_rises_no_more_than_between_retrainings_does_not_rise():
+def test_a_rise_within_the_noise_of_retraining_is_no_rise():
     slopes = {"ft": (0.31, 0.31, 0.32), "ga": (0.5, 0.53, 0.51)}
     rows = compare_slopes(slopes, (0.3, 0.32, 0.31), "retain", None)
     found = {(row.run, row.metric): row.value for row in rows}
@@ -196,6 +196,6 @@ def test_more_methods_need_a_larger_slope():
     assert together < alone
 
 
-def test_of_two_seeds_nobody_knows_whether_it_rises():
+def test_two_seeds_do_not_show_whether_damage_rises():
     [_, low] = compare_slopes({"ga": (0.5, 0.6)}, (0.0, 0.0), "retain", None)
     assert np.isnan(low.value)

@@ -108,7 +108,7 @@ def test_columns_are_all_metrics_both_gaps_and_the_cost(table_of):
     assert field_at(table_of(numeric()), "1", "RTE (s)").value == "2.00 ± 1.00"
 
 
-def test_what_a_teacher_reports_is_held_against_retrains_ua(table_of):
+def test_the_teachers_ua_is_compared_with_retrains_ua(table_of):
     cell = numeric()
     for run, value in (("ft", 0.5), ("ft@lr=1", 0.8)):
         cell.add(run, "teacher_ua", value, value, value)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paper.theory import experiments
-from paper.theory.checks import identity_checks, limit_checks
+from paper.theory.checks import Check, identity_checks, limit_checks, state
 
 RUNS = 10
 
@@ -71,6 +71,18 @@ def test_all_checks_hold():
     checks = [*identity_checks(rng, 10), *limit_checks(rng, 30)]
     assert len(checks) == 34
     assert [check.identity for check in checks if not check.holds] == []
+
+
+def test_each_proposition_is_stated_with_whether_it_holds():
+    checks = [
+        Check("P1", "P1.1 a", "relative error", 2e-13, 1e-9, 10),
+        Check("P1", "P1.7 b tends to c", "|slope + 1|", 0.3, 0.05, 10),
+        *(Check(f"P{n}", f"P{n}.1 d", "relative error", 1e-14, 1e-9, 10) for n in (2, 3, 4)),
+    ]
+    first, *others = state(checks)
+    assert first.startswith("Proposition 1, ") and "does not hold: P1.7 b tends to c" in first
+    assert "1 identity on random data (largest relative error 2e-13)" in first
+    assert len(others) == 3 and all(": holds. Checked: " in text for text in others)
 
 
 def test_bins_average_within_runs_first_and_leave_out_those_a_run_misses():

@@ -37,6 +37,7 @@ def test_it_writes_tables_and_figures(files):
         "theory.csv",
         "findings.csv",
         "checks.csv",
+        "statements.json",
         "record.json",
         "figures/captions.json",
         *figures,
@@ -57,6 +58,7 @@ def test_a_second_run_writes_the_same_bytes(files, tmp_path, monkeypatch):
         "theory.csv",
         "findings.csv",
         "checks.csv",
+        "statements.json",
         "figures/support.pdf",
         "figures/support.png",
     }

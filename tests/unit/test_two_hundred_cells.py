@@ -12,6 +12,7 @@ import pytest
 from drive import run_stage, write_index
 from fake_results import FakeCell, full_cell, write_cells
 from page_reading import Links, draw
+from sealing import sign_folder
 
 from collateral.findings.registry import read_problems
 from collateral.jobs._job import Job
@@ -20,7 +21,6 @@ from collateral.jobs.report import ReportJob
 from collateral.jobs.tables import TablesJob
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.provenance import sign_folder
 from collateral.results.table import read_tables
 
 pytestmark = pytest.mark.slow

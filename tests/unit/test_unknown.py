@@ -50,13 +50,13 @@ def test_what_is_as_planned_and_what_was_never_run_is_left(project):
     assert unknown().lines() == []
 
 
-def test_what_differs_is_named_with_how(project, finished):
+def test_differences_are_named_with_their_kind(project, finished):
     changed(finished, f"{CELL}/seed-3/ft/record.json", seed=4)
     assert unknown().records == {RECORD: "seed: 4, planned 3"}
     assert unknown().lines() == [f"{RECORD}: seed: 4, planned 3"]
 
 
-def test_what_snakemake_compares_is_left_to_it(project, finished):
+def test_files_with_metadata_are_left_to_snakemake(project, finished):
     changed(finished, f"{CELL}/seed-3/ft/record.json", seed=4)
     changed(finished, f"{CELL}/tune/ft/record.json", seed=5)
     assert [*unknown(compared=[f"{CELL}/seed-3/ft/record.json"]).files] == [TUNE_RECORD]
@@ -83,7 +83,7 @@ def test_files_of_other_workflows_are_not_ours(project):
     assert unknown().files == []
 
 
-def test_what_is_forced_anyway_is_left_out(project, finished):
+def test_files_that_snakemake_makes_anyway_are_left_out(project, finished):
     changed(finished, f"{CELL}/seed-3/ft/record.json", seed=4)
     changed(finished, f"{CELL}/tune/ft/record.json", seed=5)
     for path in PAGES[:2]:

@@ -11,7 +11,7 @@ import pytest
 from drive import run_stage
 from fake_benchmark import FakeBenchmark
 from fake_cell import FakeCell, FakeRun
-from sealing import seal
+from sealing import seal, sign_folder
 
 from collateral.cli import main
 from collateral.jobs.gather import GatherJob
@@ -34,7 +34,6 @@ from collateral.results.provenance import (
     SEAL,
     content_hash,
     hash_files,
-    sign_folder,
     sign_page,
     write_record,
 )
@@ -169,7 +168,7 @@ def test_a_benchmark_and_the_theory_may_be_walked_alone(verify):
     assert verify("results/theory") == (0, ["2 files: all sound"])
 
 
-def test_what_is_wrong_is_named_a_line_each_and_the_code_is_1(verify, results):
+def test_each_fault_is_one_line_and_the_exit_code_is_1(verify, results):
     flip(results / GA / layout.OUTPUTS)
     flip(results / "theory" / "checks.csv")
     code, lines = verify()
@@ -242,7 +241,7 @@ def test_a_broken_file_is_blamed_alone_and_not_what_was_made_from_it(verify, res
         (results / broken).write_bytes(before)
 
 
-def test_a_folders_broken_record_is_blamed_alone(verify, results):
+def test_only_the_broken_record_of_a_folder_is_named(verify, results):
     for damage in (flip, Path.unlink):
         damage(results / "digits" / layout.TABLES / layout.RECORD)
         code, (line, _) = verify()
@@ -273,7 +272,7 @@ def test_outputs_may_not(verify, results):
     assert lines[0] == f"results/{GA}/outputs.npz: is missing, and record.json names it"
 
 
-def test_what_is_behind_a_link_is_seen(verify, results, tmp_path):
+def test_results_behind_a_link_are_checked(verify, results, tmp_path):
     shutil.move(results / "digits", tmp_path / "disk")
     (results / "digits").symlink_to(tmp_path / "disk")
     assert verify()[0] == 0

@@ -299,7 +299,7 @@ def test_a_user_can_switch_it_off(monkeypatch):
         "ctypes.CDLL = lambda name: type('C', (), {'prctl': lambda *a: -1})()",
     ],
 )
-def test_where_the_system_cannot_jobs_are_plain(lack, capfd):
+def test_jobs_are_not_forked_if_the_system_cannot(lack, capfd):
     program = f"""
 import ctypes, os
 from collateral.warm import server
@@ -312,7 +312,7 @@ server.main()
     assert capfd.readouterr().err.startswith("collateral: no warm workers here (")
 
 
-def test_where_the_sockets_path_is_too_long_jobs_are_plain(tmp_path, monkeypatch, capfd):
+def test_jobs_are_not_forked_if_the_path_of_the_socket_is_too_long(tmp_path, monkeypatch, capfd):
     long = tmp_path / ("long" * 25)
     long.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(long))

@@ -27,7 +27,7 @@ FAR = {"git", "pip", "pip-audit"}
 # Targets of make and scripts that fetch packages, or take longer than all tests together.
 FETCHING = {"setup", "docs"}
 LONG = {"bench", "bugs", "mutants", "torture"}
-LONG_SCRIPTS = ("benchmarks/", "tools/mutants.py")
+LONG_SCRIPTS = ("benchmarks/", "tools/mutants.py", "tools/seed_by_seed.py")
 
 
 class Command(NamedTuple):

@@ -113,7 +113,7 @@ def write_plug_in(folder: Path, files: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "wrong", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in WRONG]
 )
-def test_what_is_wrong_is_said_in_a_line_by_a_dry_run(untouched, wrong):
+def test_a_dry_run_reports_each_error_in_one_line(untouched, wrong):
     old, new, said = WRONG[wrong]
     assert SMOKE.count(old) >= 1
     text = SMOKE.replace(old, new, 1)

@@ -84,7 +84,7 @@ def test_what_the_message_names_makes_all_of_it_again_and_nothing_else(project):
     assert "Nothing to be done" in project.snakemake(*forced(project)).stderr
 
 
-def test_where_nothing_changed_pages_alone_are_made_again(project):
+def test_without_changes_only_pages_are_made_again(project):
     [pages, _] = refused(without_metadata(project))
     assert pages.endswith(f" of an unknown config, as {CELL}/metrics.csv")
     assert project.planned(*forced(project)) == PRESENTED
@@ -103,7 +103,9 @@ def test_where_nothing_changed_pages_alone_are_made_again(project):
         (f"{RESULTS}/data.json", {"data": 1, "base": 2, "retrain": 2}),
     ],
 )
-def test_what_other_code_made_runs_again_with_what_depends_on_it(project, record, trained):
+def test_results_of_other_code_are_made_again_with_all_that_depends_on_them(
+    project, record, trained
+):
     with_another_code(project, record)
     planned = project.planned(*forced(without_metadata(project)))
     assert planned.items() >= {**PRESENTED, **trained}.items()

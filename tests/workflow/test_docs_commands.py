@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from conftest import REPOSITORY, Project, fork_server, run_forked, write_weights
 from docs_commands import NEEDS, PROGRAMS, SHELL, Command, commands, need_of
+from make_pictures import PICTURES
 from PIL import Image
 from test_plugin import code_in_guide
 
@@ -63,8 +64,7 @@ STANDS_FOR = {
     "my-images/": "my-pictures/",  # of another page: init writes a config for each folder once
     "docs/data/NAME": "results/smoke",
     "results/digits": "results/smoke",
-    "results/field": "results/smoke",
-    "digits/digit_3-50": "smoke/digit_3-50",
+    "digits/untypical_3": "smoke/digit_3-50",
     "<benchmark>": "digits",
 }
 # Modules that are imported once for all commands.
@@ -157,6 +157,8 @@ def folder(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Proje
         write(copy / "my_methods/last_layer" / file, code)
     (copy / "docs/images").mkdir(parents=True)
     shutil.copy(DOCS / "make_pictures.py", copy / "docs")
+    for name in ("generators", "data"):
+        shutil.copytree(DOCS / name, copy / "docs" / name)
     bundled = Project(copy).collateral("bundle", "results/smoke", "--out", "smoke.tar")
     assert bundled.returncode == 0, bundled.stderr
     return Project(copy)
@@ -220,13 +222,18 @@ def test_a_command_runs_or_is_planned(outcomes, command):
 
 
 @pytest.mark.parametrize("command", tried("drawn"), ids=str)
-def test_a_picture_is_drawn(folder, command):
-    if "tour" in command.words and not shutil.which("chromium"):
-        pytest.skip("no chromium")
+def test_pictures_are_drawn_of_results_that_are_there_and_others_are_named(folder, command):
     (words,) = steps_of(command)
     done = python(folder, *words[1:])
     assert done.returncode == 0, done.stderr
-    assert [*(folder.folder / "docs/images").glob(f"{command.words[2]}*.png")]
+    chosen = [name for name in PICTURES if name.startswith(words[2:] or ("",))]
+    staying = [name for name in chosen if f"docs/images/{name}.png stays: " in done.stdout]
+    drawn = [name for name in chosen if (folder.folder / f"docs/images/{name}.png").exists()]
+    assert chosen
+    assert {*staying, *drawn} == {*chosen}
+    if len(words) == 2:
+        assert "cifar-small-trajectory-50" in drawn
+        assert "docs/images/methods.png stays: results/field has no results" in done.stdout
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,7 @@ def wait_until(condition) -> None:
 
 
 @pytest.mark.parametrize("workers", WORKERS)
-def test_a_run_that_was_ended_goes_on_to_the_same_bits(tmp_path, undisturbed, workers):
+def test_a_terminated_run_resumes_to_the_same_bits(tmp_path, undisturbed, workers):
     project = checkout(tmp_path)
     checkpoint, seen = project.folder / CHECKPOINT, 0
     for number in (signal.SIGINT, signal.SIGKILL):

@@ -1,6 +1,7 @@
 """What Snakemake's people type on a finished run: what Snakemake's manual says, or one sentence."""
 
 import re
+import subprocess
 import tarfile
 import zipfile
 
@@ -63,6 +64,27 @@ def test_a_rule_or_a_file_may_be_forced_and_what_depends_on_it_follows(finished)
     planned = finished.planned(*SMOKE, "--forcerun", GA.format(1))
     assert planned == {**after, "metrics": 1, "pictures": 1, "unlearn": 1}
     assert "Nothing to be done" in said(finished, "--dry-run", "--forcerun")
+
+
+def test_what_a_dry_run_prints_of_a_job_runs_by_hand(project):
+    place = project.folder / GA.format(0)
+    record = place.with_name("record.json")
+    known = place.read_bytes(), record.read_text()
+    text = said(project, "--dry-run", "--printshellcmds", "--forcerun", GA.format(0))
+    [command] = [line for line in text.splitlines() if 'run \'{"kind": "unlearn"' in line]
+    place.unlink()
+    record.unlink()
+    environment = project.environment()
+    subprocess.run(command, shell=True, check=True, cwd=project.folder, env=environment)
+    assert (place.read_bytes(), record.read_text()) == known
+
+
+def test_files_that_a_run_made_are_those_that_snakemake_would_delete(finished):
+    text = said(finished, "--dry-run", "--delete-all-output")
+    found = {*re.findall(r"Would delete (results/\S+)", text)}
+    assert {GA.format(0), f"{CELL}/metrics.csv", "results/report.html"} <= found
+    untracked = said(finished, "--list-untracked").splitlines()
+    assert found.isdisjoint(untracked)
 
 
 def test_a_run_may_end_at_a_rule_or_leave_it_out(finished):

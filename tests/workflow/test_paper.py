@@ -11,7 +11,7 @@ from conftest import REPOSITORY, TORCH_RULES, Project, copy_project, read_yaml
 
 from collateral.plugins.find import params_class
 
-PAGE = (REPOSITORY / "docs" / "paper.md").read_text()
+PAGE = (REPOSITORY / "docs" / "reproduction.md").read_text()
 BY_CELL = re.findall(r"^\| `(\w+)/([\w-]+)` \| (.*) \|$", PAGE, re.M)
 OF_A_CELL = {  # a column each
     "main.md": "tables",

@@ -1,4 +1,4 @@
-"""The promise of docs/add-a-method.md, kept by running its own code."""
+"""The promise of docs/extend.md, kept by running its own code."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE
 
 pytestmark = pytest.mark.workflow
-GUIDE = REPOSITORY / "docs/add-a-method.md"
+GUIDE = REPOSITORY / "docs/extend.md"
 
 
 def code_in_guide() -> dict[str, str]:

@@ -139,7 +139,7 @@ def test_data_that_do_not_tell_their_size_do_not_stop_a_dry_run(planned):
     assert base["mem_mb"] == str(4000 + 192)
 
 
-def test_every_further_attempt_asks_for_twice_as_much_and_for_a_day_at_most(project):
+def test_every_further_attempt_doubles_memory_and_time_up_to_a_day(project):
     asked = resources(project, "--attempt", "5")["big"]
     assert asked["unlearn ft"]["runtime"] == "480"
     assert asked["base"]["runtime"] == "1440"

@@ -46,7 +46,7 @@ def before() -> set[Path]:
     return {*CONFIG.parent.iterdir()}
 
 
-def test_it_comes_and_goes_and_leaves_nothing(before):
+def test_the_cluster_starts_and_stops_and_leaves_nothing(before):
     with lent_cluster() as lender:
         ids = daemon_ids()
         assert alive(ids) == ids
@@ -88,7 +88,7 @@ def test_it_goes_down_with_a_test_that_is_killed_while_it_comes_up(before):
     assert not CONFIG.exists()
 
 
-def test_a_slurm_that_is_elsewhere_is_left_alone(before, monkeypatch):
+def test_a_slurm_with_its_configuration_elsewhere_is_not_touched(before, monkeypatch):
     monkeypatch.setenv("SLURM_CONF", "/etc/theirs/slurm.conf")
     done = subprocess.run([CLUSTER, "up"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -96,7 +96,7 @@ def test_a_slurm_that_is_elsewhere_is_left_alone(before, monkeypatch):
     assert not BASE.exists()
 
 
-def test_a_slurm_that_is_not_ours_is_left_alone(before):
+def test_a_slurm_that_we_did_not_start_is_not_touched(before):
     CONFIG.write_text("ClusterName=theirs\n")
     try:
         for word in ("up", "lend"):

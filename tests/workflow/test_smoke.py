@@ -48,10 +48,10 @@ def test_tables_figures_and_page_are_there(finished):
     for table in ("main", "affected", "sweep-beta", "trajectory"):
         for suffix in ("csv", "md", "tex"):
             assert (folder / f"tables/digit_3-50/{table}.{suffix}").stat().st_size
-    # The teacher is the same for every beta: two figures of four.
-    of_sweep = [f"sweep-beta-{kind}" for kind in ("standard", "affected")]
+    # Two values are no curve: the table has them.
+    assert not list((folder / "figures/digit_3-50").glob("sweep-beta-*"))
     of_support = [f"support-{kind}" for kind in ("kl", "accuracy", "drop", "retrain")]
-    for figure in ("similarity", "affected", "epochs", "trajectory", *of_support, *of_sweep):
+    for figure in ("similarity", "affected", "epochs", "trajectory", *of_support):
         for suffix in ("pdf", "png"):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
     assert (folder / "report.html").stat().st_size
@@ -138,7 +138,7 @@ def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(proj
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
 
 
-def test_a_sweeps_run_takes_what_the_plain_run_prepared(finished):
+def test_a_run_of_a_sweep_uses_the_prepared_files_of_the_plain_run(finished):
     cell = results(finished) / "digit_3-50"
     assert (cell / "tune/ltd/prepared").is_dir()
     assert (cell / "seed-1/ltd/prepared").is_dir()
@@ -229,8 +229,8 @@ def test_the_workflow_report_is_written(project):
 
 
 @pytest.mark.slow
-# Of config.yaml 180 were for three seeds in three cells; it has five in two since.
-@pytest.mark.parametrize(("config", "limit"), [("configs/smoke.yaml", 40), ("config.yaml", 210)])
+# Of config.yaml: ten seeds of a small net and five of a ResNet, ten runs each.
+@pytest.mark.parametrize(("config", "limit"), [("configs/smoke.yaml", 40), ("config.yaml", 180)])
 def test_few_processes_import_torch(fresh, config, limit):
     planned = fresh.planned("--configfile", config)
     assert {"base", "retrain", "unlearn"} <= planned.keys()

@@ -259,7 +259,7 @@ BEFORE: dict[str, tuple] = {
 }
 
 
-def test_what_once_gave_wrong_numbers_ends_with_a_line(trial, request):
+def test_causes_of_wrong_numbers_in_the_past_now_end_with_an_error(trial, request):
     said = []
     for what, (job, path, damage, *other) in BEFORE.items():
         with damaged(Example(path, *other * 2 or (path, path)), damage, trial.aside):

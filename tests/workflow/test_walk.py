@@ -95,7 +95,7 @@ def edit(path: Path) -> None:
     path.write_text(yaml.safe_dump(config))
 
 
-def test_their_model_is_the_base_as_they_had_it(walked):
+def test_the_users_model_is_the_base_unchanged(walked):
     rows = {row[0]: row for row in rows_of(walked.folder / TABLES / "main.md")}
     # It knows what was withdrawn; Retrain cannot know all of it.
     assert rows["*Original*"][1].startswith("100.0 ± 0.0")

@@ -146,7 +146,7 @@ def test_a_method_starts_from_the_base_of_its_seed(plan):
         assert [file for file in job.input if "/base/" in file] == [base], job
 
 
-def test_a_job_is_told_its_own_place(plan):
+def test_a_job_gets_its_own_folder(plan):
     numbers = {"seed", "member"}
     for job in plan.jobs:
         told = {key: str(value) for key, value in job.told.items() if key in numbers}
@@ -158,7 +158,7 @@ def test_a_job_is_told_its_own_place(plan):
         assert str(job.told["seed"]) == seed_of(job)
 
 
-def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
+def test_files_of_a_seed_are_inputs_only_of_jobs_of_that_seed(plan):
     """What tunings choose and prepare is of the first, and metrics are of all."""
     for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size", "expose"):
         seeds = seeds_in(job.input, r"/digit_\d-\d+/\w*/?seed-(\d)/")
@@ -276,7 +276,7 @@ def test_base_retrain_and_shadow_models_start_from_the_users_file_where_there_is
             assert START not in job.input
 
 
-def test_every_member_of_a_pool_is_told_its_own_number(plan):
+def test_every_shadow_model_gets_its_own_number(plan):
     for benchmark, count in MEMBERS.items():
         jobs = [job for job in plan.of("shadow") if job.wildcards["benchmark"] == benchmark]
         assert sorted(job.wildcards["member"] for job in jobs) == [*map(str, range(count))]
@@ -368,7 +368,7 @@ def expected_code(told: dict) -> str:
 PRESENTING = {"metrics", "gather", "tables", "figures", "report", "index"}
 
 
-def test_the_code_that_a_job_is_told_is_that_of_its_own_stage(plan):
+def test_a_job_gets_the_code_fingerprint_of_its_own_stage(plan):
     alone = {None, "ft", "ga", "salun"}  # these build no model but the benchmark's
     told = [job for job in plan.jobs if job.told and job.rule not in PRESENTING]
     seen = [job for job in told if job.told.get("method") in alone]

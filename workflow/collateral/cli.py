@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import collateral
 from collateral.contract.messages import did_you_mean
+from collateral.contract.terminal import fill_paragraphs, hang
 from collateral.plugins.find import COMMAND, STAGE, add_plugins
 from collateral.plugins.modules import is_shipped
 from collateral.results.job_text import RUN, job_kind
@@ -31,12 +32,16 @@ from collateral.results.record import peak_rss_mb
 # Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]
 # Commands that `collateral --help` lists first, in this order; all others follow by name.
-FIRST = ["init", "estimate", "doctor", "list", "verify", "export", "evidence", "bundle", "unbundle"]
+FIRST = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence", "bundle"]
+FIRST += ["unbundle"]
+# Commands for make, the Snakefile and scripts, which the overview leaves out. They have --help too.
+HIDDEN = ("cached", RUN, "stale", "unlock", "weights", "where")
 EXAMPLE = """\
-Example:
+Examples:
   collateral estimate config.yaml   time and disk of the default experiment
-  collateral list methods           one line per method
+  collateral list methods           a sentence per method
   collateral list methods ltd       the parameters of one method
+  collateral cite config.yaml       BibTeX of what the default experiment uses
   collateral doctor --help          options of a command
 """
 NOT_WRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
@@ -46,7 +51,12 @@ REMEDY = (
 )
 PLUGINS: Argument = (
     "--plugins",
-    {"type": Path, "nargs": "*", "default": [], "help": "folders as under `plugins:`"},
+    {
+        "type": Path,
+        "nargs": "*",
+        "default": [],
+        "help": "folders of plug-ins, as under `plugins:` in a config",
+    },
 )
 
 
@@ -89,8 +99,12 @@ def commands() -> list[str]:
 def make_parser(name: str) -> argparse.ArgumentParser:
     """Return the parser of a command, made from its signature."""
     function = _load(name)
-    description = sys.modules[function.__module__].__doc__
-    parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
+    description = fill_paragraphs(str(sys.modules[function.__module__].__doc__).strip())
+    parser = argparse.ArgumentParser(
+        prog=f"collateral {name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     # `init` has its own option --plugins, which replaces the common one in this dictionary.
     arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
     for flag, keywords in arguments.values():
@@ -166,9 +180,9 @@ def _name_parser() -> argparse.ArgumentParser:
 
 
 def _overview() -> str:
-    """Return one line per command."""
-    lines = [f"  {name:10} {_summary(name)}" for name in commands()]
-    return "\n".join(["Commands:", *lines, f"  {RUN:10} Run a job, as the rules do."])
+    """Return an entry per command for people."""
+    shown = [name for name in commands() if name not in HIDDEN]
+    return "\n".join(["Commands:", *(hang(f"  {name:10} ", _summary(name)) for name in shown)])
 
 
 def _summary(name: str) -> str:

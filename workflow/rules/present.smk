@@ -8,9 +8,10 @@ from pathlib import Path
 
 from collateral.jobs.index import IndexJob
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.report_plan import plan_hash, make_plan, templates_hash
+from collateral.plan.report_plan import make_plan, name_config, plan_hash, templates_hash
 from collateral.results import layout
 
+CONFIG_NAME = name_config(workflow.configfiles, Path.cwd())
 INDEX_JOB = IndexJob(first=tuple(GRID), theory=layout.THEORY)
 
 
@@ -22,9 +23,9 @@ rule plan:
         paths.log("plan", "benchmark"),
     priority: page_by_page
     params:
-        content=lambda w: plan_hash(GRID[w.benchmark]),
+        content=lambda w: plan_hash(GRID[w.benchmark], CONFIG_NAME),
     run:
-        make_plan(GRID[wildcards.benchmark]).save(Path(output[0]))
+        make_plan(GRID[wildcards.benchmark], CONFIG_NAME).save(Path(output[0]))
 
 
 rule tables:

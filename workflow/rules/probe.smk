@@ -11,7 +11,7 @@ rule probe:
     input:
         unpack(inputs_of("probe")),
     output:
-        shows=paths.PROBE_SHOWS,
+        probe=paths.PROBE_RESULT,
         record=paths.record(paths.PROBE),
         cost=paths.cost(paths.PROBE),
     log:

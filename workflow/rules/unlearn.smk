@@ -12,7 +12,7 @@ rule teacher:
     input:
         unpack(inputs_of("teacher")),
     output:
-        says=paths.TEACHER_SAYS,
+        teacher=paths.TEACHER_RESULT,
         record=paths.record(paths.TEACHER),
         cost=paths.cost(paths.TEACHER),
     log:

@@ -11,6 +11,7 @@ import shutil
 import sys
 import threading
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from snakemake.logging import ColorizingTextHandler, DefaultFormatter
@@ -20,7 +21,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_collateral.progress import Progress, duration
 
 REDRAW_SECONDS = 0.2  # time between an event and the drawing of the status line
-PLAIN_WIDTH = 120  # width of the status line if the output is not a terminal
+PLAIN_WIDTH = 80  # width of lines if the output is not a terminal
+JOINED = "\u00a0"  # space at which no line is broken
 ERASE_LINE = "\r\x1b[K"  # terminal code that erases the current line
 # First words of log messages that have no event type; they identify these messages.
 BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
@@ -97,8 +99,10 @@ class LogHandler(LogHandlerBase):
     def _begin(self, stats: dict[str, int]) -> None:
         planned = {rule: count for rule, count in stats.items() if rule != "total"}
         self.progress = Progress(planned)
-        kinds = ", ".join(f"{count} {rule}" for rule, count in planned.items())
-        self._print(f"{jobs(self.progress.total)}: {kinds}")
+        kinds = ", ".join(f"{count}{JOINED}{rule}" for rule, count in planned.items())
+        text = f"{jobs(self.progress.total)}: {kinds}"
+        lines = wrap(text, self._width(), subsequent_indent="  ")
+        self._print("\n".join(lines).replace(JOINED, " "))
 
     def _finish(self, jobid: int) -> None:
         self.progress.finish(jobid)
@@ -136,6 +140,10 @@ class LogHandler(LogHandlerBase):
         self.stream.flush()
         self._draw_soon()
 
+    def _width(self) -> int:
+        # A line as wide as the terminal would move the cursor to the next line.
+        return shutil.get_terminal_size().columns - 1 if self.is_terminal else PLAIN_WIDTH
+
     def _draw_soon(self) -> None:
         # Events come in bursts, so the status line is drawn once, shortly after the first event.
         is_due = self.progress.total and (self.is_terminal or self.progress.has_news())
@@ -150,10 +158,9 @@ class LogHandler(LogHandlerBase):
             if not self.progress.total or not self.progress.running or self.is_interrupted:
                 return
             if self.is_terminal:
-                width = shutil.get_terminal_size().columns - 1
-                self.stream.write(ERASE_LINE + self.progress.status(width))
+                self.stream.write(ERASE_LINE + self.progress.status(self._width()))
             else:
-                self.stream.write(self.progress.status(PLAIN_WIDTH) + "\n")
+                self.stream.write(self.progress.status(self._width()) + "\n")
                 self.progress.note_status()
             self.stream.flush()
 

@@ -70,27 +70,39 @@ def _column_and_values(text: str) -> where.Params:
 class InitRequest:
     """The user's request: data, model, forget set and time limit."""
 
-    folder: Annotated[Path, "images: a folder a class, or train/ and test/"]
+    folder: Annotated[
+        Path, "folder of images: a subfolder per class, or train/ and test/ with those"
+    ]
     _: KW_ONLY
-    model: Annotated[str, "as in the config"] = "timm/resnet18"
-    forget: Annotated[Path | None, "a list of files to forget, one a line"] = None
+    model: Annotated[str, "name of the architecture, as in a config; default: timm/resnet18"] = (
+        "timm/resnet18"
+    )
+    forget: Annotated[Path | None, "text file that lists the images to forget, one per line"] = None
     forget_where: Annotated[
         where.Params | None,
-        "forget all images with these values in the table, such as subject=17,23",
+        "forget all images with one of these values in the table, such as subject=17,23",
         {"type": _column_and_values, "metavar": "COLUMN=VALUE,VALUE"},
     ] = None
     table: Annotated[
-        Path | None, "a CSV file with a column `file`; else looked for at the folder"
+        Path | None, "CSV file with metadata and a column `file`; default: searched at the folder"
     ] = None
-    test: Annotated[Path | None, "the test set: a folder of classes, or a list of files"] = None
-    test_share: Annotated[float | None, "draw the test set from the folder"] = None
-    weights: Annotated[str | None, "your trained model: .safetensors, or .pt"] = None
-    size: Annotated[int | None, "height and width that the model sees, in pixels"] = None
-    mean: Annotated[Sequence[float], "mean that it was trained with", {"nargs": "+"}] = ()
-    std: Annotated[Sequence[float], "std that it was trained with", {"nargs": "+"}] = ()
-    minutes: Annotated[float, "how long it may take"] = 60
-    name: Annotated[str, "the benchmark's; by default the folder's"] = ""
-    plugins: Annotated[Sequence[Path], "folders as under `plugins:`"] = ()
+    test: Annotated[
+        Path | None, "test set: a folder with a subfolder per class, or a list of files"
+    ] = None
+    test_share: Annotated[
+        float | None, "share of the images that is drawn as test set; default: 0.2"
+    ] = None
+    weights: Annotated[str | None, "weights of your trained model: a .safetensors or .pt file"] = (
+        None
+    )
+    size: Annotated[int | None, "height and width of the images for the model, in pixels"] = None
+    mean: Annotated[
+        Sequence[float], "mean per channel with which your model normalises images", {"nargs": "+"}
+    ] = ()
+    std: Annotated[Sequence[float], "standard deviation per channel, likewise", {"nargs": "+"}] = ()
+    minutes: Annotated[float, "time that the proposed run may take; default: 60"] = 60
+    name: Annotated[str, "name of the benchmark; default: the name of the folder"] = ""
+    plugins: Annotated[Sequence[Path], "folders of plug-ins, as under `plugins:` in a config"] = ()
 
     @property
     def has_gpu(self) -> bool:

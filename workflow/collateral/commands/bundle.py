@@ -12,12 +12,12 @@ from collateral.results.bundle import write_bundle
 
 
 def bundle(
-    folders: Annotated[Sequence[Path], "as results/digits"],
+    folders: Annotated[Sequence[Path], "folders of benchmarks, such as results/digits"],
     *,
-    out: Annotated[Path, "the archive to write, a .tar"],
+    out: Annotated[Path, ".tar archive to write"],
     with_models: Annotated[
         bool,
-        "also models, and, where the pages may show all pictures, data set and prepared files",
+        "also pack models and, if pages may show all pictures, the data set and prepared files",
     ] = False,
     seeds: Annotated[
         Sequence[int], "only what these seeds have made: one archive per seed, joined by `unbundle`"

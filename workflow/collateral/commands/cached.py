@@ -15,7 +15,7 @@ STALE = (
 )
 
 
-def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
+def cached(*, config: Annotated[Path, "a config, such as config.yaml"]) -> None:
     """If cached files are missing or differ from the plan, print which ones and fail."""
     benchmarks = build_grid(read(config, "--config")).values()
     missing = [

@@ -82,20 +82,22 @@ class Check:
 
 
 def doctor(
-    config: Annotated[Path | None, "whose data to find"] = None,
+    config: Annotated[Path | None, "config whose data are looked for; default: config.yaml"] = None,
     *,
-    for_: Annotated[str, "what must not be missing", {"choices": NEEDED}] = "run",
-    results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
-    json: Annotated[bool, "print JSON"] = False,
+    for_: Annotated[
+        str, "purpose for which nothing must be missing; default: run", {"choices": NEEDED}
+    ] = "run",
+    results: Annotated[Path, "folder of results, whose disk must have room"] = Path(paths.RESULTS),
+    json: Annotated[bool, "print JSON instead of text"] = False,
 ) -> None:
     """Print the results of all checks; fail if something is missing that the purpose needs."""
-    checks = [*run_checks(config or Path(default_config()), for_, results)]
+    checks = [*check_machine(config or Path(default_config()), for_, results)]
     print(in_json(checks) if json else in_words(checks))
     if not _is_whole(checks):
         raise SystemExit(1)
 
 
-def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
+def check_machine(config: Path, purpose: str, results: Path) -> Iterator[Check]:
     """Yield the results of all checks; checks that the purpose does not need are optional."""
     for check in _list_checks(config, results):
         is_spare = check.name in OPTIONAL and check.name not in NEEDED[purpose]

@@ -29,19 +29,23 @@ POWER = "collateral.metrics.power"  # module that imports SciPy
 
 
 def estimate(
-    config: Annotated[Path, "a config, as configs/paper.yaml"],
+    config: Annotated[Path, "a config, such as configs/paper.yaml"],
     *,
     device: Annotated[
         str | None,
-        "assume this device's rate for all models; by default rates are measured here",
+        "device whose speed is assumed for all models; by default speeds are measured here",
         {"choices": SHIPPED},
     ] = None,
-    calibrate: Annotated[bool, "measure all rates now, not those of finished jobs"] = False,
+    calibrate: Annotated[
+        bool, "measure all speeds now, in place of those of finished jobs"
+    ] = False,
     jobs: Annotated[
-        int | None, f"how many run at a time: {IN_FLIGHT} with GPUs, else one a core"
+        int | None, f"number of jobs at a time; default: {IN_FLIGHT} with GPUs, else one per core"
     ] = None,
-    results: Annotated[Path, "folder of finished jobs, and disk to look at"] = Path(paths.RESULTS),
-    json: Annotated[bool, "print JSON"] = False,
+    results: Annotated[
+        Path, "folder of results, whose jobs give speeds and whose disk must have room"
+    ] = Path(paths.RESULTS),
+    json: Annotated[bool, "print JSON instead of text"] = False,
 ) -> None:
     """Print the estimated jobs, hours and disk space of a config."""
     wanted, cores = read(config, "config"), count_cores()

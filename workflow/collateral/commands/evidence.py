@@ -49,14 +49,22 @@ TERMS = "Not stated. The record is for the file of a request."
 
 
 def evidence(
-    cell: Annotated[str, "as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}],
-    run: Annotated[str, "as ltd, or retrain", {"metavar": "RUN"}],
+    cell: Annotated[
+        str, "cell of the run, such as digits/untypical_3", {"metavar": "BENCHMARK/CELL"}
+    ],
+    run: Annotated[str, "run, such as ltd or retrain", {"metavar": "RUN"}],
     *,
-    seed: Annotated[int | None, "of the model that is used; the run's first if left out"] = None,
-    requested: Annotated[date | None, "date of the request", {"type": date.fromisoformat}] = None,
-    out: Annotated[Path | None, "a new folder; else evidence/BENCHMARK-CELL-RUN-SEED"] = None,
+    seed: Annotated[
+        int | None, "seed of the model that is in use; default: the run's first seed"
+    ] = None,
+    requested: Annotated[
+        date | None,
+        "date of the deletion request, such as 2026-03-31",
+        {"type": date.fromisoformat},
+    ] = None,
+    out: Annotated[Path | None, "new folder; default: evidence/BENCHMARK-CELL-RUN-SEED"] = None,
     pictures: Annotated[bool, "show images on the page"] = False,
-    sign: Annotated[Path | None, "your SSH key, as ~/.ssh/id_ed25519"] = None,
+    sign: Annotated[Path | None, "your SSH key, such as ~/.ssh/id_ed25519"] = None,
 ) -> None:
     """Write the folder of the record; print its path and the command that checks it."""
     found = find_run(cell, run, seed)
@@ -198,7 +206,7 @@ def verify_evidence(path: Path) -> None:
     stated = ", ".join(f"{key} ({record[key] or 'not stated'})" for key in STATED)
     print(f"not checked, {'only' if is_signed else 'and not'} signed: {stated}, {CRATE}")
     if is_signed:
-        print(f"{SIGNATURE} fits; whose key it is: ssh-keygen -Y verify (docs/evidence.md)")
+        print(f"{SIGNATURE} fits; whose key it is: ssh-keygen -Y verify (docs/trust.md)")
 
 
 def _read_record(path: Path) -> dict[str, Any]:

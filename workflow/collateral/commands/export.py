@@ -28,11 +28,15 @@ SUFFIX = ".safetensors"
 
 
 def export(
-    cell: Annotated[str, "as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}],
-    run: Annotated[str, "as ltd; retrain; original is the base model", {"metavar": "RUN"}],
+    cell: Annotated[
+        str, "cell of the run, such as digits/untypical_3", {"metavar": "BENCHMARK/CELL"}
+    ],
+    run: Annotated[
+        str, "run, such as ltd or retrain; original is the base model", {"metavar": "RUN"}
+    ],
     *,
-    seed: Annotated[int | None, "the run's first if left out"] = None,
-    out: Annotated[Path, f"the {SUFFIX} file to write"],
+    seed: Annotated[int | None, "seed of the run; default: its first seed"] = None,
+    out: Annotated[Path, f"{SUFFIX} file to write"],
 ) -> None:
     """Write the weights; print the run, the file's hash, and how to load the file."""
     found = find_run(cell, run, seed)

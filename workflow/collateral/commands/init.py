@@ -14,11 +14,17 @@ from collateral.commands._proposal import (
     propose,
 )
 from collateral.config.cells import slug
+from collateral.config.errors import format_key
+from collateral.config.load import load
 from collateral.config.weights import SEED
+from collateral.config.yaml import parse
 from collateral.contract.messages import listed, looked_for
 from collateral.data._readers.file_list import find_tables
+from collateral.jobs import list_jobs
 from collateral.plan import paths
 from collateral.plan.estimate import duration
+from collateral.plan.grid import build_grid
+from collateral.plan.preflight import find_weights_errors
 from collateral.results.files import atomic
 
 MOST_LISTED = 20  # maximum number of classes that are listed
@@ -27,7 +33,7 @@ MOST_LISTED = 20  # maximum number of classes that are listed
 def init(
     request: InitRequest,
     *,
-    out: Annotated[Path | None, "the config; by default named as the folder"] = None,
+    out: Annotated[Path | None, "file to write; default: the name of the folder, .yaml"] = None,
 ) -> None:
     """Inspect the folder, write the config, and print the next steps."""
     out = out or Path(f"{slug(request.folder.resolve().name)}.yaml")
@@ -36,6 +42,8 @@ def init(
     if problems := [*_option_errors(request), *_model_errors(request)]:
         raise ValueError("\n".join(problems))
     found = propose(replace(request, table=request.table or _find_table(request)))
+    if problems := _find_misfits(found):
+        raise ValueError("\n".join(problems))
     with atomic(out) as temporary:
         temporary.write_text(found.text)
     print(_describe(found, out), end="")
@@ -75,6 +83,16 @@ def _model_errors(wish: InitRequest) -> Iterator[str]:
             "FOLDER (a folder a class) or --test LIST (paths below the folder, one a line). If "
             "there are none: --test-share 0.2 draws some, and a check says not to trust TA"
         )
+
+
+def _find_misfits(found: Proposal) -> list[str]:
+    """Return an error for each file of the trained model that is missing or does not fit."""
+    if not found.request.weights:
+        return []
+    (benchmark,) = build_grid(load(parse(found.text))).values()
+    key = format_key(("benchmarks", benchmark.name, "base", "weights"))
+    errors = find_weights_errors(benchmark, list_jobs(benchmark))
+    return [f"--weights{error.removeprefix(key)}" for error in errors]
 
 
 def _find_table(wish: InitRequest) -> Path | None:

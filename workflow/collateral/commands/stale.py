@@ -15,7 +15,7 @@ from collateral.plan.paths import default_config
 from collateral.results.bundle import read_metadata
 
 
-def stale(*, config: Annotated[Path | None, "a config; config.yaml if left out"] = None) -> None:
+def stale(*, config: Annotated[Path | None, "a config; default: config.yaml"] = None) -> None:
     """Print the paths of results that differ from the plan, or of which the config is unknown."""
     grid = build_grid(read(config or Path(default_config()), "--config"))
     known = read_metadata(Path(), grid)

@@ -18,9 +18,11 @@ CONFIG = Path("config.yaml")
 
 
 def unbundle(
-    archives: Annotated[Sequence[Path], "that `collateral bundle` wrote"],
+    archives: Annotated[Sequence[Path], "archives that `collateral bundle` wrote"],
     *,
-    config: Annotated[Path | None, f"compare with the plan of this config; else {CONFIG}"] = None,
+    config: Annotated[
+        Path | None, f"config with whose plan the results are compared; default: {CONFIG}"
+    ] = None,
 ) -> None:
     """Unpack the archives; print omitted results, the number of new files, and differences.
 

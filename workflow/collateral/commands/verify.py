@@ -29,11 +29,13 @@ from collateral.results.verification import Verification, files_below, verify_re
 
 
 def verify(
-    results: Annotated[Path, "folder of results, or an evidence.json"] = Path("results"),
+    results: Annotated[Path, "folder of results, or an evidence.json; default: results"] = Path(
+        "results"
+    ),
     *,
-    deep: Annotated[bool, "also make metrics and tables again from outputs"] = False,
-    fix: Annotated[bool, "delete what is not sound"] = False,
-    config: Annotated[Path | None, "also compare with the plan of this config"] = None,
+    deep: Annotated[bool, "also compute metrics and tables again from the model outputs"] = False,
+    fix: Annotated[bool, "delete files that are not sound"] = False,
+    config: Annotated[Path | None, "config with whose plan the results are compared"] = None,
 ) -> None:
     """Print one line per fault, a summary, the failed checks, and differences from the plan."""
     if results.is_file() and results.suffix == ".json":
@@ -41,7 +43,7 @@ def verify(
         import_module("collateral.commands.evidence").verify_evidence(results)
         return
     found = check_results(results, deep=deep)
-    closed = red_gates(results, found)
+    closed = list_red_gates(results, found)
     for line in closed:
         print(line)
     is_planned = not config or compare_with_plan(config, results)
@@ -81,7 +83,7 @@ def compare_with_plan(config: Path, results: Path) -> bool:
     return is_planned
 
 
-def red_gates(results: Path, found: Verification) -> list[str]:
+def list_red_gates(results: Path, found: Verification) -> list[str]:
     """Return one line per red gate (a failed check of a cell's results)."""
     lines = []
     for path in sorted(results.rglob(layout.GATES)):

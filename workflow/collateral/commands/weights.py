@@ -1,7 +1,8 @@
-"""Print which weight files do not fit a model; the Snakefile runs this command before any job."""
+"""Print which weight files, and names of parts, do not fit a model; run before any job."""
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,16 +16,21 @@ START = "init."  # prefix of the config keys of initial weights
 def weights(
     *,
     model: Annotated[str, "name of the architecture"],
-    num_classes: Annotated[int, "of the data set"],
-    shape: Annotated[tuple[int, int, int], "H, W, C of the images"],
+    num_classes: Annotated[int, "number of classes of the data set"],
+    shape: Annotated[tuple[int, int, int], "height, width and number of channels of the images"],
+    freeze: Annotated[Sequence[str], "parts of the model that never train", {"nargs": "+"}] = (),
 ) -> None:
-    """Print one line per weight file that does not fit the model.
+    """Print one line per weight file that does not fit the model, and for a part that it lacks.
 
     Standard input is a JSON list with the config key, the path and `rename` of each file.
     """
     height, width, channels = shape
     zeros, ones = (0.0,) * channels, (1.0,) * channels
     net = build_model(model, ImageInfo(num_classes, (height, width, channels), zeros, ones))
+    try:
+        net.freeze(freeze)
+    except ValueError as error:
+        print(error)
     for key, file, rename in json.load(sys.stdin):
         load = load_initial if key.startswith(START) else load_trained
         try:

@@ -6,7 +6,10 @@ from collateral.plan.paths import home
 
 
 def where(
-    *, folder: Annotated[bool, "its folder, with configs/, profiles/ and envs/"] = False
+    *,
+    folder: Annotated[
+        bool, "print its folder, which also contains configs/, profiles/ and envs/"
+    ] = False,
 ) -> None:
     """Print the path of the Snakefile."""
     print(home() if folder else home() / "Snakefile")

@@ -52,7 +52,7 @@ class ForgetSpec:
 
     @property
     def needs(self) -> str:
-        """Models that are needed to choose the forget set: "base" or "shadows"; empty if none."""
+        """What the choice depends on besides labels: "base", "shadows" or "images"; or nothing."""
         return str(getattr(FORGET.load(self.kind), "NEEDS", ""))
 
 

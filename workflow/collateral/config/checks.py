@@ -9,7 +9,8 @@ from collateral.config.errors import ConfigError, Place, Problem, find_errors
 from collateral.config.methods import MethodSpec, method_errors, resolve
 from collateral.config.schema import ALL, LEAST_SHADOWS, BenchmarkConfig, CellConfig, SweepConfig
 from collateral.config.weights import CELL, NONE, SEED
-from collateral.contract.conventions import PAPER, TEACHER, class_index
+from collateral.contract.conventions import OF_MODEL, PAPER, TEACHER, class_index
+from collateral.contract.data import DataOptions
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
 from collateral.contract.params import TrainingParams
 from collateral.data._metadata import find_class_names
@@ -74,10 +75,13 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             "`checkpoint: best_validation`",
             base.checkpoint,
         ),
+        (("base", "milestones"), base.schedule == "step", "`schedule: step`", base.schedule),
+        (("base", "factor"), base.schedule == "step", "`schedule: step`", base.schedule),
         (("base", "rename"), base.weights is not None or not base.rename, "`weights`", ""),
         (("retrain", "rename"), has_weights, "`weights`", ""),
         (("retrain", "rte"), has_weights, "`weights`", ""),
         (("positive",), bool(benchmark.groups), "`groups` to compare", ""),
+        (("probe", "patch"), bool(benchmark.data.get("patched")), "`data.patched`", ""),
         (("margin",), benchmark.has_retrain, "Retrain", reference),
         (("looks",), benchmark.has_retrain, "Retrain", reference),
         (("order",), bool(benchmark.classes), "`classes`", ""),
@@ -124,14 +128,28 @@ def _data_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield from problems
         return
     chosen = options.model_validate(benchmark.data_options)
+    if chosen.mean == OF_MODEL and not benchmark.model.startswith((*MODEL.families,)):
+        has = f"{quoted(benchmark.model)} has no normalisation of its own, as models of timm have"
+        yield ("data", "mean"), f"{has}; give numbers, or leave it out"
     if text := _error(find_class_names, name, chosen):
         yield ("data", "classes"), text
-    labels: dict[Place, Any] = {("classes", i): one for i, one in enumerate(benchmark.classes)}
-    labels |= {("positive",): benchmark.positive} if benchmark.positive is not None else {}
     classes = cells.known_classes(benchmark)
-    for place, label in labels.items():
+    for place, label in _class_labels(benchmark, chosen):
         if classes is not None and (text := _error(class_index, label, classes)):
             yield place, text
+
+
+def _class_labels(benchmark: BenchmarkConfig, chosen: DataOptions) -> Iterator[tuple[Place, Any]]:
+    """Yield every class that the config names, except in forget sets, with its place."""
+    for i, label in enumerate(benchmark.classes):
+        yield ("classes", i), label
+    if benchmark.positive is not None:
+        yield ("positive",), benchmark.positive
+    if chosen.patched is not None:
+        yield ("data", "patched", "label"), chosen.patched.label
+    if chosen.mislabelled is not None:
+        for i, label in enumerate(chosen.mislabelled.classes):
+            yield ("data", "mislabelled", "classes", i), label
 
 
 def _error(function: Callable[..., Any], *arguments: Any) -> str:
@@ -236,6 +254,11 @@ def _shadow_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
             "trained as the base is, and beside `base.weights` is no recipe; give `base.epochs` at "
             "least",
         ),
+        (
+            "corrupted" in kinds,
+            "not with a forget set of kind `corrupted`: corrupted examples that are not known are "
+            "in the shadow models; leave one of them out",
+        ),
         (bool(cells.streams(benchmark)), "not with `rounds` under `cells`; leave one of them out"),
         (not benchmark.methods, "no method would unlearn from them; list `methods`"),
         (not is_used, "`attack` is false, and no forget set is of kind `memorised`; leave it out"),
@@ -309,7 +332,7 @@ def _cell_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
 def _repeated_errors(cell: CellConfig, where: Place) -> Iterator[Problem]:
     """Report a round whose request is the same as an earlier one, so that nothing in it is new."""
     for index, (forget, place) in enumerate(zip(cell.requests, cell.places, strict=True)):
-        # A kind that depends on models selects other examples in every round.
+        # A kind that ranks examples selects other ones in every round.
         kind: Any = forget.get("kind")
         is_fixed = FORGET.has(kind) and not hasattr(FORGET.load(kind), "NEEDS")
         if is_fixed and forget in cell.requests[:index]:

@@ -34,7 +34,10 @@ def json_schema() -> Schema:
     parts = schema["$defs"]
     parts |= {f"method-{name}": _method(name) for name in METHOD.names()}
     benchmark = parts["BenchmarkConfig"]["properties"]
-    benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
+    data_sets = [_data_set(name) for name in DATA.names()]
+    for one in data_sets:
+        parts |= one.pop("$defs", {})  # blocks of options, such as `patched`
+    benchmark["data"]["anyOf"] = data_sets
     families = [{"pattern": f"^{prefix}"} for prefix in MODEL.families]
     benchmark["model"]["anyOf"] = [{"enum": MODEL.names()}, *families]
     benchmark["controls"]["items"]["enum"] = [
@@ -58,16 +61,17 @@ def json_schema() -> Schema:
 def _data_set(name: str) -> Schema:
     module = DATA.load(name)
     summary = str(module.__doc__).splitlines()[0]
-    return _add_selector("name", name, module.Options) | {"description": summary}
+    schema = module.Options.model_json_schema(schema_generator=Untitled)
+    return _add_selector("name", name, schema) | {"description": summary}
 
 
 def _forget_set(name: str) -> Schema:
-    return _add_selector("kind", name, FORGET.load(name).Params)
+    return _add_selector("kind", name, _flat(FORGET.load(name).Params))
 
 
-def _add_selector(key: str, name: str, model: type[BaseModel]) -> Schema:
-    """Return the schema of `model`, including the key `name` or `kind` that selects this model."""
-    schema = _flat(model) | {"title": name}
+def _add_selector(key: str, name: str, schema: Schema) -> Schema:
+    """Return the schema including the key `name` or `kind` that selects it."""
+    schema = schema | {"title": name}
     schema["properties"] = {key: {"const": name}, **schema["properties"]}
     schema["required"] = [key, *schema.get("required", [])]
     return schema

@@ -33,25 +33,30 @@ ALL = "all"  # keyword that stands for all methods, where a list of methods is e
 class RoundConfig(Strict):
     """One request of a sequence of deletion requests."""
 
-    forget: dict[str, Any] = Field(description="`kind:` and the parameters of that kind.")
+    forget: dict[str, Any] = Field(
+        description="Forget set of this request: `kind` and the parameters of that kind."
+    )
 
 
 class CellConfig(Strict):
     """A forget set, or several in sequence, and parameters of methods for this cell only."""
 
     forget: dict[str, Any] = Field(
-        default_factory=dict, description="`kind:` and the parameters of that kind."
+        default_factory=dict,
+        description="Forget set of the cell: `kind` and the parameters of that kind.",
     )
     rounds: tuple[RoundConfig, ...] = Field(
         (),
         min_length=2,
         max_length=99,
-        description="In place of `forget`: deletion requests one after another. Each is a cell of "
-        "its own (`stream-01`, `stream-02` ...), in which every method starts from its model of "
-        "the round before.",
+        description="Sequence of deletion requests, in place of `forget`. Each request becomes a "
+        "cell of its own (`stream-01`, `stream-02` ...), in which every method starts from the "
+        "model that it unlearned in the round before.",
     )
     methods: dict[str, dict[str, Any]] = Field(
-        default_factory=dict, description="Parameters of methods that differ in this cell."
+        default_factory=dict,
+        description="Parameters of methods for this cell only, by method; all other parameters "
+        "are those of the benchmark's `methods`.",
     )
 
     @property
@@ -75,16 +80,24 @@ class CellConfig(Strict):
 class SweepConfig(Strict):
     """A sweep: a method with one varied parameter; its runs are named `ltd@support=random`."""
 
-    method: str = Field(description="A key of `methods:`.")
+    method: str = Field(description="Method whose parameter is varied: a key of `methods`.")
     vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
-        min_length=1, max_length=1, description="One parameter and its values."
+        min_length=1,
+        max_length=1,
+        description="The parameter to vary and the list of its values, e.g. {k: [100, 500]}. Each "
+        "value gives one run.",
     )
     along: dict[str, list[Any]] = Field(
         default_factory=dict,
-        description="Parameters that must change with it, such as the rate that suits an "
-        "optimizer: as many values, in the same order.",
+        description="Other parameters that change together with the varied one, such as the "
+        "learning rate that suits each optimiser. Each has as many values as `vary`, in the same "
+        "order.",
     )
-    cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
+    cells: list[str] | None = Field(
+        None,
+        description="Names of the cells (forget sets) for which the sweep is run. Default: all "
+        "cells.",
+    )
 
     def combinations(self) -> list[dict[str, Any]]:
         """Return the values of each run: the value of `vary`, then the values of `along`."""
@@ -106,13 +119,21 @@ class SweepConfig(Strict):
 class SupportSizeConfig(Strict):
     """LTD's teacher, trained with several support sizes (Dolgova and Stich, appendix C.5)."""
 
-    method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
+    method: str = Field(
+        "ltd",
+        description="Key in `methods` of LTD, or of a second configuration of LTD, whose teacher "
+        "is trained.",
+    )
     k: Increasing = Field(
         min_length=2,
-        description="Sizes, increasing; one that is larger than the retained set is left out. "
-        "Paper: from 100 to 2700 in equal steps.",
+        description="Support sizes to compare, in increasing order. Sizes larger than the "
+        "retained set are left out. Paper: from 100 to 2700 in equal steps.",
     )
-    cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
+    cells: list[str] | None = Field(
+        None,
+        description="Names of the cells (forget sets) for which teachers are trained. Default: "
+        "all cells.",
+    )
 
 
 # Minimum number of shadow models trained on each example, and of those not trained on it.
@@ -125,18 +146,22 @@ class ShadowsConfig(Strict):
     """A pool of models, each trained on a random part of the train set, for attacks (U-LiRA)."""
 
     count: Annotated[StrictInt, Field(ge=2 * LEAST_SHADOWS, le=MOST_SHADOWS)] = Field(
-        16, description="Models, each trained as the base is, once for all cells and methods."
+        16,
+        description="Number of shadow models. Each is trained with the recipe of the base model, "
+        "once for all cells and methods.",
     )
     share: float = Field(
         0.5,
         gt=0,
         lt=1,
-        description="Share of the train set per model; share of models per example.",
+        description="Share of the shadow models that are trained on a given example, the same for "
+        "every example. On average, it is also the share of the train set on which one model is "
+        "trained.",
     )
     attack: bool = Field(
         True,
-        description="Let every method unlearn from every model. `false`: the pool only chooses "
-        "forget sets of kind `memorised`.",
+        description="Whether every method also unlearns from every shadow model, as the attack "
+        "U-LiRA requires. false: the shadow models only choose forget sets of kind `memorised`.",
     )
 
     @model_validator(mode="after")
@@ -205,72 +230,115 @@ class TrustConfig(Strict):
 class BenchmarkConfig(Strict):
     """A benchmark: one data set, one model, and all experiments with both."""
 
-    data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
-    model: str = Field(description="An architecture.")
+    data: dict[str, Any] = Field(description="Data set: its `name` and its options.")
+    model: str = Field(description="Name of the architecture of all models, such as resnet20.")
     init: InitParams | None = Field(
-        None, description="Weights that base and Retrain both start from: fine-tuning."
+        None,
+        description="Initial weights from which the base model and Retrain are both fine-tuned. "
+        "Default: random weights.",
     )
-    base: BaseParams = Field(default_factory=BaseParams)
-    seeds: tuple[Seed, ...] = Field(min_length=1, description="One run of everything per seed.")
+    base: BaseParams = Field(
+        default_factory=BaseParams,
+        description="Training of the base model and of Retrain, and whether all seeds share one "
+        "base model.",
+    )
+    seeds: tuple[Seed, ...] = Field(
+        min_length=1,
+        description="Random seeds. Retraining and unlearning are repeated with each seed; tuning "
+        "uses the first one.",
+    )
+    freeze: tuple[str, ...] = Field(
+        (),
+        description="Parts of the model that never train, neither in `base` nor in a method, such "
+        "as [head]: names of modules or of weights, in the model or in its file. Batch norm in "
+        "them keeps its running statistics.",
+    )
     classes: tuple[ClassLabel, ...] = Field(
-        (), description="Classes of which a part is forgotten, by name or index."
+        (),
+        description="Classes of which a part is forgotten, by name or index. Each class is "
+        "combined with each of `fractions`.",
     )
     fractions: tuple[Share, ...] = Field(
-        (), description="How much of a class; classes x fractions."
+        (),
+        description="Shares of a class to forget, e.g. [0.5, 0.9]. Each share of each class is "
+        "one forget set (a cell).",
     )
     order: Literal["first", "random"] = Field(
-        "first", description="Forget the first share of a class (paper), or a random one."
+        "first",
+        description="Which examples of a class are forgotten. `first`: the first ones in data-set "
+        "order (paper). `random`: a random choice.",
     )
     cells: dict[str, CellConfig] = Field(
-        default_factory=dict, description="Other forget sets, by name."
+        default_factory=dict,
+        description="Further forget sets, by name. They are used in addition to `classes` and "
+        "`fractions`.",
     )
     retrain: Reference = Field(
         default_factory=RetrainParams,
-        description="The reference. Left out: trained here. `weights`: your own. `none`: there is "
-        "no Retrain, runs are compared with the base, and what needs Retrain is left out. "
-        "`printed`: as `none`, and means are also compared with printed means of Retrain.",
+        description="Source of Retrain, the reference model that never saw the forget set. "
+        "Default: it is trained here. `weights`: your own retrained model. `none`: no Retrain; "
+        "runs are compared with the base model, and results that need Retrain are left out. "
+        "`printed`: as `none`, but means are also compared with the means that a publication "
+        "prints for Retrain.",
     )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Unlearning methods; a list of values is a grid to tune over. May be left "
-        "out where `given` lists something.",
+        description="Unlearning methods to run, each with the parameters that differ from its "
+        "defaults. A list of values is a grid, from which tuning selects one. Required unless "
+        "`given` has an entry.",
     )
     given: dict[str, GivenParams] = Field(
         default_factory=dict,
-        description="Weights that somebody else unlearned, by a name of yours: runs beside those "
-        "of methods.",
+        description="Models that another program has unlearned, under names that you choose. They "
+        "are evaluated like the models of `methods`.",
     )
-    controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
-    sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
+    controls: tuple[str, ...] = Field(
+        ("original",),
+        description="Runs to compare with that are no unlearning methods. `original`: the "
+        "unchanged base model. `ideal`: LTD with Retrain as the teacher.",
+    )
+    sweeps: dict[str, SweepConfig] = Field(
+        default_factory=dict,
+        description="Ablations, by name: runs of one method in which one parameter takes several "
+        "values.",
+    )
     track: tuple[str, ...] | Literal["all"] = Field(
         (),
-        description="Methods whose model is evaluated after every epoch, off the clock; `all`: "
-        "every one, and the controls that train.",
+        description="Methods whose model is also evaluated after every epoch; this time does not "
+        "count as unlearning time. `all`: all methods, and the controls that train. Default: "
+        "none.",
     )
     attacks: tuple[Attack, ...] = Field(
         ("confidence", "correctness", "entropy", "modified_entropy"),
-        description="Membership attacks, by what they look at; `confidence`, which tables call "
-        "MIA, is always among them. `probability` (all classes) takes most of a cell's metrics.",
+        description="Membership inference attacks, named by the quantity that they use. "
+        "`confidence` (probability of the true class; shown as MIA) is always computed. "
+        "`probability` uses the probabilities of all classes, and takes most of the time needed "
+        "to compute the metrics of a cell.",
     )
     select: Rule = Field(
         PAPER,
-        description="How tuning chooses without Retrain. paper: the lowest UA with affected RA > "
-        "70 % and RA > 90 %. interval: the same, where few kept examples speak against the 70 %. "
-        "teacher: of these, the UA nearest to that of a teacher trained once a cell, as the entry "
-        "`ltd` says, or by LTD's defaults.",
+        description="Rule by which tuning selects parameters without Retrain. `paper`: the trial "
+        "with the lowest accuracy on the forget set (UA) among those with accuracy above 90 % on "
+        "all retained examples and above 70 % on those of the affected classes. `interval`: the "
+        "same, but only the upper limit of the 95 % confidence interval must be above 70 %. "
+        "`teacher`: under the conditions of `paper`, the trial whose UA is nearest to that of a "
+        "teacher, which is trained once per cell with the parameters of the entry `ltd`, or LTD's "
+        "defaults.",
     )
     support_size: SupportSizeConfig | None = Field(
-        None, description="How large should LTD's support be? Teachers over a grid of sizes."
+        None,
+        description="Experiment on the size of LTD's support: train teachers with several sizes. "
+        "Default: not run.",
     )
     probe: Probes | None = Field(
         None,
-        description="Further measurements of finished models: a list of relearn, residual, zrf, "
-        "linear, cka, resurface, or each with its values.",
+        description="Further tests of finished models: a list of relearn, residual, zrf, linear, "
+        "cka and resurface, or a block that gives each test its parameters. Default: none.",
     )
     shadows: ShadowsConfig | None = Field(
         None,
-        description="A pool of shadow models, from each of which every method unlearns: who is "
-        "exposed to membership attacks, before and after?",
+        description="Pool of shadow models for membership attacks before and after unlearning "
+        "(U-LiRA); every method unlearns from each of them. Default: none.",
     )
     trust: TrustConfig | None = Field(
         None,
@@ -279,33 +347,37 @@ class BenchmarkConfig(Strict):
     )
     margin: dict[MarginKey, Annotated[float, Field(gt=0, le=100)]] = Field(
         default_factory=dict,
-        description="Differences from Retrain, in points, that count as equal: of UA (`ua`), MIA "
-        "(`mia`), and of accuracy on the nearest retained (`near`), all other retained (`ra`) and "
-        "all other test examples (`ta`), and of near minus far loss (`damage`). Left out: "
+        description="Equivalence margins in percentage points: differences from Retrain up to "
+        "this size count as equal. Keys: `ua` (accuracy on the forget set), `mia` (membership "
+        "score), `near` and `near_test` (accuracy on the retained and test examples nearest to "
+        "the forget set), `ra` and `ta` (accuracy on all other retained and test examples), "
+        "`damage` (loss of accuracy near the forget set minus loss far from it). Default: "
         "estimated from the spread of Retrain over seeds.",
     )
     looks: Annotated[
         tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...], AfterValidator(check_increasing)
     ] = Field(
         (),
-        description="Numbers of seeds, increasing, at which verdicts are looked at: declared "
-        "before the first look, with `seeds` as many as one of them. Left out: one look.",
+        description="Interim analyses: numbers of seeds after which verdicts are computed, e.g. "
+        "[5, 10]. State them before the first run. The length of `seeds` must be one of them. "
+        "Default: one analysis, at the end.",
     )
     groups: tuple[str, ...] = Field(
         (),
-        description="Metadata columns, such as `sex` and `site`: which of their groups lose "
-        "accuracy against Retrain, near the forget set and far from it?",
+        description="Metadata columns that define groups of examples, e.g. [sex, site]. The "
+        "accuracy of each group is compared with Retrain, near the forget set and far from it. "
+        "Default: no groups.",
     )
     positive: ClassLabel | None = Field(
         None,
-        description="A class, such as a disease, by name or index: its false negatives and false "
-        "positives are compared by group.",
+        description="Class, such as a disease, whose false negatives and false positives are "
+        "compared between the `groups`; by name or index. Default: none.",
     )
     pictures: Showing | None = Field(
         None,
-        description="Pictures of examples in results, page and bundle. none: no picture. retained: "
-        "no picture of a forgotten example, nor of a copy of one. all: every picture. Left out: "
-        "`retained` for a forget set of the kind `files` or `where`, else `all`.",
+        description="Which images are stored in results and shown on pages. `none`: no images. "
+        "`retained`: no forgotten image, and no copy of one. `all`: all images. Default: "
+        "`retained` for forget sets of kind `files` or `where`, else `all`.",
     )
 
     @property
@@ -330,7 +402,9 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups")
+    @field_validator(
+        "seeds", "classes", "fractions", "controls", "track", "attacks", "groups", "freeze"
+    )
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(value, tuple) and len(set(value)) < len(value):
@@ -354,18 +428,25 @@ class FiguresConfig(Strict):
         FIGURE_WIDTH,
         ge=3,
         le=20,
-        description="Text width of the paper, in inches; a full-width figure has this width. "
-        "NeurIPS 5.5, two columns 6.75. Fonts have at least 6 points at every width.",
+        description="Width of a full-width printed figure, in inches; set it to the text width of "
+        "your paper. NeurIPS: 5.5; papers with two columns: 6.75. Text has at least 6 points at "
+        "every width.",
     )
 
 
 class Config(Strict):
     """The whole config: benchmarks by name."""
 
-    benchmarks: dict[str, BenchmarkConfig] = Field(min_length=1)
+    benchmarks: dict[str, BenchmarkConfig] = Field(
+        min_length=1,
+        description="Benchmarks, by name. Each has one data set, one model, and all experiments "
+        "with both.",
+    )
     plugins: tuple[UserPath, ...] = Field(
-        (), description="Folders of your own methods/, models/, data/, forget/, findings/."
+        (),
+        description="Folders with your own plug-ins. Each has subfolders such as methods/, "
+        "models/, data/, forget/ or findings/, or is itself a folder of methods.",
     )
     figures: FiguresConfig = Field(
-        default_factory=FiguresConfig, description="Printed figures of all benchmarks."
+        default_factory=FiguresConfig, description="Size of the printed figures of all benchmarks."
     )

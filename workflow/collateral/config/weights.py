@@ -10,12 +10,15 @@ from collateral.contract.params import Strict, TrainingParams, UserPath
 
 SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
 NONE = "none"  # value of the key `retrain` for a benchmark without Retrain
-SUFFIXES = (".safetensors", ".pt", ".pth")  # endings of the names of weight files
-RENAME = "Beginnings of names in the file, and what they are in the model."
+SUFFIXES = (".safetensors", ".pt", ".pth", ".pth.tar")  # endings of the names of weight files
+RENAME = (
+    "Renaming of weights, if names in the file differ from the model's: prefixes in the file, and "
+    'the prefixes that replace them, e.g. {"module.": ""}. Default: no renaming.'
+)
 
 
 def _check_suffix(file: Path) -> Path:
-    if file.suffix not in SUFFIXES:
+    if not file.name.endswith(SUFFIXES):
         raise ValueError(f"should end with one of {', '.join(SUFFIXES)}")
     return file
 
@@ -26,7 +29,9 @@ WeightsPath = Annotated[UserPath, AfterValidator(_check_suffix)]
 class InitParams(Strict):
     """Weights from which the training of base and retrained models starts."""
 
-    weights: WeightsPath = Field(description="A .safetensors file, or a .pt with a state dict.")
+    weights: WeightsPath = Field(
+        description="File with the initial weights: .safetensors, or .pt or .pth with a state dict."
+    )
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
 
 
@@ -35,16 +40,17 @@ class BaseParams(TrainingParams):
 
     weights: WeightsPath | None = Field(
         None,
-        description="A model of your own that is trained already and is the base: a .safetensors "
-        "file, or a .pt with a state dict. The recipe beside it is Retrain's. {seed} in its name: "
-        "one for each seed.",
+        description="Weights of your trained model, used as the base model. The other keys of "
+        "`base` then only train Retrain. If the file name contains {seed}, there is one file per "
+        "seed.",
     )
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
 
     sharing: Literal["matched", "shared"] = Field(
         "matched",
-        description="matched: every seed has a base of its own. shared: the first seed's base "
-        "serves all (the paper's protocol). With `weights`, the file's name tells.",
+        description="`matched`: one base model per seed. `shared`: one base model, that of the "
+        "first seed, for all seeds (the paper's protocol). With `weights`, this follows from the "
+        "file name: `matched` if it contains {seed}, else `shared`.",
     )
 
     @model_validator(mode="before")
@@ -59,16 +65,21 @@ class BaseParams(TrainingParams):
         return {**given, "sharing": implied}
 
 
-OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} in its name: "
+OWN_FILE = (
+    "A .safetensors file, or a .pt or .pth file with a state dict. If its name contains {seed} or "
+    "{cell}, there is one file per seed or per cell."
+)
 
 
 class GivenParams(Strict):
     """Weights that another program unlearned; they are evaluated like those of a method."""
 
-    weights: WeightsPath = Field(description=f"{OWN_FILE}one for each.")
+    weights: WeightsPath = Field(description=f"Weights that another program unlearned. {OWN_FILE}")
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
     rte: float | None = Field(
-        None, ge=0, description="Seconds that unlearning took, as you state them; empty if unknown."
+        None,
+        ge=0,
+        description="Time that unlearning took, in seconds, as measured by you. Default: unknown.",
     )
 
 
@@ -76,16 +87,19 @@ class RetrainParams(Strict):
     """Retrain: trained like the base model, or the user's weights, or published numbers."""
 
     weights: WeightsPath | None = Field(
-        None, description=f"Your own retrained model. {OWN_FILE}one for each."
+        None, description=f"Weights of your own retrained model. {OWN_FILE}"
     )
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
     rte: float | None = Field(
-        None, ge=0, description="Seconds that its training took, as you state them."
+        None,
+        ge=0,
+        description="Time that retraining took, in seconds, as measured by you. Default: unknown.",
     )
     printed: str | None = Field(
         None,
-        description="Nothing is retrained: Retrain's means are those that a publication prints "
-        "(`paper`). Everything that needs more than means is as with `none`.",
+        description="Publication whose printed means of Retrain are the reference; `paper` is the "
+        "only one. Nothing is retrained, and results that need more than means are left out, as "
+        "with `none`.",
     )
 
     @model_validator(mode="after")

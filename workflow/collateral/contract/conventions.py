@@ -19,6 +19,7 @@ LEAST_BATCH = 8
 Rule = Literal["paper", "interval", "teacher"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 PAPER: Rule = "paper"
+OF_MODEL = "model"  # value of `data.mean`: the normalisation of the model's own weights
 TEACHER = "ltd"  # method whose teacher the selection rule `teacher` uses
 
 # Images that the results of a benchmark may contain: none, those of retained examples, or all.

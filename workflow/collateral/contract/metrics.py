@@ -102,9 +102,9 @@ def with_intervals(
     for name, metric in metrics.items():
         for unit in over:
             prefix, suffix = ("", "") if unit == "seeds" else (f"{unit}_", f", {unit}")
-            for end, word, side in (("low", "from", "lower"), ("high", "to", "upper")):
+            for end, side in (("low", "lower"), ("high", "upper")):
                 text = f"{side} end of the 95 % interval over {unit}: {metric.description}"
-                label = f"{metric.label} {word}{suffix}"
+                label = f"{metric.label}, {side} end{suffix}"
                 found[f"{name}_{prefix}{end}"] = replace(metric, label=label, description=text)
     return found
 

@@ -1,6 +1,6 @@
 """Base classes of the parameters of methods and of training, validated by pydantic."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from pathlib import Path
@@ -143,6 +143,17 @@ class MethodParams(Strict):
     inherits: ClassVar[str | None] = None  # method whose parameters a control takes
     made_by: ClassVar[str] = ""  # key of the config that makes the runs of a control, if one does
 
+    @property
+    def parts(self) -> Sequence[tuple[str, "MethodParams"]]:
+        """Other methods that this method runs: names of their folders, and their parameters."""
+        return ()
+
+    def with_parts(self) -> Iterator["MethodParams"]:
+        """Yield these parameters, and those of all methods that this method runs."""
+        yield self
+        for _, params in self.parts:
+            yield from params.with_parts()
+
     def required_retained(self) -> Mapping[str, int]:
         """Return a dict from parameter to the minimum number of retained examples that it needs.
 
@@ -209,18 +220,35 @@ class MethodParams(Strict):
 class TrainedParams(MethodParams):
     """Parameters that all methods with an optimiser share."""
 
-    lr: float = Field(ge=0, description="Learning rate, constant.")
-    batch_size: Whole = Field(256, ge=1, description="Examples a step; public code: 256.")
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Paper: SGD.")
-    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper, appendix B.2.")
-    weight_decay: float = Field(1e-6, ge=0, description="Paper, appendix B.2.")
-    augment: bool = Field(True, description="Augment as the data set does; public code: yes.")
+    lr: float = Field(ge=0, description="Learning rate, constant during training.")
+    batch_size: Whole = Field(
+        256, ge=1, description="Number of examples per step. Public code: 256."
+    )
+    optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Optimiser. Paper: SGD.")
+    momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Momentum of SGD; Adam and AdamW ignore it. Paper, appendix B.2: 0.9.",
+    )
+    weight_decay: float = Field(
+        1e-6, ge=0, description="Weight decay of the optimiser. Paper, appendix B.2: 1e-6."
+    )
+    augment: bool = Field(
+        True,
+        description="Whether training images are augmented by the random crops and flips of the "
+        "data set. Public code: yes.",
+    )
     batchnorm: Literal["train", "frozen"] = Field(
-        "train", description="`frozen` keeps the running statistics; published methods train them."
+        "train",
+        description="Statistics of batch norm during training. `train`: those of each batch, "
+        "which also update the running statistics, as in published methods. `frozen`: the running "
+        "statistics of the base model, which stay unchanged.",
     )
     precision: Literal["float32", "bfloat16"] = Field(
         "float32",
-        description="Of forward passes that train, as in `base`; a teacher trains in float32.",
+        description="Number format of forward passes during training; evaluation and LTD's "
+        "teacher always use float32. bfloat16 needs a GPU, or a CPU with avx512_bf16 or amx_bf16.",
     )
 
 
@@ -229,46 +257,86 @@ class WarmedParams(TrainedParams):
 
     warm_pass: bool = Field(
         False,
-        description="Show the model one image of noise before the first step, as public code does "
-        "on GPUs: in train mode it moves batch norm's statistics by a tenth of the way to it.",
+        description="Whether the model processes one image of noise in train mode before the "
+        "first step, as public code does on GPUs. This moves the running statistics of batch norm "
+        "a tenth of the way to those of the noise.",
     )
 
 
 class TrainingParams(Strict):
     """Training of base and retrained models; defaults follow the paper's CIFAR-100 protocol."""
 
-    epochs: Epochs = Field(200, ge=1, description="Passes over the training data; paper: 200.")
-    batch_size: Whole = Field(256, ge=1, description="Examples a step; paper: 256.")
-    optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "sgd", description="Paper: SGD; SVHN: AdamW."
+    epochs: Epochs = Field(
+        200, ge=1, description="Number of epochs, i.e. passes over the training data. Paper: 200."
     )
-    lr: float = Field(0.1, gt=0, description="Initial learning rate; paper: 0.1.")
-    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper: 0.9.")
-    nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
-    weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
-    schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
+    batch_size: Whole = Field(256, ge=1, description="Number of examples per step. Paper: 256.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "sgd", description="Optimiser. Paper: SGD, on SVHN AdamW."
+    )
+    lr: float = Field(
+        0.1,
+        gt=0,
+        description="Learning rate at the start, before the schedule lowers it. Paper: 0.1.",
+    )
+    momentum: float = Field(
+        0.9, ge=0, lt=1, description="Momentum of SGD; Adam and AdamW ignore it. Paper: 0.9."
+    )
+    nesterov: bool = Field(True, description="Whether SGD uses Nesterov momentum. Paper: yes.")
+    weight_decay: float = Field(
+        5e-4, ge=0, description="Weight decay of the optimiser. Paper: 5e-4."
+    )
+    schedule: Literal["cosine", "constant", "step"] = Field(
+        "cosine",
+        description="Learning rate over the epochs. `cosine`: falls from `lr` towards 0 along "
+        "half a cosine wave. `constant`: stays at `lr`. `step`: multiplied by `factor` after each "
+        "number of epochs in `milestones`. Paper: cosine.",
+    )
+    milestones: Increasing = Field(
+        (),
+        description="Numbers of finished epochs after which the learning rate falls, such as "
+        "[91, 136], for `schedule: step`. Code that counts epochs from 1 means one epoch earlier.",
+    )
+    factor: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="Factor by which the learning rate falls, for `schedule: step`.",
+    )
     warmup: Epochs = Field(
         0,
         ge=0,
-        description="In so many of the epochs, the first, the schedule's rate is multiplied by "
-        "what grows, step by step, from near 0 to 1; paper: 0. A ViT on few images needs some.",
+        description="Number of warm-up epochs: the learning rate rises linearly from 0 to its "
+        "scheduled value. Paper: 0. A ViT trained on few images needs some.",
     )
-    augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
+    augment: bool = Field(
+        True,
+        description="Whether training images are augmented by random crops and flips, as far as "
+        "the data set defines them.",
+    )
     checkpoint: Literal["last", "best_validation", "best_test"] = Field(
         "last",
-        description="Which epoch is kept. `best_test` looks at the test set: it is here only "
-        "because the paper does it, and the record says so.",
+        description="Which weights are kept. `last`: those of the last epoch. `best_validation`: "
+        "those of the epoch with the highest accuracy on held-out training data. `best_test`: "
+        "those of the epoch with the highest test accuracy, as in the paper; this uses the test "
+        "set for selection, which the record states.",
     )
     validation_share: float = Field(
-        0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
+        0.1,
+        gt=0,
+        lt=1,
+        description="Share of the training data that is held out to select the epoch with "
+        "`checkpoint: best_validation`; unused otherwise.",
     )
     precision: Literal["float32", "bfloat16", "float16"] = Field(
         "float32",
-        description="Of forward passes that train; evaluation is in float32. float16 needs a GPU, "
-        "bfloat16 a GPU or a CPU with avx512_bf16 or amx_bf16: else the job stops.",
+        description="Number format of forward passes during training; evaluation always uses "
+        "float32. float16 needs a GPU; bfloat16 needs a GPU, or a CPU with avx512_bf16 or "
+        "amx_bf16. Elsewhere the job stops with an error.",
     )
     compile: bool = Field(
-        False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
+        False,
+        description="Whether training uses torch.compile. It needs a C++ compiler, and its "
+        "results differ by rounding from those without it.",
     )
 
     @model_validator(mode="after")
@@ -277,16 +345,73 @@ class TrainingParams(Strict):
             raise ValueError(f"warmup: {self.warmup} is more than epochs: {self.epochs}")
         return self
 
+    @model_validator(mode="after")
+    def _check_milestones(self) -> "TrainingParams":
+        if self.schedule == "step" and not self.milestones:
+            raise ValueError("schedule: step: needs `milestones`, such as [91, 136]")
+        if self.milestones and self.milestones[-1] >= self.epochs:
+            last = self.milestones[-1]
+            raise ValueError(f"milestones: {last}: should be below epochs: {self.epochs}")
+        return self
+
+
+class LastBlocksParams(TrainedParams):
+    """Training of the last blocks of a model, on the retained examples."""
+
+    k: Count | Literal["all"] = Field(
+        3,
+        description="Blocks that train, counted from the end, the head among them: residual or "
+        "attention blocks, and single layers outside of them. On `resnet18`, 3 is `layer4` and the "
+        "head, as in SCRUB's code and in DeepUnlearn.",
+    )
+    head: bool = Field(
+        True, description="Train the head too; DeepUnlearn: yes, SCRUB's code on ResNets: no."
+    )
+    lr: float = Field(0.01, ge=0, description="Learning rate, constant; both sources: 0.01.")
+    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples.")
+    proximal: float = Field(
+        0.0,
+        ge=0,
+        description="w of w/2 |weights - start|^2, added to the loss; the text has no such term, "
+        "SCRUB's code 0.1.",
+    )
+    weight_decay: float = Field(
+        5e-4, ge=0, description="As in the training of the base model: 5e-4."
+    )
+
+    @model_validator(mode="after")
+    def _check_that_something_trains(self) -> "LastBlocksParams":
+        if self.k == 1 and not self.head:
+            raise ValueError("head: false: with k: 1, nothing would train")
+        return self
+
 
 class StudentParams(WarmedParams):
     """Training of the base model on soft labels of the forget set and on retained examples."""
 
-    epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20, SVHN: 10.")
-    lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-3]; SVHN: 1e-4.")
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("adamw", description="Paper: AdamW.")
+    epochs: Epochs = Field(
+        20,
+        ge=0,
+        description="Number of epochs, i.e. passes over retained and forget examples together. "
+        "Paper: 20, on SVHN 10.",
+    )
+    lr: float = Field(
+        1e-4,
+        ge=0,
+        description="Learning rate, constant during training. Paper: tuned in [1e-6, 1e-3], on "
+        "SVHN 1e-4.",
+    )
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "adamw", description="Optimiser. Paper: AdamW."
+    )
     beta: float = Field(
-        2.0, ge=0, description="Weight of the forget set's loss; paper: 2, of [1, 5]; SVHN: 3."
+        2.0,
+        ge=0,
+        description="Weight of the loss of a forget example; that of a retained example is 1. "
+        "Paper: 2, from the range [1, 5]; on SVHN 3.",
     )
     top: Count | Literal["all"] = Field(
-        3, description="Classes that a soft label keeps, renormalised; paper: 3."
+        3,
+        description="Number of classes that each soft label keeps: those with the largest "
+        "probabilities, rescaled to sum to 1. `all`: every class. Paper: 3.",
     )

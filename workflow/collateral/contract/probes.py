@@ -18,10 +18,16 @@ class Relearn(Strict):
     accuracy of every model on digits changes over several steps.
     """
 
-    steps: Whole = Field(20, ge=1, description="Steps of SGD; nobody published a number.")
-    lr: float = Field(3e-4, ge=0, description="Learning rate; nobody published one.")
-    batch_size: Whole = Field(32, ge=1, description="Examples a step; nobody published a number.")
-    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; nobody published one.")
+    steps: Whole = Field(
+        20,
+        ge=1,
+        description="Number of SGD steps on one half of the forget set. No published value.",
+    )
+    lr: float = Field(3e-4, ge=0, description="Learning rate. No published value.")
+    batch_size: Whole = Field(
+        32, ge=1, description="Number of examples per step. No published value."
+    )
+    momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD. No published value.")
 
     def work(self, sizes: Sizes) -> Work:
         """Return the estimated amount of computation of this probe on one model."""
@@ -33,9 +39,17 @@ class Relearn(Strict):
 class Residual(Strict):
     """Does a model still recognise a forgotten image with added noise (residual knowledge)?"""
 
-    count: Whole = Field(100, ge=1, description="Perturbations of each image; RURK: 100.")
+    count: Whole = Field(
+        100,
+        ge=1,
+        description="Number of noisy copies of each forgotten image. RURK, the method that "
+        "proposed this test: 100.",
+    )
     std: float = Field(
-        0.03, ge=0, description="Of the Gaussian noise, for pixels from 0 to 1; RURK: 0.03."
+        0.03,
+        ge=0,
+        description="Standard deviation of the Gaussian noise, for pixel values from 0 to 1. "
+        "RURK, the method that proposed this test: 0.03.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -51,10 +65,16 @@ class Linear(Strict):
     """Fit a new linear head on retained examples' features; measure accuracy on the forget set."""
 
     examples: Whole = Field(
-        5000, ge=1, description="Retained examples to fit on, at most; drawn by class."
+        5000,
+        ge=1,
+        description="Maximum number of retained examples on which the linear head is fitted; the "
+        "same share of each class is drawn.",
     )
     c: float = Field(
-        1.0, gt=0, description="Inverse strength of the L2 penalty; scikit-learn's default."
+        1.0,
+        gt=0,
+        description="Inverse strength of the L2 penalty of the logistic regression, which is the "
+        "linear head. The default is scikit-learn's.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -66,7 +86,11 @@ class Cka(Strict):
     """Compare a model's features with Retrain's and the base model's (debiased linear CKA)."""
 
     examples: Whole = Field(
-        200, ge=4, description="Forgotten, near, far and test examples, at most so many of each."
+        200,
+        ge=4,
+        description="Maximum number of examples per group on which features are compared. The "
+        "groups: forgotten examples, retained examples near the forget set, those far from it, "
+        "and test examples.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -84,14 +108,18 @@ class Resurface(Strict):
     steps: Increasing = Field(
         (10, 20, 50, 100, 200),
         min_length=1,
-        description="Steps of SGD after which accuracies are measured, increasing.",
+        description="Numbers of SGD steps after which accuracies are measured, in increasing "
+        "order.",
     )
-    lr: float = Field(0.01, ge=0, description="Learning rate.")
-    batch_size: Whole = Field(128, ge=1, description="Retained examples per step.")
+    lr: float = Field(0.01, ge=0, description="Learning rate of SGD.")
+    batch_size: Whole = Field(128, ge=1, description="Number of retained examples per step.")
     momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD.")
     weight_decay: float = Field(5e-4, ge=0, description="Weight decay of SGD.")
     examples: Whole = Field(
-        1000, ge=1, description="Near and test examples to measure on, at most so many of each."
+        1000,
+        ge=1,
+        description="Maximum number of retained examples near the forget set, and of test "
+        "examples, on which accuracy is measured.",
     )
 
     def work(self, sizes: Sizes) -> Work:
@@ -101,15 +129,48 @@ class Resurface(Strict):
         return stepped + inference_work((len(self.steps) + 1) * measured)
 
 
+class Patch(Strict):
+    """Evaluate on the test images with the square of `data.patched` (corrective unlearning)."""
+
+
 class Probes(Strict):
     """Probes that the config requests for every model; None for a probe that is not requested."""
 
-    relearn: Relearn | None = Field(None, description="Fine-tune on half of the forget set.")
-    residual: Residual | None = Field(None, description="Add noise to the forget set.")
-    zrf: Zrf | None = Field(None, description="Compare with an untrained net.")
-    linear: Linear | None = Field(None, description="Fit a new head on retained features.")
-    cka: Cka | None = Field(None, description="Compare features with Retrain's and the base's.")
-    resurface: Resurface | None = Field(None, description="Fine-tune on retained examples.")
+    relearn: Relearn | None = Field(
+        None,
+        description="Relearning: fine-tune on one half of the forget set, and measure accuracy on "
+        "the other half after each step.",
+    )
+    residual: Residual | None = Field(
+        None,
+        description="Residual knowledge: is a forgotten image still recognised after noise is "
+        "added to it?",
+    )
+    zrf: Zrf | None = Field(
+        None,
+        description="Zero retrain forgetting: compare predictions on the forget set with those of "
+        "an untrained network.",
+    )
+    linear: Linear | None = Field(
+        None,
+        description="Linear probe: fit a new linear head on features of retained examples, and "
+        "measure its accuracy on the forget set.",
+    )
+    cka: Cka | None = Field(
+        None,
+        description="Similarity of the model's features with those of Retrain and of the base "
+        "model (CKA).",
+    )
+    resurface: Resurface | None = Field(
+        None,
+        description="Resurfacing: fine-tune on retained examples, and measure whether accuracy on "
+        "the forget set rises.",
+    )
+    patch: Patch | None = Field(
+        None,
+        description="Backdoor: accuracy on test images with the square of `data.patched`, and the "
+        "share of them that get its label.",
+    )
 
     @model_validator(mode="before")
     @classmethod

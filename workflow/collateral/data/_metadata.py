@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from collateral.contract.conventions import Columns, class_indices
 from collateral.contract.data import DataOptions, DatasetSize, NoColumnsError
+from collateral.data._corruption import count_after, count_corrupted
 from collateral.plugins.find import DATA
 
 STATE = "state"  # key in a data set's record; its value is a hash of the user's files
@@ -31,22 +32,43 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
     module = DATA.load(name)
     if module.INFO.size is None and not hasattr(module, "size"):
         raise ValueError(f"data.name: '{name}' does not tell how much data it has")
-    size: DatasetSize = module.INFO.size or module.size(options)
+    size: DatasetSize = module.size(options) if hasattr(module, "size") else module.INFO.size
     kept = find_classes(options, size.class_names)
-
-    train_limit, test_limit = options.per_class, options.test_per_class
-
-    def cut(counts: tuple[int, ...], limit: int | None) -> tuple[int, ...]:
-        return tuple(counts[i] if limit is None else min(counts[i], limit) for i in kept)
-
+    train, test = ([counts[index] for index in kept] for counts in (size.train, size.test))
+    names = tuple(size.class_names[index] for index in kept)
     return DatasetSize(
-        tuple(size.class_names[index] for index in kept),
-        cut(size.train, train_limit),
-        cut(size.test, test_limit),
+        names,
+        tuple(count_after(count_train(train, options), names, options)),
+        tuple(count_test(test, options)),
         size.shape,
-        partial(_train_columns, name, options, kept, train_limit),
-        partial(_read_columns, name, "test_columns", options, kept, test_limit),
+        partial(_train_columns, name, options, kept),
+        partial(_read_columns, name, "test_columns", options, kept, count_test),
+        count_corrupted(options),
+        size.side,
     )
+
+
+def count_train(counts: Sequence[int], options: DataOptions) -> list[int]:
+    """Return the number of train examples to keep of each class, by `per_class` and `imbalance`.
+
+    `counts` are the numbers of examples of the selected classes, in the order of the config.
+    """
+    kept = _cut(counts, options.per_class)
+    if options.imbalance is None:
+        return kept
+    last = max(1, len(kept) - 1)
+    factors = ((1 / options.imbalance) ** (place / last) for place in range(len(kept)))
+    # The small number keeps a product such as 5000 * 0.01 from being rounded to 49.
+    return [max(1, int(n * f + 1e-9)) if n else 0 for n, f in zip(kept, factors, strict=True)]
+
+
+def count_test(counts: Sequence[int], options: DataOptions) -> list[int]:
+    """Return the number of test examples to keep of each class, by `test_per_class`."""
+    return _cut(counts, options.test_per_class)
+
+
+def _cut(counts: Sequence[int], limit: int | None) -> list[int]:
+    return [count if limit is None else min(count, limit) for count in counts]
 
 
 def find_classes(options: DataOptions, names: Sequence[str]) -> list[int]:
@@ -106,7 +128,7 @@ def find_forget_error(kind: Any, size: DatasetSize, params: Any) -> tuple[str, s
     return None
 
 
-def _train_columns(name: str, options: DataOptions, kept: list[int], limit: int | None) -> Columns:
+def _train_columns(name: str, options: DataOptions, kept: list[int]) -> Columns:
     """Return the metadata columns of the selected train examples."""
     if DATA.is_plugged_in(name) and not hasattr(DATA.load(name), "columns"):
         raise NoColumnsError(
@@ -114,18 +136,23 @@ def _train_columns(name: str, options: DataOptions, kept: list[int], limit: int 
             "columns(options) to its file, which returns the train labels and a dict of columns "
             "(docs/your-data.md)"
         )
-    return _read_columns(name, "columns", options, kept, limit)
+    return _read_columns(name, "columns", options, kept, count_train)
 
 
 def _read_columns(
-    name: str, function: str, options: DataOptions, kept: list[int], limit: int | None
+    name: str,
+    function: str,
+    options: DataOptions,
+    kept: list[int],
+    count: Callable[[Sequence[int], DataOptions], list[int]],
 ) -> Columns:
     """Return the metadata columns of the selected examples that a function of a data set reads."""
     labels, columns = _ask(name, function, options, ([], {}))
-    left = Counter(dict.fromkeys(kept, limit or len(labels)))
+    totals = Counter(labels)
+    left = dict(zip(kept, count([totals[index] for index in kept], options), strict=True))
     places = []
     for place, label in enumerate(labels):
-        if left[label] > 0:
+        if left.get(label, 0) > 0:
             left[label] -= 1
             places.append(place)
     return {name: [column[place] for place in places] for name, column in columns.items()}

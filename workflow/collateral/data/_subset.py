@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import DataOptions
-from collateral.data._metadata import find_classes
+from collateral.data._metadata import count_test, count_train, find_classes
+from collateral.data._readers.pieces import DatasetInPieces
 from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.split import Split
 
+AnyDataset = TypeVar("AnyDataset", Dataset, DatasetInPieces)
 
-def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
-    """Return the selected classes and examples; classes are numbered in the order of the config."""
+
+def take_subset(dataset: AnyDataset, options: DataOptions) -> AnyDataset:
+    """Return the selected classes and examples; classes are numbered in the order of the config.
+
+    Images of a data set in pieces are not read yet.
+    """
     names = dataset.labels.class_names
     kept = find_classes(options, names)
     kept_names = tuple(names[index] for index in kept)
     train_labels = _renumber(dataset.labels.train, kept, len(names))
     test_labels = _renumber(dataset.labels.test, kept, len(names))
-    train = _first_examples("per_class", "train", train_labels, kept_names, options.per_class)
-    test = _first_examples(
-        "test_per_class", "test", test_labels, kept_names, options.test_per_class
-    )
+    train = _first_examples("train", train_labels, kept_names, options)
+    test = _first_examples("test", test_labels, kept_names, options)
     return replace(
         dataset,
         train_images=dataset.train_images[train],
@@ -43,10 +47,11 @@ def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
     )
 
 
-def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
+def _normalisation(dataset: Dataset | DatasetInPieces, options: DataOptions) -> dict[str, Any]:
     """Return the mean and std of the config, if given, which replace those of the data set."""
     if options.mean is None:
         return {}
+    assert not isinstance(options.mean, str), "the plan replaces `model` by numbers"
     channels = dataset.train_images.shape[3]
     if len(options.mean) != channels:
         raise ValueError(f"data.mean: {len(options.mean)} numbers for {channels} channels")
@@ -61,21 +66,23 @@ def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> N
 
 
 def _first_examples(
-    option: str, part: str, labels: NDArray[np.int64], names: tuple[str, ...], limit: int | None
+    part: str, labels: NDArray[np.int64], names: tuple[str, ...], options: DataOptions
 ) -> NDArray[np.int64]:
-    """Return the sorted indices of the first `limit` examples of every selected class."""
+    """Return the sorted indices of the first examples of every selected class that are kept."""
+    option, limit, count = ("per_class", options.per_class, count_train)
+    if part == "test":
+        option, limit, count = ("test_per_class", options.test_per_class, count_test)
     keep = labels >= 0
     if not keep.any():
         raise ValueError(f"data.classes: {list(names)} have no {part} example")
-    if limit is None:
-        return np.flatnonzero(keep)
-    for index, name in enumerate(names):
-        members = np.flatnonzero(labels == index)
-        if len(members) < limit:
+    members = [np.flatnonzero(labels == index) for index in range(len(names))]
+    for name, own in zip(names, members, strict=True):
+        if limit is not None and len(own) < limit:
             raise ValueError(
-                f"data.{option}: {limit}, but class '{name}' has {len(members)} {part} examples"
+                f"data.{option}: {limit}, but class '{name}' has {len(own)} {part} examples"
             )
-        keep[members[limit:]] = False
+    for own, kept in zip(members, count([*map(len, members)], options), strict=True):
+        keep[own[kept:]] = False
     return np.flatnonzero(keep)
 
 
@@ -87,8 +94,8 @@ def choose_forget_set(
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the forget set and its description; raise if no train example is retained.
 
-    `values` has one number per train example, for a kind that depends on trained models. Without
-    them, as before any training, all examples count as equal.
+    `values` has one number per train example, for a kind that depends on models or on the images.
+    Without them, as before any training, all examples count as equal.
     """
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
@@ -106,14 +113,19 @@ def make_split(
     chosen: dict[str, Any],
     earlier: Sequence[NDArray[np.int64]],
 ) -> Split:
-    """Return a split; examples of earlier requests are neither in its forget set nor retained."""
+    """Return a split; examples of earlier requests are neither in its forget set nor retained.
+
+    A kind of forget set may name further examples without which Retrain is trained.
+    """
     before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
     if count := np.count_nonzero(np.isin(forget, before)):
         forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
     if not len(forget):
         raise ValueError(f"forget set {chosen}: all of it was requested in earlier rounds")
     affected = tuple(np.unique(labels.train[forget]).tolist())
-    found = Split(forget, len(labels.train), affected, chosen, before)
-    if not len(found.retain):
+    find_unknown = getattr(FORGET.load(chosen["kind"]), "unknown", lambda _: before)
+    unknown = np.setdiff1d(find_unknown(labels), np.union1d(forget, before))
+    found = Split(forget, len(labels.train), affected, chosen, before, unknown)
+    if not len(found.trained_on):
         raise ValueError(f"forget set {chosen}: with earlier rounds, no example is retained")
     return found

@@ -27,13 +27,22 @@ INFO = DatasetInfo(class_names=None, source="the user's files", licence="the use
 class Options(DataOptions):
     """Options of a data set in .npz files: the files, and the augmentation of the images."""
 
-    path: UserPath = Field(description="The .npz file, or that of the train set.")
-    test_path: UserPath | None = Field(
-        None, description="The .npz file of the test set, if separate."
+    path: UserPath = Field(
+        description="The .npz file with both sets, or only with the train set if `test_path` is "
+        "given."
     )
-    flip: bool = Field(False, description="Train with random horizontal flips.")
+    test_path: UserPath | None = Field(
+        None, description="The .npz file with the test set. Default: it is in the file `path`."
+    )
+    flip: bool = Field(
+        False, description="Whether training images are flipped horizontally at random."
+    )
     padding: int = Field(
-        0, ge=0, le=256, description="Train with random crops after padding by so much."
+        0,
+        ge=0,
+        le=256,
+        description="Number of black pixels added on each side of a training image before it is "
+        "cropped at random to its size. 0: no random crops.",
     )
 
 

@@ -26,6 +26,7 @@ from collateral.data._readers.examples import Examples, ImageFileOptions, join_c
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from collateral.data._readers.pieces import DatasetInPieces
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
@@ -42,9 +43,19 @@ BATCH_ROWS = 1024
 class Options(ImageFileOptions):
     """Options of a data set in parquet files: the files, their columns, and the test set."""
 
-    path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
-    image: str | None = Field(None, description="The column of images, if there are several.")
-    label: str | None = Field(None, description="The column of labels, if its name does not tell.")
+    path: UserPath = Field(
+        description="Folder that contains the .parquet files, or a single .parquet file."
+    )
+    image: str | None = Field(
+        None,
+        description="Name of the column with the images. Needed only if several columns contain "
+        "images.",
+    )
+    label: str | None = Field(
+        None,
+        description="Name of the column with the labels. Needed only if the column has no usual "
+        "name, such as `label`, and the file's metadata do not identify it.",
+    )
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,7 @@ def size(options: Options) -> DatasetSize:
 
     found = _read_set(options)
     channels = num_channels(next(_read_images(found), []))
-    return found.examples.size((options.size, options.size, channels))
+    return found.examples.size((*options.shape, channels), options.size)
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
@@ -84,14 +95,22 @@ def test_columns(options: Options) -> tuple[list[int], Columns]:
     return _read_set(options).examples.read_part(test=True)
 
 
-def load(options: Options) -> Dataset:
-    """Load the images in the order of files and rows; print how many were skipped or converted."""
+def open_pieces(options: Options) -> DatasetInPieces:
+    """Open the images in the order of files and rows; print how many were skipped or converted."""
     found = _read_set(options)
     if unused := [path.name for path in inputs(options) if path not in found.files]:
         print(listed("left out, as neither train nor test set", unused))
     found.examples.check("data.label")
-    images = (image for batch in _read_images(found) for image in batch)
-    return found.examples.load(images, options)
+
+    def read_sources() -> Iterator[bytes]:
+        return (image for batch in _read_images(found) for image in batch)
+
+    return found.examples.open_pieces(read_sources, options)
+
+
+def load(options: Options) -> Dataset:
+    """Load all images into memory."""
+    return open_pieces(options).read()
 
 
 @cache  # because the plan needs the same set several times

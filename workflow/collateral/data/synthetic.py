@@ -31,15 +31,37 @@ CONTRAST = 0.15
 class Options(DataOptions):
     """Numbers of classes and examples, and the similarity of the classes."""
 
-    families: int = Field(3, ge=2, le=1000, description="Families of classes.")
-    classes_per_family: int = Field(3, ge=1, le=100, description="Classes in each family.")
-    size: int = Field(8, ge=8, le=1024, description="Height and width of the images.")
-    channels: Literal[1, 3] = Field(1, description="Channels of the images.")
-    num_train: int = Field(60, ge=1, le=10**6, description="Train examples of each class.")
-    num_test: int = Field(20, ge=1, le=10**6, description="Test examples of each class.")
-    noise: float = Field(1.0, ge=0, description="Noise of a pixel, in units of the pattern's own.")
-    closeness: float = Field(0.9, ge=0, le=1, description="Correlation of a family's prototypes.")
-    seed: Seed = Field(0, description="Seed of patterns and noise.")
+    families: int = Field(
+        3,
+        ge=2,
+        le=1000,
+        description="Number of families of classes. Classes of one family look alike.",
+    )
+    classes_per_family: int = Field(
+        3, ge=1, le=100, description="Number of classes in each family."
+    )
+    size: int = Field(8, ge=8, le=1024, description="Height and width of the images, in pixels.")
+    channels: Literal[1, 3] = Field(
+        1, description="Number of colour channels: 1 for grey images, 3 for colour."
+    )
+    num_train: int = Field(
+        60, ge=1, le=10**6, description="Number of train examples of each class."
+    )
+    num_test: int = Field(20, ge=1, le=10**6, description="Number of test examples of each class.")
+    noise: float = Field(
+        1.0,
+        ge=0,
+        description="Standard deviation of the noise in each pixel, as a multiple of that of the "
+        "class's pattern.",
+    )
+    closeness: float = Field(
+        0.9,
+        ge=0,
+        le=1,
+        description="Correlation between the patterns of two classes of one family. With 1 they "
+        "are identical.",
+    )
+    seed: Seed = Field(0, description="Random seed of the patterns and the noise.")
 
 
 def class_names(options: Options) -> tuple[str, ...]:

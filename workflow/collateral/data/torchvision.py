@@ -6,6 +6,7 @@ size. Train and test set are torchvision's; if there is no test set, a fraction 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,26 +30,65 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="torchvision", licence="the data set's own")
+# Key of each data set's entry in torchvision.bib.
+ENTRIES = {
+    "CIFAR10": "krizhevsky2009learning",
+    "CIFAR100": "krizhevsky2009learning",
+    "Country211": "radford2021learning",
+    "DTD": "cimpoi2014describing",
+    "EMNIST": "cohen2017emnist",
+    "EuroSAT": "helber2019eurosat",
+    "FGVCAircraft": "maji2013fine",
+    "FashionMNIST": "xiao2017fashion",
+    "Flowers102": "nilsback2008automated",
+    "Food101": "bossard2014food",
+    "GTSRB": "stallkamp2012man",
+    "Imagenette": "howard-imagenette",
+    "KMNIST": "clanuwat2018deep",
+    "MNIST": "lecun1998gradient",
+    "OxfordIIITPet": "parkhi2012cats",
+    "QMNIST": "yadav2019cold",
+    "STL10": "coates2011analysis",
+    "SVHN": "netzer2011reading",
+    "USPS": "hull1994database",
+}
 SIZE = 64  # default height and width for data sets whose images differ in size
 
 
 class Options(RootOptions):
     """The data set, the folder of its files, and the size of the images."""
 
-    dataset: str = Field(description=f"Its name in torchvision: {', '.join(SETS)}.")
+    dataset: str = Field(description=f"Name of the data set in torchvision: {', '.join(SETS)}.")
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
-        "balanced", description="Of EMNIST: which of its sets."
+        "balanced",
+        description="Which of EMNIST's sets is used. Leave it out for all other data sets.",
     )
     size: int | None = Field(
-        None, ge=4, le=1024, description=f"Height and width; else its own, or {SIZE}."
+        None,
+        ge=4,
+        le=1024,
+        description="Height and width to which images are scaled, in pixels. Default: the data "
+        f"set's own size, or {SIZE} if its images differ in size.",
     )
     test_share: float = Field(
-        0.2, gt=0, lt=1, description="Share of every class to test on, in sets without a test part."
+        0.2,
+        gt=0,
+        lt=1,
+        description="Share of each class that is drawn as test set, for data sets that have no "
+        "test set of their own.",
     )
-    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
-    flip: bool | None = Field(None, description="Train with flips; unless told, as is customary.")
+    test_seed: Seed = Field(0, description="Seed of the random choice of test examples.")
+    flip: bool | None = Field(
+        None,
+        description="Whether training images are flipped horizontally at random. Default: as "
+        "usual for the data set.",
+    )
     padding: int | None = Field(
-        None, ge=0, le=256, description="Train with random crops after padding by so much."
+        None,
+        ge=0,
+        le=256,
+        description="Number of black pixels added on each side of a training image before it is "
+        "cropped at random to its size. Default: as usual for the data set.",
     )
 
     @field_validator("dataset")
@@ -71,6 +111,11 @@ class Options(RootOptions):
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the class names; None if they are known only after the download."""
     return _facts(options).names
+
+
+def cited(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the keys of the entries in torchvision.bib that `collateral cite` prints."""
+    return "torchvision2016", ENTRIES[options["dataset"]]
 
 
 def draws_test(options: Options) -> bool:
@@ -111,7 +156,7 @@ def load(options: Options) -> Dataset:
     examples = [(part, index) for part in parts for index in range(len(part))]
     sources = (partial(read_image, *one, row) for row, one in enumerate(examples))
     names = [f"{options.dataset} {row}" for row in range(total)]
-    images, _ = decode(sources, names, _side(facts, options), skip_broken=False)
+    images, _ = decode(sources, names, _side(facts, options))
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:

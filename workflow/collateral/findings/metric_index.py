@@ -1,5 +1,6 @@
 """Index of the metrics that all findings declare."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -19,6 +20,21 @@ def find_metric(name: str) -> Metric:
 def is_known(name: str) -> bool:
     """Tell whether a finding declares a metric of this name."""
     return name in _index_metrics(tuple(FINDING.names()))[0]
+
+
+def known_metrics() -> Mapping[str, str]:
+    """Return a dict from the name of each declared metric to the finding that declares it."""
+    return {
+        name: finding
+        for finding in FINDING.names()
+        for name in getattr(FINDING.load(finding), "METRICS", {})
+    }
+
+
+def is_interval_end(name: str, of: str = "") -> bool:
+    """Tell whether a metric is an end of the interval of another one, or of the metric `of`."""
+    base = re.sub(r"(_examples)?_(low|high)$", "", name)
+    return base != name and (base == of if of else is_known(base))
 
 
 @cache

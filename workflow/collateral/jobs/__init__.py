@@ -75,9 +75,15 @@ def read_argument(text: str) -> str:
 
 def parse_job(content: Mapping[str, Any]) -> Job:
     """Return the description that a record or a command line contains."""
-    described = _class_in(content["kind"], Job)
-    assert described, "every kind of job has a description"
+    described = description_class(content["kind"])
     return described.model_validate({key: content[key] for key in content if key != "kind"})
+
+
+def description_class(kind: str) -> type[Job]:
+    """Return the class of the description of a kind of job."""
+    described = _class_in(kind, Job)
+    assert described, "every kind of job has a description"
+    return described
 
 
 def as_argument(text: str, kind: str) -> str:

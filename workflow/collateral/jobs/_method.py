@@ -111,6 +111,7 @@ class MethodJob(Job):
     cell: str
     seed: int
     model: str
+    freeze: tuple[str, ...] = ()  # parts of the model that never train
     method: str  # folder of the method
     params: dict[str, Any]  # values of the config and defaults; tuning may replace some
     tuning: Tuning | None = None
@@ -169,6 +170,7 @@ class PlannedMethod(PlannedInCell):
         """Model, method, parameters, and where it starts."""
         run, found = self.spec, self.prepare_plan
         about = {"model": self.model, "method": run.method.uses, "seed": self.seed}
+        about |= {"freeze": self.benchmark.config.freeze}
         about |= {"params": run.params.model_dump(mode="json"), "tuning": self.tuning}
         if not issubclass(self.describes, StartedJob):
             return about
@@ -205,14 +207,15 @@ class PlannedMethod(PlannedInCell):
 
     @property
     def code(self) -> str:
-        """Fingerprint of the stage, the method, and all models that the parameters name."""
-        run, uses = self.spec, self.spec.method.uses
+        """Fingerprint of the stage, and of all methods and models that the parameters name."""
+        run = self.spec
         # Tuning also runs the default parameters, which may name another teacher model.
         choices = run.trial_params if self.kind_name == "tune" else run.choices
-        values = {str(value) for params in choices for value in params.model_dump().values()}
+        inner = [params for one in choices for params in one.with_parts()]
+        values = {str(value) for params in inner for value in params.model_dump().values()}
         models = sorted({self.model, *values.intersection(MODEL.names())})
-        method = method_kind(uses).module(uses, "method")
-        return stage_code(self.kind_name, method, *map(MODEL.module, models))
+        modules = [method_kind(name).module(name, "method") for name in sorted(run.methods)]
+        return stage_code(self.kind_name, *modules, *map(MODEL.module, models))
 
 
 class PlannedFirstSeed(PlannedMethod):

@@ -19,6 +19,7 @@ class WeightsJob(Job):
     """Description of a model that is trained from scratch or from `init`, or given by the user."""
 
     model: str
+    freeze: tuple[str, ...] = ()  # parts of the model that never train
     own: OwnFile | None = None  # the user's trained weights or, with the key INIT, initial weights
 
     @property
@@ -77,7 +78,8 @@ class PlannedWeights(Planned):
     @property
     def values(self) -> dict[str, Any]:
         """Model, user's file, and settings of training."""
-        about = {"model": self.model, "own": self.own_file[0] if self.own_file else None}
+        own = self.own_file[0] if self.own_file else None
+        about = {"model": self.model, "freeze": self.benchmark.config.freeze, "own": own}
         if "params" not in self.describes.model_fields:
             return about
         training = self.benchmark.config.base.model_dump(mode="json", include=TRAINING)

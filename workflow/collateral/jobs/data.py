@@ -1,7 +1,6 @@
 """Job that reads a data set and stores it in a fixed order; it also checks forget sets."""
 
 from collections.abc import Iterable
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from collateral.jobs._job import Job, Planned
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options
+from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options, data_values
 from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, read_json
@@ -48,7 +47,7 @@ class PlannedData(Planned):
     @property
     def values(self) -> dict[str, Any]:
         """Name and options of the data set."""
-        return {"name": self.name, "options": self.benchmark.config.data_options}
+        return {"name": self.name, "options": data_values(self.benchmark)}
 
     @property
     def user_files(self) -> list[str]:
@@ -95,7 +94,7 @@ class PlannedData(Planned):
     def bytes(self) -> float:
         """Disk space of images and labels, in bytes."""
         size = self.workload.size
-        return size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES)
+        return size.num_examples * (size.image_bytes + 2 * LABEL_BYTES)
 
 
 def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:

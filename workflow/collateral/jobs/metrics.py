@@ -1,7 +1,10 @@
 """Job that computes all metrics of a cell from the files of the cell's other jobs."""
 
+from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
+from collateral.jobs import description_class, kinds
 from collateral.jobs._job import Inputs, Job, PlannedInCell
 from collateral.plan.report_plan import cell_numbers, presenting_code
 from collateral.results import layout
@@ -21,6 +24,7 @@ class MetricsJob(Job):
     cell: str
     numbers: CellNumbers
     has_teacher: bool = False  # whether tuning used a teacher
+    by_seed: tuple[str, ...] = ()  # kinds of jobs that the cell has once per seed, besides Retrain
 
     @property
     def inputs(self) -> Inputs:
@@ -38,8 +42,7 @@ class MetricsJob(Job):
     def _folders(self) -> list[str]:
         """Folders of all jobs whose files the metrics may read."""
         of, seeds = self.numbers, self.numbers.seeds
-        own = (layout.SUPPORT_SIZE, of.support_sized), (layout.PROBE, of.probed)
-        by_seed = [pattern for pattern, has_jobs in own if has_jobs]
+        by_seed = [description_class(kind).folder for kind in self.by_seed]
         folders = [
             *self._runs(self.cell),
             *(self.path(layout.TUNE, method=name) for name in of.tuned),
@@ -76,9 +79,22 @@ class PlannedMetrics(PlannedInCell):
 
     @property
     def values(self) -> dict[str, Any]:
-        """What the numbers are computed from, and whether tuning used a teacher."""
-        has_teacher = bool(self.cell.teacher)
-        return {"numbers": cell_numbers(self.benchmark, self.cell), "has_teacher": has_teacher}
+        """What the numbers are computed from, and which jobs besides those of runs they read."""
+        return {
+            "numbers": cell_numbers(self.benchmark, self.cell),
+            "has_teacher": bool(self.cell.teacher),
+            "by_seed": tuple(self._kinds_by_seed()),
+        }
+
+    def _kinds_by_seed(self) -> Iterator[str]:
+        """Yield the kinds of jobs that the cell has once per seed and that numbers read."""
+        for name, kind in kinds().items():
+            wildcards = [field.name for field in fields(kind)]
+            if name == layout.RETRAIN or wildcards != ["benchmark", "cell", "seed"]:
+                continue
+            assert issubclass(kind, PlannedInCell), "a job with the wildcard `cell` is in a cell"
+            if kind.evaluated and any(kind.list_in_cell(self.benchmark, self.cell)):
+                yield name
 
     @property
     def code(self) -> str:

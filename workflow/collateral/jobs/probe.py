@@ -19,6 +19,7 @@ class ProbeJob(Job):
     cell: str
     seed: int
     model: str
+    freeze: tuple[str, ...] = ()  # parts of the model that never train
     params: dict[str, Any]  # the probes and their parameters
     runs: tuple[str, ...]
     base_seed: int  # of the seed's base model
@@ -44,7 +45,7 @@ class ProbeJob(Job):
     @property
     def files(self) -> dict[str, str]:
         """What the probes measured."""
-        return self.in_folder(shows=layout.PROBE_RESULT)
+        return self.in_folder(probe=layout.PROBE_RESULT)
 
 
 class PlannedProbe(PlannedInCell):
@@ -85,6 +86,7 @@ class PlannedProbe(PlannedInCell):
         first, own = (benchmark.base_seed(seed) for seed in (benchmark.seeds[0], self.seed))
         return {
             **{"model": self.model, "params": self.probes.requested(), "runs": self.runs},
+            **{"freeze": benchmark.config.freeze},
             **{"base_seed": own, "near_seed": first if self.probes.needs_near else None},
             "reference_seed": benchmark.reference_seed(self.seed) if self.cell.trust else None,
         }

@@ -24,20 +24,21 @@ class SplitJob(Job):
     cell: str
     forget: str  # kind of the forget set
     params: dict[str, Any]
-    needs: Literal["base", "shadows"] | None = None  # what decides which examples to forget
+    # What decides which examples to forget, besides the labels.
+    needs: Literal["base", "shadows", "images"] | None = None
     base_seed: int = 0
     num_shadows: int = 0
     earlier: tuple[str, ...] = ()  # cells of all earlier rounds
 
     @property
     def inputs(self) -> Inputs:
-        """Labels, forget sets of earlier rounds; outputs of the base, or margins of the shadows."""
+        """Labels, earlier forget sets; the base's outputs, the shadows' margins, or the images."""
         base = f"{self.path(layout.BASE, seed=self.base_seed)}/{layout.OUTPUTS}"
         shadows = [self.path(layout.SHADOW, member=n) for n in range(self.num_shadows)]
         margins = [f"{folder}/{layout.MARGINS}" for folder in shadows]
-        models = {"base": [base], "shadows": margins, None: []}[self.needs]
+        files = {"base": [base], "shadows": margins, "images": [layout.DATA], None: []}
         earlier = [self.path(layout.SPLIT, cell=name) for name in self.earlier]
-        return {"labels": layout.LABELS, "models": models, "earlier": earlier}
+        return {"labels": layout.LABELS, "needed": files[self.needs], "earlier": earlier}
 
     @property
     def records(self) -> dict[str, list[str]]:

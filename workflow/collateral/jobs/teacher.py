@@ -16,7 +16,7 @@ class TeacherJob(StartedJob):
     @property
     def files(self) -> dict[str, str]:
         """The teacher's accuracy on the forget set."""
-        return self.in_folder(says=layout.TEACHER_RESULT)
+        return self.in_folder(teacher=layout.TEACHER_RESULT)
 
 
 class PlannedTeacher(PlannedFirstSeed):

@@ -1,1 +1,1 @@
-"""One folder per unlearning method, with `params.py` and `method.py`: see docs/add-a-method.md."""
+"""One folder per unlearning method, with `params.py` and `method.py`: see docs/extend.md."""

@@ -1,6 +1,8 @@
 """Exact and near-duplicate copies of forgotten images, and exact copies of train images."""
 
 import hashlib
+import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,8 @@ LEAST_SIDE = 32  # minimum image side in pixels for hashing; hashes of smaller i
 MOST_BITS = 4  # largest number of differing bits (of 63) between hashes of near copies
 FREQUENCIES = 8  # number of frequencies of the cosine transform along each side of an image
 EXACT = -1  # marks an exact copy, in place of the number of differing bits
-CHUNK = 2048  # number of images that are hashed at a time
+DIGEST_BYTES = 16  # size of the hash by which equal images are found
+CHUNK_BYTES = 2**25  # bytes of the images that are hashed at a time
 
 Images = NDArray[np.uint8]  # (N, H, W, C)
 
@@ -47,13 +50,13 @@ def find_test_copies(train: Images, test: Images, forget: Ints) -> Ints:
 
 def _digest(image: Images) -> bytes:
     """Return a hash of an image, so that not all images of a data set are in memory."""
-    return hashlib.sha256(image.tobytes()).digest()
+    return hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=DIGEST_BYTES).digest()
 
 
 def are_copies(images: Images, originals: Images) -> Mask:
     """Return a mask of the images that are an exact or a near copy of one of the originals."""
-    known = {original.tobytes() for original in originals}
-    is_equal = np.array([image.tobytes() in known for image in images], dtype=bool)
+    known = {_digest(original) for original in originals}
+    is_equal = np.array([_digest(image) in known for image in images], dtype=bool)
     if not len(images) or min(images.shape[1:3]) < LEAST_SIDE:
         return is_equal
     bits = np.bitwise_count(perceptual_hashes(images)[:, None] ^ perceptual_hashes(originals))
@@ -62,12 +65,12 @@ def are_copies(images: Images, originals: Images) -> Mask:
 
 def _find_exact(images: Images, forget: Ints, retain: Ints) -> Ints:
     """Find the retained images that are equal to a forgotten image, byte by byte."""
-    places: dict[bytes, list[int]] = {}
+    places: dict[bytes, list[int]] = {}  # retained images by their hash
     for j in retain.tolist():
-        places.setdefault(images[j].tobytes(), []).append(j)
+        places.setdefault(_digest(images[j]), []).append(j)
     rows = []
     for i in forget.tolist():
-        same = places.get(images[i].tobytes(), [])
+        same = places.get(_digest(images[i]), [])
         rows += [(i, j, EXACT) for j in same]
         # Each further forgotten image that equals this one gets only the first of these copies.
         # Otherwise, many equal images (such as black ones) would give millions of pairs.
@@ -88,8 +91,19 @@ def _find_near(hashes: NDArray[np.uint64], forget: Ints, retain: Ints) -> Ints:
 
 def perceptual_hashes(images: Images) -> NDArray[np.uint64]:
     """Return 63 bits per image: which of its low-frequency coefficients are above their median."""
-    parts = [images[i : i + CHUNK] for i in range(0, len(images), CHUNK)]
-    return np.concatenate([_hash_images(part) for part in parts])
+    return np.concatenate([_hash_images(part) for part in in_chunks(images)])
+
+
+def in_chunks(images: Images) -> Iterator[Images]:
+    """Yield the images in views of at most CHUNK_BYTES, at least one image each."""
+    count = chunk_length(images)
+    for start in range(0, len(images), count):
+        yield images[start : start + count]
+
+
+def chunk_length(images: Images) -> int:
+    """Return the number of images in CHUNK_BYTES, at least one."""
+    return max(1, CHUNK_BYTES // max(1, math.prod(images.shape[1:])))
 
 
 def _hash_images(images: Images) -> NDArray[np.uint64]:

@@ -1,11 +1,9 @@
-"""Range of the pixel values of a data set, and images without content."""
+"""Range of pixel values, images without content, and distances from the mean image of a class."""
 
 import numpy as np
 
-from collateral.metrics.arrays import Ints
-from collateral.metrics.copies import Images
-
-CHUNK = 2048  # number of images that are read at a time
+from collateral.metrics.arrays import Floats, Ints
+from collateral.metrics.copies import Images, chunk_length, in_chunks
 
 
 def summarize_pixels(*parts: Images) -> Ints:
@@ -15,10 +13,23 @@ def summarize_pixels(*parts: Images) -> Ints:
     """
     lows, highs, num_constant = list[int](), list[int](), 0
     for images in parts:
-        for start in range(0, len(images), CHUNK):
-            chunk = images[start : start + CHUNK]
+        for chunk in in_chunks(images):
             low, high = chunk.min(axis=(1, 2)), chunk.max(axis=(1, 2))  # (chunk, channels)
             lows.append(int(low.min()))
             highs.append(int(high.max()))
             num_constant += int((low == high).all(axis=1).sum())
     return np.array([min(lows), max(highs), num_constant], dtype=np.int64)
+
+
+def distance_from_class_mean(images: Images, label: Ints) -> Floats:
+    """Return each image's Euclidean distance from the mean image of its class, pixels in [0, 1]."""
+    distance, count = np.full(len(images), np.nan), chunk_length(images)
+    for c in np.unique(label):
+        members = np.flatnonzero(label == c)
+        chunks = [members[start : start + count] for start in range(0, len(members), count)]
+        total = sum(images[chunk].sum(axis=0, dtype=np.int64) for chunk in chunks)
+        mean = total / len(members)
+        for chunk in chunks:
+            squares = (images[chunk] - mean) ** 2
+            distance[chunk] = np.sqrt(squares.sum(axis=(1, 2, 3))) / 255
+    return distance

@@ -5,6 +5,7 @@ NAMES = {
     "mnist_cnn": "mnist_cnn",
     "resnet8": "resnet",
     "resnet14": "resnet",
+    "resnet18": "resnet18",
     "resnet20": "resnet",
     "resnet56": "resnet",
     "small_cnn": "small_cnn",

@@ -7,7 +7,7 @@ Those of timm's models are read from a file, because importing timm takes second
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -23,6 +23,7 @@ BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of values that each stores per 
 UNKNOWN = "resnet56"  # built-in model whose metadata are assumed for models of plug-ins
 PREFIX = "timm/"
 FILE = Path(__file__).with_name("_timm.csv")
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
@@ -45,10 +46,13 @@ def find_metadata(model: str, shape: Shape) -> ModelMetadata:
         return find_timm_metadata(model)
     if model not in NAMES:
         return find_metadata(UNKNOWN, shape)
+    if model == "resnet18":
+        return _sum(_resnet((64, 128, 256, 512), 2, shape[2]))
     family = model.rstrip("0123456789")
     if family == "resnet":
-        return _sum(_resnet(int(model.removeprefix(family)), shape[2]))
-    return _sum(FAMILIES[family](shape))
+        num_blocks = (int(model.removeprefix(family)) - 2) // 6
+        return _sum(_resnet((16, 32, 64), num_blocks, shape[2]))
+    return _sum(LAYERS[family](shape))
 
 
 def _sum(layers: Iterator[Layer]) -> ModelMetadata:
@@ -56,14 +60,14 @@ def _sum(layers: Iterator[Layer]) -> ModelMetadata:
     return ModelMetadata(sum(map(prod, found)), features=found[-1][1])
 
 
-def _resnet(depth: int, colours: int) -> Iterator[Layer]:
-    """Yield the convolutions of a ResNet-(6n+2)."""
-    yield 9 * colours + BATCH_NORM, 16
-    for before, channels in pairwise((16, 16, 32, 64)):
+def _resnet(widths: Sequence[int], num_blocks: int, colours: int) -> Iterator[Layer]:
+    """Yield the convolutions of a ResNet with a 3x3 stem and as many stages as widths."""
+    yield 9 * colours + BATCH_NORM, widths[0]
+    for before, channels in pairwise((widths[0], *widths)):
         if channels != before:
             yield before + BATCH_NORM, channels  # projection in the shortcut
         yield 9 * before + BATCH_NORM, channels
-        for _ in range((depth - 2) // 3 - 1):
+        for _ in range(2 * num_blocks - 1):
             yield 9 * channels + BATCH_NORM, channels
 
 
@@ -85,6 +89,10 @@ class TimmMetadata(ModelMetadata):
     """Metadata of a timm model without its head."""
 
     is_sized: bool  # whether the image size is an argument of the model
+    # Normalisation of images in [0, 1] for timm's weights of this architecture; empty in the file
+    # for that of ImageNet.
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    std: tuple[float, ...] = IMAGENET_STD
 
 
 @cache
@@ -93,8 +101,12 @@ def read_timm() -> dict[str, TimmMetadata | None]:
     found: dict[str, TimmMetadata | None] = {}
     with FILE.open(encoding="utf-8", newline="") as file:
         for name, *values in [*csv.reader(file)][1:]:
-            numbers, features, is_sized = (int(value or 0) for value in values)
-            facts = TimmMetadata(numbers, features, bool(is_sized))
+            numbers, features, is_sized = (int(value or 0) for value in values[:3])
+            mean, std = (tuple(map(float, value.split())) for value in values[3:])
+            facts = TimmMetadata(
+                *(numbers, features, bool(is_sized)),
+                *(mean or IMAGENET_MEAN, std or IMAGENET_STD),
+            )
             found[name] = facts if numbers else None
     return found
 
@@ -110,6 +122,12 @@ def find_timm_metadata(model: str) -> TimmMetadata:
     if facts is None:
         raise ValueError(no_such(model))
     return facts
+
+
+def find_normalisation(model: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return mean and standard deviation of images for timm's weights of an architecture."""
+    facts = find_timm_metadata(model)
+    return facts.mean, facts.std
 
 
 def no_such(model: str) -> str:
@@ -136,7 +154,7 @@ def _mlp(shape: Shape) -> Iterator[Layer]:
     yield prod(shape) + BIAS, 256
 
 
-FAMILIES: dict[str, Callable[[Shape], Iterator[Layer]]] = {
+LAYERS: dict[str, Callable[[Shape], Iterator[Layer]]] = {
     "mlp": _mlp,
     "mnist_cnn": _mnist_cnn,
     "small_cnn": _small_cnn,

@@ -11,7 +11,7 @@ import os
 import re
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -30,9 +30,6 @@ from collateral.models._classifier import Classifier
 WIDTHS = (16, 32, 64)
 # Number of tensors that a block stores: outputs of two convolutions and of the layer after each.
 KEPT = 4
-# Memory of a training step divided by that of stage 1 in the forward pass.
-# Stages 1 to 3 take 1 + 1/2 + 1/4 in the forward pass, and the same in the backward pass.
-STEP = 3.5
 # Dict from patterns in public implementations' names of weights to their replacements in ours.
 SHARED = {
     r"^conv1\.": "body.0.",
@@ -84,14 +81,25 @@ class Block(nn.Module):
 class Stage(nn.Sequential):
     """Residual blocks of one width."""
 
+    num_stages = len(WIDTHS)  # of the model to which the stage belongs
+
     def forward(self, x: Tensor) -> Tensor:
         """Run the blocks; with little memory, recompute activations in the backward pass."""
-        is_frugal = self.training and STEP * _would_keep(x, len(self)) > find_free_memory()
+        needed = find_step(self.num_stages) * _would_keep(x, len(self))
+        is_frugal = self.training and needed > find_free_memory()
         for number, block in enumerate(self, 1):
             x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
                 x.register_hook(trim_memory)  # `trim_memory` runs in the backward pass.
         return x
+
+
+def find_step(num_stages: int) -> float:
+    """Return the memory of a training step divided by that of stage 1 in the forward pass.
+
+    Stages 1, 2, 3 take 1 + 1/2 + 1/4 in the forward pass, and the same in the backward pass.
+    """
+    return 2 * sum(0.5**stage for stage in range(num_stages))
 
 
 def _would_keep(x: Tensor, num_blocks: int) -> int:
@@ -145,24 +153,32 @@ def build(name: str, info: ImageInfo) -> Classifier:
         nn.BatchNorm2d(WIDTHS[0]),
         nn.ReLU(inplace=True),
     ]
-    stages = [_stage(WIDTHS[0], WIDTHS[0], num_blocks, stride=1)]
-    stages += [_stage(before, width, num_blocks, stride=2) for before, width in pairwise(WIDTHS)]
+    stages = make_stages(WIDTHS, num_blocks)
     body = nn.Sequential(*stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    _initialise(body)
+    initialise(body)
     model = Classifier(info, body, nn.Linear(WIDTHS[-1], info.num_classes))
     model.layouts = {
-        "chenyaofo/pytorch-cifar-models": partial(_translate, CHENYAOFO),
-        "akamaster/pytorch_resnet_cifar10": partial(_translate, AKAMASTER),
+        "chenyaofo/pytorch-cifar-models": partial(translate, CHENYAOFO),
+        "akamaster/pytorch_resnet_cifar10": partial(translate, AKAMASTER),
     }
     model.missing = {".shortcut.": OPTION_A}
     return model
 
 
-def _translate(patterns: Mapping[str, str], name: str) -> str:
+def translate(patterns: Mapping[str, str], name: str) -> str:
     """Translate the name of a weight in a public implementation into our name."""
     for pattern, own in patterns.items():
         name = re.sub(pattern, own, name)
     return name
+
+
+def make_stages(widths: Sequence[int], num_blocks: int) -> list[Stage]:
+    """Return one stage per width; all stages but the first halve height and width."""
+    first = _stage(widths[0], widths[0], num_blocks, stride=1)
+    stages = [first, *(_stage(b, width, num_blocks, stride=2) for b, width in pairwise(widths))]
+    for stage in stages:
+        stage.num_stages = len(stages)
+    return stages
 
 
 def _stage(width_in: int, width: int, num_blocks: int, stride: int) -> Stage:
@@ -170,7 +186,8 @@ def _stage(width_in: int, width: int, num_blocks: int, stride: int) -> Stage:
     return Stage(Block(width_in, width, stride), *rest)
 
 
-def _initialise(body: nn.Module) -> None:
+def initialise(body: nn.Module) -> None:
+    """Draw the weights of convolutions in place (He et al., ICCV 2015, fan out)."""
     for module in body.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")

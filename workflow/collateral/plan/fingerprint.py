@@ -22,6 +22,7 @@ UNCOUNTED = frozenset(
         "contract.params",
         "contract.probes",
         "contract.messages",
+        "contract.terminal",
         "contract.work",
         "plugins.find",
         "plugins.modules",

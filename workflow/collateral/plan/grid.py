@@ -63,6 +63,12 @@ class RunSpec:
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @property
+    def methods(self) -> set[str]:
+        """Names of the folders of all methods that it may run: its own, and those of parts."""
+        inner = (params for choice in self.choices for params in choice.with_parts())
+        return {self.method.uses, *(name for params in inner for name, _ in params.parts)}
+
+    @property
     def is_paced(self) -> bool:
         """Tell whether the steps of an epoch may depend on the total number of epochs."""
         return any(params.is_paced for params in self.choices)

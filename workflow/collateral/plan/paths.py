@@ -56,11 +56,11 @@ TUNE = f"{BENCHMARK}/{layout.TUNE}"
 TRIALS = f"{TUNE}/{layout.TRIALS}"
 SELECTED = f"{TUNE}/{layout.SELECTED}"
 TEACHER = f"{BENCHMARK}/{layout.TEACHER}"
-TEACHER_SAYS = f"{TEACHER}/{layout.TEACHER_RESULT}"
+TEACHER_RESULT = f"{TEACHER}/{layout.TEACHER_RESULT}"
 SUPPORT_SIZE = f"{BENCHMARK}/{layout.SUPPORT_SIZE}"
 SUPPORT_SIZES = f"{SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
 PROBE = f"{BENCHMARK}/{layout.PROBE}"
-PROBE_SHOWS = f"{PROBE}/{layout.PROBE_RESULT}"
+PROBE_RESULT = f"{PROBE}/{layout.PROBE_RESULT}"
 EXPOSURE = f"{BENCHMARK}/{layout.EXPOSURE}"
 EXPOSED = f"{EXPOSURE}/{layout.EXPOSURE_MARGINS}"
 
@@ -115,6 +115,7 @@ def theory_files() -> dict[str, str | list[str]]:
         "points": f"{THEORY}/{layout.THEORY_POINTS}",
         "findings": f"{THEORY}/{layout.THEORY_FINDINGS}",
         "checks": f"{THEORY}/{layout.THEORY_CHECKS}",
+        "statements": f"{THEORY}/{layout.THEORY_STATEMENTS}",
         "record": record(THEORY),
         "captions": f"{figures}/{layout.CAPTIONS}",
         "figures": [f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")],
@@ -131,19 +132,9 @@ def cost(folder: str) -> str:
     return f"{folder}/{layout.COST}"
 
 
-def prepared(folder: str) -> str:
-    """Return the path of the folder with the files that `prepare` writes in a job."""
-    return f"{folder}/{layout.PREPARED}"
-
-
 def log(stage: str, *wildcards: str) -> str:
     """Return the pattern of a stage's log file."""
     return "/".join([LOGS, stage, *(f"{{{wildcard}}}" for wildcard in wildcards)]) + ".log"
-
-
-def checkpoints(folder: str) -> str:
-    """Return the folder of a job's checkpoints, outside of `folder`, which Snakemake may clear."""
-    return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)
 
 
 # The Snakefile, rules, profiles and configs are in a checkout, or in the wheel.

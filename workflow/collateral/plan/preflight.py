@@ -15,7 +15,7 @@ from collateral.contract.conventions import class_index
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._metadata import find_forget_error, find_problem
 from collateral.jobs import list_jobs
-from collateral.jobs._job import OwnFile
+from collateral.jobs._job import OwnFile, Planned
 from collateral.jobs._method import PlannedMethod
 from collateral.jobs._weights import PlannedWeights
 from collateral.jobs.data import PlannedData, required_by_runs, required_retained
@@ -55,7 +55,8 @@ def check_plan(
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
-        messages += _weights_errors(benchmark, compare=runs_here and is_first)
+        jobs = [job for job in list_jobs(benchmark) if job.will_run]
+        messages += find_weights_errors(benchmark, jobs, compare=runs_here and is_first)
         messages += _precision_errors(benchmark) if is_first and on_this_machine else []
         messages += _data_errors(benchmark)
         messages += [*_group_errors(benchmark), *_positive_errors(benchmark)] if is_first else []
@@ -74,15 +75,16 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
     runs = [run for cell in benchmark.cells.values() for run in cell.unlearned.values()]
     models = {name for name in MODEL.names() if MODEL.is_plugged_in(name)}
     if models:  # A parameter of a method, such as `teacher`, may name a model.
-        values = {str(v) for run in runs for one in run.choices for v in one.model_dump().values()}
+        params = [one for run in runs for choice in run.choices for one in choice.with_parts()]
+        values = {str(value) for one in params for value in one.model_dump().values()}
         models &= {benchmark.config.model, *values}
     for model in sorted(models):
         will_run = runs_here and any(job.will_run for job in list_jobs(benchmark))
         yield from _plugged_errors(MODEL.module(model), "build", will_run=will_run)
-    methods = {run.method.uses for run in runs}
+    methods = {name for run in runs for name in run.methods}
     for method in sorted(filter(METHOD.is_plugged_in, methods)):
         of_methods = [job for job in list_jobs(benchmark) if isinstance(job, PlannedMethod)]
-        own_jobs = [job for job in of_methods if job.spec.method.uses == method]
+        own_jobs = [job for job in of_methods if method in job.spec.methods]
         will_run = runs_here and any(job.will_run for job in own_jobs)
         yield from _plugged_errors(METHOD.module(method, "method"), "unlearn", will_run=will_run)
 
@@ -102,10 +104,11 @@ def _errors(function: Callable[[Any], object], argument: object) -> list[str]:
     return []
 
 
-def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
+def find_weights_errors(
+    benchmark: Benchmark, jobs: Iterable[Planned], *, compare: bool = True
+) -> Iterator[str]:
     """Yield an error for each weight file of the user that is missing or does not fit the model."""
-    jobs = list_jobs(benchmark)
-    found = (job.own_file for job in jobs if job.own_file and job.will_run)
+    found = (job.own_file for job in jobs if job.own_file)
     files = [*{(own.key, path): (own, path) for own, path in found}.values()]
     missing = [one for one in files if not one[1].expanduser().is_file()]
     for own, path in missing:
@@ -116,12 +119,13 @@ def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
 
 
 def _misfits(benchmark: Benchmark, files: Sequence[tuple[OwnFile, Path]]) -> Iterator[str]:
-    """Yield an error for each weight file of the user that does not fit the model.
+    """Yield an error for each weight file that does not fit the model, and for a wrong `freeze`.
 
     Another process compares names and shapes, because the Snakefile does not import torch. Nothing
     is compared if torch is not installed.
     """
-    if not files or find_spec("torch") is None:
+    freeze = benchmark.config.freeze
+    if not (files or freeze) or find_spec("torch") is None:
         return
     try:
         size = find_workload(benchmark).size
@@ -130,6 +134,7 @@ def _misfits(benchmark: Benchmark, files: Sequence[tuple[OwnFile, Path]]) -> Ite
     folders = [str(Path(path).parent) for path in MODEL.paths[1:]]
     options = ["--model", benchmark.config.model, "--num-classes", str(size.num_classes)]
     options += ["--shape", *map(str, size.shape), "--plugins", *folders]
+    options += ["--freeze", *freeze] if freeze else []
     compared = [[own.key, str(path.expanduser()), own.rename] for own, path in files]
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, "weights", *options],
@@ -151,8 +156,10 @@ def _precision_errors(benchmark: Benchmark) -> Iterator[str]:
     found: dict[str, str] = {"base": benchmark.config.base.precision} if trained else {}
     for job in jobs:
         if isinstance(job, PlannedMethod):
-            for params in job.spec.choices:
-                found[f"methods.{job.spec.method.name}"] = getattr(params, "precision", "float32")
+            for params in (one for given in job.spec.choices for one in given.with_parts()):
+                precision = getattr(params, "precision", "float32")
+                if precision != "float32":
+                    found[f"methods.{job.spec.method.name}"] = precision
     found = {key: precision for key, precision in found.items() if precision != "float32"}
     if not found or find_spec("torch") is None:
         return

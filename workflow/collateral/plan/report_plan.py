@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,20 +13,21 @@ from collateral.plan.fingerprint import hash_texts, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
 from collateral.plugins.find import FINDING, params_class
+from collateral.results import layout
 from collateral.results.plan import About, BenchmarkPlan, CellNumbers, CellPlan
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
 # Options of a data set that contain the user's paths or names; plan.json leaves them out.
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
-# Pattern of the first line of a method's docstring: label, full name, citation and purpose.
+# Pattern of the first sentence of a method's docstring: label, full name, citation and purpose.
 SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
 # Dict from stage to the file that it imports from every finding: numbers.py or views.py.
 PARTS = dict.fromkeys(("metrics", "gather"), "numbers")
 PARTS |= dict.fromkeys(("tables", "figures", "report"), "views")
 
 
-def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
-    """Return the content of plan.json for a benchmark."""
+def make_plan(benchmark: Benchmark, config: str = "") -> BenchmarkPlan:
+    """Return the content of plan.json for a benchmark; `config` is the name of the config file."""
     runs = [run for cell in benchmark.cells.values() for run in cell.runs.values()]
     return BenchmarkPlan(
         labels=benchmark.labels(),
@@ -38,6 +40,7 @@ def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
         test_drawn=_test_drawn(benchmark),
         printed=benchmark.config.printed,
         about={run.name: about_method(run.method.uses) for run in runs if not run.vary},
+        config=config,
         figure_width=benchmark.figure_width,
     )
 
@@ -45,7 +48,7 @@ def make_plan(benchmark: Benchmark) -> BenchmarkPlan:
 def about_method(name: str) -> About:
     """Return a method's full name, or its purpose, and its citation, from its Params' docstring."""
     params = params_class(name)
-    line = str(params.__doc__).partition("\n")[0].rstrip(".")
+    line = " ".join(str(params.__doc__).split("\n\n")[0].split()).rstrip(".")
     if not (parts := SUMMARY.fullmatch(line)):
         return About(line, link=params.paper)
     full_name, citation, purpose = parts.groups()
@@ -59,9 +62,18 @@ def _test_drawn(benchmark: Benchmark) -> bool | None:
     return draws_test(str(benchmark.config.data["name"]), data_options(benchmark))
 
 
-def plan_hash(benchmark: Benchmark) -> str:
+def plan_hash(benchmark: Benchmark, config: str = "") -> str:
     """Return a hash of plan.json; the file is rewritten when the hash changes."""
-    return hash_texts(json.dumps(asdict(make_plan(benchmark))))
+    return hash_texts(json.dumps(asdict(make_plan(benchmark, config))))
+
+
+def name_config(files: Iterable[str | Path], folder: Path) -> str:
+    """Return the names of the config files; those in the working folder with their path in it."""
+    paths = [Path(file).resolve() for file in files]
+    return ", ".join(
+        (path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)).as_posix()
+        for path in paths
+    )
 
 
 def presenting_code(stage: str) -> str:
@@ -105,4 +117,7 @@ def _cell_plan(benchmark: Benchmark, cell: Cell) -> CellPlan:
     trials = {name: cell.runs[name].trials for name in cell.tuned}
     candidates = {name: len(method.trials()) for name, method in cell.tuned.items()}
     numbers = cell_numbers(benchmark, cell)
-    return CellPlan(cell.sweeps, trials, paced, candidates, numbers)
+    given = {name: (*run.method.fixed, *run.vary) for name, run in cell.runs.items()}
+    of_base = tuple(sorted(benchmark.config.base.model_fields_set))
+    given |= dict.fromkeys((benchmark.reference, layout.ORIGINAL), of_base)
+    return CellPlan(cell.sweeps, trials, paced, candidates, given, numbers)

@@ -5,11 +5,12 @@ from functools import cache, cached_property
 from math import prod, sqrt
 from typing import Any
 
+from collateral.contract.conventions import OF_MODEL
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.params import MethodParams
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 from collateral.data._metadata import find_size
-from collateral.models._metadata import ModelMetadata, find_metadata
+from collateral.models._metadata import ModelMetadata, find_metadata, find_normalisation
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plugins.find import DATA, FORGET
 
@@ -134,8 +135,17 @@ class Workload:
 def data_options(benchmark: Benchmark) -> DataOptions:
     """Return the options of a benchmark's data set."""
     module: Any = DATA.load(benchmark.config.data["name"])
-    options: DataOptions = module.Options.model_validate(benchmark.config.data_options)
+    options: DataOptions = module.Options.model_validate(data_values(benchmark))
     return options
+
+
+def data_values(benchmark: Benchmark) -> dict[str, Any]:
+    """Return the options as in the config; `mean: model` is replaced by the model's numbers."""
+    values = benchmark.config.data_options
+    if values.get("mean") != OF_MODEL:
+        return values
+    mean, std = find_normalisation(benchmark.config.model)
+    return {**values, "mean": mean, "std": std}
 
 
 @cache

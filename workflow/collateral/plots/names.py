@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from collateral.plots.plot import Panel, Series, fit_x, fit_y
+from collateral.plots.plot import Formula, Panel, Series, fit_x, fit_y
 
 HALO = [withStroke(linewidth=1.5, foreground="white")]
 LETTERS = 6.5  # font size of labels, in points
@@ -32,8 +32,8 @@ class Name:
 
 
 def escape(text: str) -> str:
-    """Escape $ signs, between which matplotlib would typeset mathematics."""
-    return text.replace("$", r"\$")
+    """Escape $ signs, between which matplotlib would typeset mathematics, unless it should."""
+    return text if isinstance(text, Formula) else text.replace("$", r"\$")
 
 
 def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name]:
@@ -50,6 +50,7 @@ def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name
         marks = axes.scatter(x, y, areas, alpha=0)  # invisible marks that labels must not cover
         adjust_text(texts, x, y, objects=marks, ax=axes, iter_lim=STEPS)
         marks.remove()
+    keep_inside(axes, texts)
     separate(axes, texts)
     names = [
         Name(one, name, mark, _centre(axes, text))
@@ -60,6 +61,17 @@ def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name
             tie = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5}
             axes.annotate("", name.mark, name.place, arrowprops=tie, zorder=6)
     return names
+
+
+def keep_inside(axes: Axes, texts: Sequence[Text]) -> None:
+    """Move labels that reach beyond a panel back into it."""
+    frame = axes.bbox
+    for text in texts:
+        box = text.get_window_extent()
+        across = max(frame.x0 - box.x0, 0.0) + min(frame.x1 - box.x1, 0.0)
+        up = max(frame.y0 - box.y0, 0.0) + min(frame.y1 - box.y1, 0.0)
+        x, y = axes.transData.transform(text.get_position())
+        text.set_position(tuple(axes.transData.inverted().transform((x + across, y + up))))
 
 
 def separate(axes: Axes, texts: Sequence[Text]) -> None:

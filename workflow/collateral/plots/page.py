@@ -21,6 +21,7 @@ from collateral.plots.plot import (
     fit_x,
     fit_y,
     format_number,
+    is_beyond_axis,
     spread_series,
 )
 from collateral.plots.style import DARK
@@ -29,6 +30,7 @@ Spec = dict[str, Any]
 XY = Literal["x", "y"]
 
 ROWS = {"name": "rows"}
+SMALL_DOT = 8  # area in square pixels of a dot on a line without markers
 NEUTRAL = "#888"  # grey that is visible on light and on dark pages
 WIDTH = 720  # width of a row of panels, in pixels
 AXIS_WIDTH = 50  # pixels of a panel's width that its tick labels take
@@ -45,6 +47,8 @@ SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v":
 SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right", "*": STAR}
 CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
 NAMES = "names"  # description of label layers, which the script drops on narrow screens
+# Marks of values beyond the vertical axis.
+ARROWS = {"above": "triangle-up", "below": "triangle-down"}
 CHANNELS = ("color", "shape", "stroke", "strokeDash")
 IS_SHOWN = {"filter": "indexof(hidden, datum.run) < 0"}
 
@@ -58,6 +62,7 @@ class Key:
     symbol: str = ""  # character that shows the series in the legend, in its colour
     dash: str = ""  # dash pattern of the line in SVG; empty if the series has no line
     run: str = ""  # name of the run; a switch on the page can hide it
+    radius: float = 0.0  # radius in pixels of a disc that explains an area; 0 for other entries
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,10 @@ def draw(plot: Plot, place: str = "") -> Chart:
         "resolve": {"scale": dict.fromkeys(CHANNELS, "independent")},
     }
     legend = list(dict.fromkeys(key for panel in plot.panels for key in list_keys(panel)))
+    legend += [
+        Key(text, NEUTRAL, radius=round(math.sqrt(area / math.pi) * PIXELS_PER_POINT, 1))
+        for text, area in plot.sizes.items()
+    ]
     labelled = [one for panel in plot.panels for one in panel.series if one.label]
     has_names = plot.names_are_legend or all(any(one.names) for one in labelled)
     return Chart(plot.name, spec, rows, plot.caption, legend, has_names, place)
@@ -200,20 +209,43 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
         yield {"mark": {"type": "line", "aria": False, "clip": True}, "encoding": line}
         if any(math.isfinite(one.ring_at) for one in panel.series):
             yield {
-                "transform": [{"filter": "datum.is_ring"}],
+                "transform": [{"filter": "datum.is_ring && !datum.beyond"}],
                 "mark": {"type": "point", "size": 160, "filled": False, "aria": False},
                 "encoding": {"x": x, "y": y, "color": look["color"]},
             }
-        dot_size = {"condition": {"test": "datum.has_marker", "value": 36}, "value": 8}
+        dot_size: Spec = {
+            "condition": {"test": "datum.has_marker", "value": 36},
+            "value": SMALL_DOT,
+        }
+        if any(len(one.areas) for one in panel.series if one.mark == mark):
+            dot_size = {"field": "area", "type": "quantitative", "scale": None}
         dots = {"x": x, "y": y, "opacity": faint, "size": dot_size, **look}
         dots["shape"] = _by_label(panel, "shape")
-        yield {"mark": {"type": "point", "filled": True}, "encoding": dots}
+        inside = {"transform": [{"filter": "!datum.beyond"}]}
+        yield {**inside, "mark": {"type": "point", "filled": True}, "encoding": dots}
+        yield from _draw_beyond(panel, {"x": x, **look})
     else:
         fill = {"condition": {"test": "datum.is_hollow", "value": 0.0}, "value": 0.9}
         shape = {"shape": _by_label(panel, "shape"), "stroke": look["color"], "fillOpacity": fill}
         size = {"field": "area", "type": "quantitative", "scale": None}
         points = {"x": x, "y": y, "opacity": faint, "size": size, **shape, **look}
         yield {"mark": {"type": "point", "filled": True, "strokeWidth": 1.5}, "encoding": points}
+
+
+def _draw_beyond(panel: Panel, encoding: Spec) -> Iterator[Spec]:
+    """Yield arrows at the edge of a panel, for values of lines beyond its vertical axis."""
+    lines = [one for one in panel.series if one.mark == "line"]
+    found = {_side(panel, y) for one in lines for y in one.y if is_beyond_axis(panel, y)}
+    for side in sorted(found):
+        yield {
+            "transform": [{"filter": f"datum.beyond == '{side}'"}],
+            "mark": {"type": "point", "filled": True, "size": 30, "shape": ARROWS[side]},
+            "encoding": {**encoding, "y": _place(panel, "y", "edge")},
+        }
+
+
+def _side(panel: Panel, y: float) -> str:
+    return "above" if y > fit_y(panel)[1] else "below"
 
 
 def _draw_intervals(panel: Panel, mark: str) -> Iterator[Spec]:
@@ -233,7 +265,7 @@ def _draw_intervals(panel: Panel, mark: str) -> Iterator[Spec]:
     for end, arrow in () if is_area else zip(("low", "high"), shapes, strict=True):
         yield {
             "transform": [{"filter": f"datum.is_{end}_cut"}],
-            "mark": {"type": "point", "filled": True, "size": 14, "shape": arrow, "aria": False},
+            "mark": {"type": "point", "filled": True, "size": 30, "shape": arrow, "aria": False},
             "encoding": {along: _place(panel, along, end), **look},
         }
 
@@ -299,8 +331,12 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         "low": min(max(low, limits[0]), limits[1]),
         "high": min(max(high, limits[0]), limits[1]),
     }
-    if series.mark == "point":
-        numbers["area"] = PIXELS_PER_POINT**2 * _at(series.areas, index, AREA)
+    is_beyond = series.mark == "line" and is_beyond_axis(panel, y)
+    if is_beyond:  # the line ends at the edge of the panel, and an arrow stands there
+        numbers |= {"y": y, "edge": numbers["y"]}
+    if series.mark == "point" or len(series.areas):
+        area = PIXELS_PER_POINT**2 * _at(series.areas, index, AREA)
+        numbers["area"] = SMALL_DOT if series.mark == "line" and not series.look.marker else area
     if series.mark == "bar":
         half = BAR_SHARE * bar_step(panel) / 2
         numbers |= {"left": drawn_x - half, "right": drawn_x + half}
@@ -317,6 +353,7 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         **({"order": index} if series.mark == "line" else {}),
         **{name: _rounded(value) for name, value in numbers.items() if math.isfinite(value)},
         **{name: True for name, value in flags.items() if value},
+        **({"beyond": _side(panel, y)} if is_beyond else {}),
         **_texts(panel, series, index),
     }
 
@@ -327,7 +364,8 @@ def _texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
     texts: dict[str, Any] = {
         f"d{place}": many[index] for place, many in enumerate(series.details.values())
     }
-    texts["text"] = describe_value(panel, float(series.y[index]), low, high)
+    value = float((series.x if series.is_across else series.y)[index])
+    texts["text"] = describe_value(panel, value, low, high)
     texts |= {"at": f"{float(series.x[index]):g}"} if panel.x_name else {}
     texts |= {"n": series.n[index]} if len(series.n) else {}
     if len(series.noise):
@@ -386,7 +424,7 @@ def _place(panel: Panel, name: XY, field: str) -> Spec:
         ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
     if axis.is_whole:
         ticks |= {"tickMinStep": 1, "format": "d"}
-    if panel.message and name == "y":
+    if panel.message and name == "y" and not axis.ticks:
         ticks |= {"labels": False, "ticks": False}
     note = " (log scale)" if axis.scale == "log" else ""
     title = f"{axis.title}{note}".split("\n") if axis.title else None

@@ -29,6 +29,10 @@ BAR_SHARE = 0.9  # width of a bar, as a fraction of the distance between bars
 MOST_INTERVAL = 0.1
 
 
+class Formula(str):
+    """A text in which a printed figure typesets the mathematics between two $ signs."""
+
+
 @dataclass(frozen=True)
 class Axis:
     """An axis of a panel; without `limits`, its ends are fitted to the data."""
@@ -59,7 +63,8 @@ class Series:
     n: Sequence[int] = ()  # number of seeds of each value
     noise: Sequence[float] = ()  # half-width of the noise floor at each position
     details: Mapping[str, Sequence[str]] = field(default_factory=dict)  # tooltip texts by title
-    areas: Sequence[float] = ()  # areas of the marks, in square points
+    # Areas of the marks, in square points; with areas, a line is thin and its marks have these.
+    areas: Sequence[float] = ()
     names: Sequence[str] = ()  # label beside each mark; an empty text is not drawn
     is_faint: Sequence[bool] = ()
     # x of the parameter value that the method uses outside the sweep; a ring marks it, unless NaN.
@@ -113,7 +118,6 @@ class Panel:
     value_name: str = "value"  # name of y in the tooltip
     x_name: str = ""  # name of x in the tooltip; if empty, x is omitted
     number_format: str = ".1f"  # format of y in the tooltip
-    bar_format: str = ""  # format of the numbers at printed bars; if empty, `number_format`
     unit: str = ""  # unit of y, which begins with a space
 
 
@@ -133,6 +137,8 @@ class Plot:
     names_are_legend: bool = False  # whether labels beside marks replace the legend
     width: float = WIDTH  # width in inches in a paper whose text is WIDTH inches wide
     row_height: float = 2.1  # height of a row of panels on the web page, in inches
+    # Entries of the legend that explain the areas of marks: area in square points, by text.
+    sizes: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Sequence[Panel]]:
@@ -208,6 +214,12 @@ def fit_rates(panel: Panel) -> Limits:
     low, high = max(low - max(high - 100.0, 0.0), 0.0), min(high, 100.0)
     edge = 0.03 * (high - low)  # empty margin, so that markers at 0 or 100 are not cut
     return low - edge, high + edge
+
+
+def is_beyond_axis(panel: Panel, y: float) -> bool:
+    """Return whether a value is above or below the vertical axis of a panel."""
+    low, high = fit_y(panel)
+    return not low <= y <= high if math.isfinite(y) else False
 
 
 def format_number(value: float, form: str, unit: str = "") -> str:

@@ -1,7 +1,6 @@
 """Draw a plot as a printed figure with matplotlib and seaborn; equal plots give equal files."""
 
 import logging
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +29,7 @@ from collateral.plots.plot import (
     Plot,
     Series,
     bar_step,
-    format_number,
+    is_beyond_axis,
     shares_x,
     spread_series,
 )
@@ -42,7 +41,6 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 # A PDF needs no font tables for ligatures and kerning; embedding them would double the time.
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"]
 
-POINTS = 72.0  # points per inch
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
 LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
 THIN = 0.6  # width of axes, ticks and grid lines, in points
@@ -52,7 +50,12 @@ EDGE = 0.35  # height in inches of the tick labels and the title of the horizont
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
 TICKS_PER_INCH = 2.4
 TINY = 4.0  # area, in square points, up to which a point is drawn without a white edge
-CHARACTER_WIDTH = 4.0  # width in points of a character of a number at a bar
+MANY = 200  # number of tiny points from which a cloud is saved as an image, to keep PDFs small
+CLOUD_DPI = 200  # resolution of clouds of points in a PDF
+SIZE_GREY = "0.55"  # colour of the legend's entries that explain areas
+FINE = 0.7  # width in points of a line whose marks have areas
+ARROW = 3.2  # size in points of an arrow that stands for a value or an interval beyond the axis
+PALE_MARK = 0.3  # opacity of faint marks, as on the web page
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {
     **sns.axes_style("ticks"),
@@ -111,6 +114,7 @@ def save(figure: Figure, path: Path) -> None:
         if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
             figure.draw_without_rendering()
             figure.set_layout_engine("none")  # reuse the layout for both files
+        figure.set_dpi(CLOUD_DPI)
         # `Figure.savefig` would draw the figure twice for each file.
         with atomic(path.with_name(f"{path.name}.pdf")) as temporary:
             FigureCanvasPdf(figure).print_pdf(temporary, metadata={"CreationDate": None})
@@ -150,7 +154,7 @@ def draw_band(axes: Axes, band: Band) -> None:
 
 def draw_level(axes: Axes, level: Level) -> None:
     """Draw a line across the panel."""
-    if not math.isfinite(level.value):
+    if not np.isfinite(level.value):
         return
     look: dict[str, Any] = {
         "color": "0.85" if level.is_faint else DARK,
@@ -174,7 +178,7 @@ def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
     """Draw a series and its intervals; marks beyond an axis are drawn at its edge."""
     x = np.asarray(series.x, dtype=float) + shift
     y = np.clip(np.asarray(series.y, dtype=float), *axes.get_ylim())
-    if not series.is_across and not series.sets_scale:
+    if not series.sets_scale:
         x = np.clip(x, *axes.get_xlim())
     draw_intervals(axes, panel, series, x)
     if series.mark == "bar":
@@ -182,12 +186,52 @@ def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
     elif series.mark == "point":
         draw_points(axes, series, x, y)
     else:
-        line = _line_keywords(series.look)
-        axes.plot(x, y, label=escape(series.label), clip_on=series.sets_scale, **line)
+        draw_line(axes, panel, series, x)
     if series.ring_at in series.x:
         at = list(series.x).index(series.ring_at)
         ring: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none", "clip_on": False}
         axes.plot(x[at], y[at], "o", markeredgecolor=series.look.colour, label=OWN_VALUE, **ring)
+
+
+def draw_line(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
+    """Draw a line with its marks; arrows at the edge stand for values beyond the axis."""
+    y, look = np.asarray(series.y, dtype=float), _line_keywords(series.look)
+    is_beyond = np.array([is_beyond_axis(panel, value) for value in y], dtype=bool)
+    is_clipped = bool(is_beyond.any()) or not series.sets_scale
+    if not len(series.areas):
+        axes.plot(x, y, label=escape(series.label), clip_on=is_clipped, **look)
+    else:  # the legend has the look of a line without areas
+        axes.plot([], [], label=escape(series.label), **look)
+        axes.plot(x, y, clip_on=is_clipped, **{**look, "linewidth": FINE, "marker": ""})
+        draw_weighted_marks(axes, series, x, np.where(is_beyond, np.nan, y))
+    draw_arrows(axes, x, y, y, series.look.colour)
+
+
+def draw_arrows(
+    axes: Axes,
+    x: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    colour: str,
+) -> None:
+    """Draw arrows at the edge where values or intervals reach beyond the vertical axis."""
+    bottom, top = axes.get_ylim()
+    style: dict[str, Any] = {"color": colour, "markersize": ARROW, "clip_on": False}
+    for at, is_cut, marker in ((bottom, low < bottom, "v"), (top, high > top, "^")):
+        if is_cut.any():
+            axes.plot(x[is_cut], np.full(is_cut.sum(), at), marker, **style)
+
+
+def draw_weighted_marks(
+    axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> None:
+    """Draw the marks of a line with the areas of the series, faint ones transparent."""
+    if not series.look.marker:
+        return
+    opacity = np.where(np.asarray(series.is_faint or [False] * len(x)), PALE_MARK, 1.0)
+    look: dict[str, Any] = {"marker": series.look.marker, "color": series.look.colour}
+    look |= {"alpha": opacity, "linewidths": 0, "zorder": 2, "clip_on": False}
+    axes.scatter(x, y, series.areas, **look)
 
 
 def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
@@ -198,53 +242,26 @@ def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float
     colour = "0.2" if series.mark == "bar" else series.look.colour
     if series.is_across:
         axes.hlines(series.y, low, high, color=colour, linewidth=0.8)
+        left, right = axes.get_xlim()
+        style: dict[str, Any] = {"color": colour, "markersize": ARROW, "clip_on": False}
+        y = np.asarray(series.y, dtype=float)
+        for at, is_cut, marker in ((left, low < left, "<"), (right, high > right, ">")):
+            if is_cut.any():
+                axes.plot(np.full(is_cut.sum(), at), y[is_cut], marker, **style)
     elif panel.interval == "area" and series.mark == "line":
         ends = np.clip([low, high], *axes.get_ylim())
         axes.fill_between(x, *ends, color=colour, alpha=0.13, linewidth=0)
     else:
-        axes.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7, zorder=2.5)
-        bottom, top = axes.get_ylim()
-        for at, is_cut, marker in ((bottom, low < bottom, "v"), (top, high > top, "^")):
-            axes.plot(x[is_cut], np.full(is_cut.sum(), at), marker, color=colour, markersize=2)
+        opacity = np.where(np.asarray(series.is_faint or [False] * len(x)), PALE_MARK, 0.7)
+        axes.vlines(x, low, high, color=colour, linewidth=0.8, alpha=opacity, zorder=2.5)
+        draw_arrows(axes, x, low, high, colour)
 
 
 def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
-    """Draw bars; if there are several series, write rounded values beside the bars."""
-    group = [one for one in panel.series if one.mark == "bar"]
-    keywords: dict[str, Any] = {"facecolor": series.look.colour, "linewidth": 0}
-    if series.look.is_control and len(group) > 1:
-        keywords = {"facecolor": "none", "edgecolor": series.look.colour, "hatch": "////"}
-    width = BAR_SHARE * bar_step(panel)
-    axes.bar(x, series.y, width, label=escape(series.label), zorder=2, **keywords)
-    if len(group) > 1:
-        texts = [_bar_text(panel, y) for y in series.y]
-        is_narrow = POINTS * _inches(axes, width) < CHARACTER_WIDTH * max(map(len, texts))
-        write_numbers(axes, panel, series, x, rotation=90 if is_narrow else 0)
-
-
-def write_numbers(
-    axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64], *, rotation: float
-) -> None:
-    """Write each bar's rounded value at the end of its interval, or opposite if that end is cut."""
-    low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
-    for at, y, *ends in zip(x, series.y, low, high, strict=True):
-        if not math.isfinite(y):
-            continue
-        is_up = y >= 0
-        lower, upper = np.nanmin([y, 0.0, ends[0]]), np.nanmax([y, 0.0, ends[1]])
-        bottom, top = axes.get_ylim()
-        is_cut = upper > top if is_up else lower < bottom
-        is_up = is_up != is_cut
-        end = np.clip(upper if is_up else lower, bottom, top)
-        text = _bar_text(panel, y)
-        style: dict[str, Any] = {"ha": "center", "rotation": rotation, "fontsize": SMALL}
-        style |= {"va": "bottom" if is_up else "top", "textcoords": "offset points"}
-        axes.annotate(text, (at, end), (0, 1 if is_up else -1), **style)
-
-
-def _bar_text(panel: Panel, y: float) -> str:
-    text = format_number(y, panel.bar_format or panel.number_format)
-    return text if text.strip("+−0.") else "0"
+    """Draw bars; several series stand side by side."""
+    width, colour = BAR_SHARE * bar_step(panel), series.look.colour
+    label = escape(series.label)
+    axes.bar(x, series.y, width, label=label, zorder=2, facecolor=colour, linewidth=0)
 
 
 def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -258,7 +275,8 @@ def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[n
         "edgecolors": series.look.colour if series.is_hollow else "white",
         "linewidths": 1.0 if series.is_hollow else edge,
     }
-    axes.scatter(x, y, areas, zorder=order, clip_on=False, **look)
+    is_cloud = edge == 0 and len(x) >= MANY
+    axes.scatter(x, y, areas, zorder=order, clip_on=False, rasterized=is_cloud, **look)
     axes.scatter([], [], 30.0, label=escape(series.label), **look)  # marker of the legend
 
 
@@ -276,7 +294,7 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:
             one.set_inverted(True)
-    if panel.message:
+    if panel.message and not panel.y.ticks:
         axes.set_yticks([])
     if panel.x.top_ticks:
         top = axes.secondary_xaxis("top")
@@ -295,7 +313,9 @@ def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
     levels = [one.label for panel in plot.panels for one in panel.levels]
     bands = [one.label for panel in plot.panels for one in panel.bands]
     series = [] if plot.names_are_legend else [one.label for one in drawn]
-    names = (*series, OWN_VALUE, *levels, *bands)
+    for text, area in plot.sizes.items():
+        entries[escape(text)] = grid[0].scatter([], [], area, color=SIZE_GREY, linewidths=0)
+    names = (*series, OWN_VALUE, *levels, *bands, *plot.sizes)
     order = [name for name in dict.fromkeys(map(escape, names)) if name in entries]
     figure.set_layout_engine("constrained")
     for columns in range(len(order), 0, -1):
@@ -327,14 +347,12 @@ def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
         place_names(axes, panel)
 
 
-def _inches(axes: Axes, length: float | None = None) -> float:
-    """Return in inches the width of a panel, or of a `length` in units of its horizontal axis."""
+def _inches(axes: Axes) -> float:
+    """Return the width of a panel in inches."""
     spec = axes.get_subplotspec()
     figure = axes.get_figure(root=True)
     assert spec is not None and figure is not None
-    width = figure.get_figwidth() / spec.get_gridspec().ncols
-    left, right = axes.get_xlim()
-    return width if length is None else width * length / abs(right - left)
+    return float(figure.get_figwidth() / spec.get_gridspec().ncols)
 
 
 def _within(value: float, low: float, high: float) -> float:

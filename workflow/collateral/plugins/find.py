@@ -13,6 +13,7 @@ from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,13 @@ class Kind:
             if not self.is_plugged_in(name):
                 raise
             raise PluginError(f"plugins: {describe_error(error, self.plugged_paths)}") from error
+
+    def file(self, name: str) -> Path:
+        """Return the file of a plug-in, or the file in its folder that every plug-in has."""
+        part = self.pattern.partition("/")[2].removesuffix(".py").replace("__init__", "")
+        spec = find_spec(self.module(name, part))
+        assert spec is not None and spec.origin is not None
+        return Path(spec.origin)
 
     def is_plugged_in(self, name: Any) -> bool:
         """Tell whether a name belongs to a plug-in that is not shipped."""

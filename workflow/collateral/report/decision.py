@@ -14,8 +14,8 @@ from collateral.contract.metrics import EMPTY, format_percent
 from collateral.contract.tables import Source
 from collateral.contract.verdicts import ALPHA, LOSSES, MEASURES
 from collateral.findings import verdict
+from collateral.findings._shared.compare import gap_by_seed
 from collateral.findings.checks import is_there_anything_to_forget, red_gates
-from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import MEANINGS
 from collateral.findings.verdict.sentences import (
@@ -33,8 +33,8 @@ from collateral.findings.verdict.sentences import (
     find_verdicts,
     is_harm_of_base,
 )
-from collateral.metrics.arrays import Floats
 from collateral.metrics.differences import LEAST_SEEDS, is_beyond, p_value
+from collateral.results.gates import Gate
 from collateral.results.layout import ORIGINAL
 from collateral.results.plan import About
 from collateral.results.table import BenchmarkTable, CellTable
@@ -100,6 +100,21 @@ class Score:
     # Number of seeds that would probably be enough for a verdict other than "open".
     needed: float | None = None
     is_of_base: bool = False  # whether the base model also has the losses that are shown
+    # Number of deletion requests after which time saved equals the time of tuning; None if unknown.
+    paying: float | None = None
+
+    @property
+    def first_paying(self) -> int | None:
+        """The deletion request from which the method has taken less time than retraining."""
+        return None if self.paying is None else math.floor(self.paying) + 1
+
+    @property
+    def pays_from(self) -> str:
+        """From which deletion request a tuned method saves time, as text; empty if unknown."""
+        if self.share is not None and self.share >= 1:
+            return "never pays"
+        is_untuned = self.tuned_share is None  # then it pays from the first request on
+        return "" if self.first_paying is None or is_untuned else f"pays from {self.first_paying:,}"
 
     def find(self, at: str) -> Measured | None:
         """Return the numbers of one measure; None if it is undefined."""
@@ -190,6 +205,17 @@ class Harmed:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """A check that failed or warns: in how many cells, and its reason in the first of them."""
+
+    name: str
+    colour: str  # red (failed) or amber (warning)
+    cells: list[str]  # titles of the cells
+    total: int  # number of cells that were checked
+    text: str
+
+
+@dataclass(frozen=True)
 class Decision:
     """The decision table of a benchmark."""
 
@@ -202,6 +228,7 @@ class Decision:
     methods: list[MethodRow]
     # p-value of the difference between the two smallest gaps to Retrain; None if it is unknown.
     nearest_p: float | None = None
+    doubts: list[Doubt] = field(default_factory=list)
 
     @property
     def is_matrix(self) -> bool:
@@ -316,8 +343,10 @@ def position(value: float, limits: tuple[float, float]) -> float:
     return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
 
 
-def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
-    """Collect the verdicts, differences, gaps and times of all methods."""
+def build_decision(
+    name: str, table: BenchmarkTable, version: str, gates: Sequence[Gate] = ()
+) -> Decision:
+    """Collect the verdicts, differences, gaps and times of all methods, and the doubts."""
     plan = table.plan
     runs = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
     verdicts = {cell.name: {one.run: one for one in find_verdicts(cell)} for cell in table.cells}
@@ -340,7 +369,20 @@ def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
         sorted(rows, key=lambda row: row.order),
     )
     first_two = [row.run for row in decision.by_gap[:2]]
-    return replace(decision, nearest_p=_known(compare_gaps(table, first_two)))
+    doubts = list_doubts(gates, {cell.name: cell.title for cell in table.cells})
+    return replace(decision, nearest_p=_known(compare_gaps(table, first_two)), doubts=doubts)
+
+
+def list_doubts(gates: Sequence[Gate], titles: Mapping[str, str]) -> list[Doubt]:
+    """Return the checks that failed, then those that warn, each once for all cells."""
+    found = []
+    for colour in ("red", "amber"):
+        for name in dict.fromkeys(gate.name for gate in gates if gate.colour == colour):
+            of_name = [gate for gate in gates if gate.name == name]
+            own = [gate for gate in of_name if gate.colour == colour]
+            cells = [titles.get(gate.cell, gate.cell) for gate in own]
+            found.append(Doubt(name, colour, cells, len(of_name), own[0].text))
+    return found
 
 
 def compare_gaps(table: BenchmarkTable, runs: Sequence[str]) -> float:
@@ -349,26 +391,13 @@ def compare_gaps(table: BenchmarkTable, runs: Sequence[str]) -> float:
     A gap is a mean of absolute differences of means over seeds. With the signs of these differences
     it is a mean over seeds, so that two gaps are compared by a paired test over seeds.
     """
-    gaps = [[_gap_by_seed(cell, run) for cell in table.cells] for run in runs]
+    gaps = [[gap_by_seed(cell, run) for cell in table.cells] for run in runs]
     counts = {len(values) for of_run in gaps for values in of_run}
     if len(runs) != 2 or len(counts) > 1 or min(counts) < LEAST_SEEDS:
         return math.nan
     first, second = np.mean(gaps, axis=1)
     more = second - first
     return math.nan if np.isnan(more).any() else float(p_value(more))
-
-
-def _gap_by_seed(cell: CellTable, run: str) -> Floats:
-    """Return the contribution of each seed to a run's gap; their mean is the gap.
-
-    All are NaN if a term of the gap is undefined in a seed.
-    """
-    away = np.array(
-        [cell.values(run, at) - cell.values(cell.reference, at) for at in TERMS["avg_gap"]]
-    )
-    signs = np.sign(away.mean(axis=1, keepdims=True))
-    parts: Floats = (signs * away).mean(axis=0)
-    return parts
 
 
 def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> Score | None:
@@ -386,6 +415,7 @@ def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> 
         _known(cell.number(run, "rte_share_with_tuning")),
         _known(cell.number(run, "seeds_needed")),
         found is not None and found.verdict == verdict.HARM and is_harm_of_base(cell, run),
+        _known(cell.number(run, "paying_deletions")),
     )
 
 

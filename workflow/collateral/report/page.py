@@ -46,15 +46,18 @@ from collateral.report.images import (
     number_hurt,
 )
 from collateral.report.provenance import (
+    Parameters,
     Rows,
     describe_metrics,
     first_record,
     index_rows,
+    list_parameters,
     list_runs,
     list_sources,
+    name_places,
     provenance,
 )
-from collateral.report.sections import TABS, Findings, Section, split_terms
+from collateral.report.sections import TABS, TERMS, Findings, Section, split_terms
 from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.gates import Gate, read_gates
@@ -78,6 +81,7 @@ class CellPart:
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
+    parameters: dict[str, Parameters]  # of each run on the first seed
     provenance: dict[str, Any]
     sheet: int  # number of the sheet that contains the pictures of the cell
 
@@ -111,8 +115,11 @@ class BenchmarkPart:
     printed: str  # publication whose means of Retrain are the reference; empty if there is none
     problems: list[Problem]
     provenance: dict[str, Any]  # long-table rows behind values over all cells
-    metrics: dict[str, list[str]]  # label and description of all metrics
+    metrics: dict[str, list[Any]]  # label, description, unit, factor and digits of all metrics
+    places: dict[str, dict[str, str]]  # words of the page for runs, sets and measures
     decision: Decision
+    config: str = ""  # name of the config file
+    devices: tuple[str, ...] = ()  # devices of the reference runs
 
     @property
     def hurt(self) -> HurtPictures | None:
@@ -148,6 +155,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         for sections in (across, [section for cell in cells for section in cell.sections])
     )
     reference = first_record(folder, table.cells[0], plan.reference)
+    gates = read_gates(verify(folder / layout.GATES, folder))
     return BenchmarkPart(
         name=folder.name,
         over_cells=across,
@@ -157,15 +165,32 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
             for cell in table.cells
             for run, look in find_looks(cell).items()
         },
-        gates=read_gates(verify(folder / layout.GATES, folder)),
+        gates=gates,
         versions=reference.get("versions", {}),
         left_out=excluded_findings(plan.reference),
         printed=plan.printed,
         problems=list(dict.fromkeys(findings.problems)),
         provenance=provenance(folder, None, shown, rows),
         metrics=describe_metrics([*shown, *inside, *decision_sources(table.cells[0])], table),
-        decision=build_decision(folder.name, table, str(reference.get("code", ""))),
+        places=name_places(table),
+        decision=build_decision(folder.name, table, str(reference.get("code", "")), gates),
+        config=plan.config,
+        devices=list_devices(table),
     )
+
+
+def list_devices(table: BenchmarkTable) -> tuple[str, ...]:
+    """Return the devices on which the reference runs of all cells were made."""
+    of_cells = (cell.indices(cell.reference, "on_device") for cell in table.cells)
+    return tuple(dict.fromkeys(device for devices in of_cells for device in devices))
+
+
+def group_by_text(gates: Iterable[Gate]) -> list[tuple[str, list[Gate]]]:
+    """Return the texts of checks, each with the checks that have it."""
+    found: dict[str, list[Gate]] = {}
+    for gate in gates:
+        found.setdefault(gate.text, []).append(gate)
+    return [*found.items()]
 
 
 def _tables(sections: Iterable[Section]) -> list[Table]:
@@ -178,13 +203,15 @@ def _cell(
     cell: CellTable = table.cells[place]
     sections = findings.sections(cell)
     sources = [*list_sources(_tables(sections)), *decision_sources(cell)]
+    parameters = list_parameters(folder, cell)
     return CellPart(
         cell.name,
         cell.title,
         describe_forget_set(folder, cell.name),
         sections,
         build_gallery(folder, cell, len(table.cells)),
-        list_runs(folder, cell),
+        list_runs(cell, parameters),
+        parameters,
         provenance(folder, cell, sources, rows),
         place,
     )
@@ -246,7 +273,11 @@ def render_theory(folder: Path) -> str:
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
     images = {name: as_uri((figures / f"{name}.png").read_bytes()) for name in captions}
     tables = [_read_table(folder / name) for name in THEORY_TABLES if (folder / name).exists()]
-    return template("theory.html.j2").render(captions=captions, images=images, tables=tables)
+    stated = folder / layout.THEORY_STATEMENTS  # results of older versions do not have it
+    statements: list[str] = read_json(stated)["statements"] if stated.exists() else []
+    return template("theory.html.j2").render(
+        captions=captions, images=images, tables=tables, statements=statements
+    )
 
 
 def _read_table(file: Path) -> Table:
@@ -288,6 +319,7 @@ FILTERS = (
     describe_least,
     format_points,
     format_share,
+    group_by_text,
     number_hurt,
     pack,
     position,
@@ -307,11 +339,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
-    environment.globals |= {
-        "doubts": read_doubts(),
-        "chips": CHIPS,
-        "examples": EXAMPLES,
-        "verdict": verdict,
-    }
+    environment.globals |= {"chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
+    environment.globals |= {"terms": TERMS, "doubts": read_doubts()}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

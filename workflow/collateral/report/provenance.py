@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from collateral.contract.metrics import DIGITS as DIGITS_OF
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Source, Table
+from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
+from collateral.findings.verdict.sentences import NAMES
 from collateral.results import layout
 from collateral.results.provenance import read_record
 from collateral.results.table import BenchmarkTable, CellTable
@@ -20,7 +23,11 @@ from collateral.results.table import BenchmarkTable, CellTable
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
 HASH = 12  # number of characters of a hash that the page shows
-CAPTION = "On the first seed; Original is the base model."  # caption of the table of runs
+# Caption of the table of runs.
+CAPTION = (
+    "On the first seed; Original is the base model. Tuned: chosen among the values in parentheses, "
+    "without Retrain (tab Cost: Tuning). From the config: stated there."
+)
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
 # Rows of the long tables (file, seed, line number and value) by cell and source link.
@@ -68,11 +75,31 @@ def _encode(rows: list[tuple[str, str, int, str]]) -> list[tuple[str, str, int, 
     ]
 
 
-def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
-    """Return the label and the description of every metric among the source links."""
+def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[Any]]:
+    """Return label, description, unit, factor and digits of every metric among the source links.
+
+    The factor converts a stored number to the unit; the digits are None if they depend on it.
+    """
     found = {source.metric: find_metric(source.metric) for source in sources}
     reference = table.reference_label
-    return {name: [metric.label, metric.describe(reference)] for name, metric in found.items()}
+    return {
+        name: [
+            metric.label,
+            metric.describe(reference),
+            metric.unit,
+            metric.factor,
+            DIGITS_OF[metric.unit] if metric.digits is None else metric.digits,
+        ]
+        for name, metric in found.items()
+    }
+
+
+def name_places(table: BenchmarkTable) -> dict[str, dict[str, str]]:
+    """Return the words of the page for the keys of a source link: runs, sets, and measures."""
+    sets = {"retain": "retained examples", "test": "test examples", "forget": "forgotten examples"}
+    gaps = {name: find_metric(name).label for name in TERMS}
+    runs = {table.reference: table.reference_label, **table.plan.labels}
+    return {"runs": runs, "sets": sets, "at": {**NAMES, **gaps}}
 
 
 def list_sources(tables: Iterable[Table]) -> list[Source]:
@@ -117,12 +144,52 @@ def _seed_fields(record: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def list_runs(folder: Path, cell: CellTable) -> list[Table]:
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a run as texts, by the origin of their values."""
+
+    method: str  # name of the method's code, or of the model
+    tuned: str  # tuned parameters, each with the values that were tried
+    given: str  # parameters that the config states
+    defaults: str  # all other parameters
+
+
+def list_parameters(folder: Path, cell: CellTable) -> dict[str, Parameters]:
+    """Return the parameters of each run on the first seed; runs without a record are left out."""
+    records = {run: first_record(folder, cell, run) for run in cell.labels}
+    return {run: _sort_parameters(cell, run, record) for run, record in records.items() if record}
+
+
+def _sort_parameters(cell: CellTable, run: str, record: Mapping[str, Any]) -> Parameters:
+    method = str(record.get("method", record.get("model", EMPTY)))
+    own = record.get("weights") or {}  # record of the user's weight file, if any
+    values = {"weights": own["name"]} if own else record.get("params", {})
+    # All runs of a sweep share the tuning of one method; the varied parameter is not tuned.
+    grid = cell.plan.grid(tuned) if (tuned := run.partition("@")[0]) in cell.plan.trials else []
+    tried = {key: [trial[key] for trial in grid] for key in (grid[0] if grid else {})}
+    varied = run.partition("@")[2].partition("=")[0]
+    given = cell.plan.given.get(run, ())
+    parts: dict[str, list[str]] = {"tuned": [], "given": [], "defaults": []}
+    for key, value in values.items():
+        text = f"{key}={value}"
+        if key in tried and key != varied:
+            texts = dict.fromkeys(map(str, tried[key]))
+            parts["tuned"].append(f"{text} (tried: {', '.join(texts)})")
+        else:
+            parts["given" if key in given else "defaults"].append(text)
+    return Parameters(method, **{name: ", ".join(texts) for name, texts in parts.items()})
+
+
+def list_runs(cell: CellTable, parameters: Mapping[str, Parameters]) -> list[Table]:
     """Return the table of the runs' parameters on the first seed; empty without records."""
-    records = {label: first_record(folder, cell, run) for run, label in cell.labels.items()}
-    lines = [Line(label, _fields(record)) for label, record in records.items() if record]
-    grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
-    return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
+    lines = [
+        Line(cell.labels[run], [Field(text or EMPTY) for text in astuple(one)])
+        for run, one in parameters.items()
+    ]
+    headings = ["Method", "Tuned", "From the config", "Defaults"]
+    grid = Grid("Run", headings, [lines], is_prose=True)
+    title = "What ran, and where its values come from"
+    return [Table("what-ran", title, [grid], CAPTION)] if lines else []
 
 
 def first_record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
@@ -130,10 +197,3 @@ def first_record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
     file = folder / place / layout.RECORD
     return read_record(file, folder) if file.parent.exists() else {}
-
-
-def _fields(record: dict[str, Any]) -> list[Field]:
-    own = record.get("weights") or {}  # record of the user's weight file, if any
-    values = {"weights": own["name"]} if own else record.get("params", {})
-    params = ", ".join(f"{key}={value}" for key, value in values.items())
-    return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

@@ -36,7 +36,7 @@ TABS = {
     "ablations": "Ablations",
     "runs": "Runs",
 }
-# Definitions of terms, which the page shows on hover.
+# Definitions of terms: the glossary of the page, and what a term of a text opens.
 TERMS = {
     "UA": "Unlearning accuracy: accuracy on the forget set; some literature prints 100 − UA",
     "RA": "Retain accuracy: accuracy on the retained train examples",
@@ -44,18 +44,26 @@ TERMS = {
     "MIA": "Membership inference attack: share of the forget set that it calls non-members",
     "RTE": "Run-time efficiency: seconds from the base model to the unlearned model",
     "Retrain": "A model trained from the start without the forgotten examples",
+    "Original": "The model before unlearning: the result of doing nothing; a control, not a method",
+    "LTD taught by Retrain": "LTD's student, trained with Retrain's own predictions on the forget "
+    "set in place of a local teacher's: what LTD could reach with a perfect teacher; a control, "
+    "because it needs Retrain",
     "cell": "One forget set of the benchmark, with all runs on it",
     "damage": "Near loss minus far loss: what the neighbours lose beyond all others",
     "near loss": "Accuracy lost against Retrain on the retained examples nearest to the forget set",
     "far loss": "Accuracy lost against Retrain on all other examples",
     "margin": "Largest difference from Retrain that counts as equal",
+    "neighbours": "The examples most similar to the forget set, as many as the affected classes "
+    "have; kept: retained examples, new: test examples",
+    "Avg. Gap": "Mean absolute deviation from Retrain over UA, RA, TA and MIA, in points",
 }
 # Code between backticks, or a term.
 _FOUND = re.compile(
-    rf"(`[^`]+`|\b(?:{'|'.join(sorted(TERMS, key=len, reverse=True))})\b)", re.IGNORECASE
+    rf"(`[^`]+`|\b(?:{'|'.join(map(re.escape, sorted(TERMS, key=len, reverse=True)))})\b)",
+    re.IGNORECASE,
 )
 _BY_LOWER = {term.lower(): text for term, text in TERMS.items()}
-_ACRONYMS = {term for term in TERMS if term.isupper()}
+_NAMES = {term.lower(): term for term in TERMS if term[0].isupper()}  # matched in this case only
 T = TypeVar("T")
 
 
@@ -118,6 +126,9 @@ class Findings:
                     name, "words", cell, lambda: [name_extremes(source, *finding.ANSWER)]
                 )
                 words = "".join(answer)
+        else:
+            across = self._ask(name, "words", cell, lambda: _call(name, "words_across", source))
+            words = "".join(across)
         return Section(
             name,
             str(finding.__doc__).partition("\n")[0],
@@ -160,7 +171,7 @@ def split_terms(text: str) -> list[tuple[str, str | None]]:
     parts: list[tuple[str, str | None]] = []
     for place, word in enumerate(_FOUND.split(text)):
         is_term = place % 2 == 1 and word not in seen
-        is_other_word = word.upper() in _ACRONYMS and not word.isupper()
+        is_other_word = word != _NAMES.get(word.lower(), word)
         if word.startswith("`") and place % 2 == 1:
             parts.append((word.strip("`"), None))
         elif is_term and not is_other_word:

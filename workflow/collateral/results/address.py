@@ -1,4 +1,4 @@
-"""Find a run among the results by its address: `digits/digit_3-50 ltd --seed 0`."""
+"""Find a run among the results by its address: `digits/untypical_3 ltd --seed 0`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

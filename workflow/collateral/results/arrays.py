@@ -3,11 +3,11 @@
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import IO, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.lib import format as npy
@@ -63,6 +63,49 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, compress: bool) -> No
     write = np.savez_compressed if compress else np.savez
     with atomic(path) as temporary:
         write(temporary, allow_pickle=False, **arrays)
+
+
+class InPieces(Protocol):
+    """An array that is read a piece at a time, along its first axis."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole array."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Yield the pieces in order."""
+
+
+def write_in_pieces(path: Path, arrays: Iterable[tuple[str, Any]]) -> None:
+    """Write the same uncompressed .npz file as `write_arrays`; arrays may be `InPieces`.
+
+    An array is asked for when the one before it is written.
+    """
+    with atomic(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, array in arrays:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                if isinstance(array, np.ndarray) or not hasattr(array, "shape"):
+                    npy.write_array(file, np.asanyarray(array), allow_pickle=False)
+                else:
+                    _write_pieces(file, array)
+
+
+def _write_pieces(file: IO[bytes], array: InPieces) -> None:
+    """Write an array of version 1.0 of numpy's format; raise if its pieces do not make it up."""
+    descr = npy.dtype_to_descr(array.dtype)
+    header = {"descr": descr, "fortran_order": False, "shape": array.shape}
+    npy.write_array_header_1_0(file, header)
+    count = 0
+    for piece in array:
+        assert piece.dtype == array.dtype, "a piece of another type"
+        assert piece.shape[1:] == array.shape[1:], "a piece of another shape"
+        file.write(np.ascontiguousarray(piece).data)
+        count += len(piece)
+    assert count == array.shape[0], f"{count} rows in the pieces of {array.shape[0]}"
 
 
 @contextmanager

@@ -109,6 +109,7 @@ class CellResults(CellNumbers):
 
     folder: Path  # folder of the benchmark
     cell: str  # name of the cell
+    by_seed: tuple[str, ...] = ()  # kinds of jobs that the cell has once per seed, besides Retrain
     # Metrics that earlier findings computed: for each (run, metric, set, at), the value by seed.
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict), init=False
@@ -137,7 +138,7 @@ class CellResults(CellNumbers):
     @cached_property
     def labels(self) -> Labels:
         """True labels of the data set."""
-        return Labels.load(self._verified(layout.LABELS))
+        return Labels.load(self.file(layout.LABELS))
 
     @cached_property
     def split(self) -> Split:
@@ -147,7 +148,7 @@ class CellResults(CellNumbers):
     @cached_property
     def neighbours(self) -> Neighbours:
         """Similarity of every example to the forget set."""
-        return Neighbours.load(self._verified(layout.NEIGHBOURS))
+        return Neighbours.load(self.file(layout.NEIGHBOURS))
 
     @cached_property
     def by_round(self) -> list[Self]:
@@ -254,13 +255,13 @@ class CellResults(CellNumbers):
         """
         if not any(self._teachers(method) for method in self.tuned):
             return float("nan")
-        path = self._verified(f"{layout.TEACHER}/{layout.TEACHER_RESULT}")
+        path = self.file(f"{layout.TEACHER}/{layout.TEACHER_RESULT}")
         return float(read_json(path)["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read a seed's results of LTD teachers that were trained on supports of several sizes."""
         name = f"{layout.SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
-        return SupportSizes.load(self._verified(name, seed=seed))
+        return SupportSizes.load(self.file(name, seed=seed))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read the cost of the job that trains LTD teachers on supports of several sizes."""
@@ -268,16 +269,16 @@ class CellResults(CellNumbers):
 
     def probe(self, seed: int) -> Probe:
         """Read the results of probing all models of one seed."""
-        return Probe.load(self._verified(f"{layout.PROBE}/{layout.PROBE_RESULT}", seed=seed))
+        return Probe.load(self.file(f"{layout.PROBE}/{layout.PROBE_RESULT}", seed=seed))
 
     def exposure(self, run: str) -> Exposure:
         """Read the margins of shadow models before and after unlearning with a method."""
         name = f"{layout.EXPOSURE}/{layout.EXPOSURE_MARGINS}"
-        return Exposure.load(self._verified(name, run=run))
+        return Exposure.load(self.file(name, run=run))
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method, one row per trial."""
-        return read_rows(self._verified(f"{layout.TUNE}/{layout.TRIALS}", method=method))
+        return read_rows(self.file(f"{layout.TUNE}/{layout.TRIALS}", method=method))
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read the cost of tuning a method."""
@@ -291,7 +292,7 @@ class CellResults(CellNumbers):
         """Return the path of a file or folder of this cell."""
         return self.folder / pattern.format(cell=self.name, **wildcards)
 
-    def _verified(self, pattern: str, **wildcards: str | int) -> Path:
+    def file(self, pattern: str, **wildcards: str | int) -> Path:
         """Return the path of a file of this cell; raise if the file does not match its record."""
         return verify(self._below(pattern, **wildcards), self.folder)
 

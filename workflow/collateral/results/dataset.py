@@ -70,11 +70,20 @@ class Dataset(ArrayFile):
     std: tuple[float, ...]
     padding: int = 0  # number of pixels of padding before random crops; 0 means no crops
     flip: bool = False  # whether training flips images at random
+    # Side of the images that models are given: random-size crops of it in training, the centre in
+    # evaluation. 0: images are given as they are stored.
+    crop: int = 0
+    # Train images on which a white square is drawn at the bottom right (bool, one per image), and
+    # its side. The stored images are without it.
+    patched: NDArray[np.bool_] | None = None
+    patch: int = 0
 
     @property
     def info(self) -> ImageInfo:
-        """Number of classes, shape and normalisation of the images."""
+        """Number of classes, normalisation and shape of the images that models are given."""
         height, width, channels = self.train_images.shape[1:]
+        if self.crop:
+            height = width = self.crop
         num_classes = len(self.labels.class_names)
         return ImageInfo(num_classes, (height, width, channels), self.mean, self.std)
 
@@ -90,6 +99,8 @@ class Dataset(ArrayFile):
             "std": self.std,
             "padding": self.padding,
             "flip": self.flip,
+            **({"crop": self.crop} if self.crop else {}),
+            **({} if self.patched is None else {"patched": self.patched, "patch": self.patch}),
         }
 
     @classmethod
@@ -105,6 +116,9 @@ class Dataset(ArrayFile):
                 std=tuple(file["std"].tolist()),
                 padding=int(file["padding"]),
                 flip=bool(file["flip"]),
+                crop=int(file["crop"]) if "crop" in file else 0,
+                patched=file.get("patched"),
+                patch=int(file["patch"]) if "patch" in file else 0,
             )
 
 

@@ -68,6 +68,7 @@ COSTS_RECORD = "costs.json"
 THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
 THEORY_FINDINGS = "findings.csv"  # file with the claims of the theory
 THEORY_CHECKS = "checks.csv"
+THEORY_STATEMENTS = "statements.json"  # file with a sentence per proposition: does it hold?
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
 # Names of the files and folders that are derived from several runs.
 # CELL_NUMBERS are in the folder of a cell, PRESENTED in the folder of a benchmark.

@@ -261,6 +261,9 @@ class Probe(ArrayFile):
     # on retained examples near the forget set
     resurface_near_accuracy: NDArray[np.float64] | None = None
     resurface_test_accuracy: NDArray[np.float64] | None = None  # on test examples
+    # (runs, 2), accuracy on patched test images, and share of those of other classes that get the
+    # label of the patched train examples.
+    patch_rates: NDArray[np.float64] | None = None
 
     def row(self, run: str) -> int:
         """Return the index of a run's row in the arrays."""

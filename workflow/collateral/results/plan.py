@@ -108,6 +108,8 @@ class CellPlan:
     # For each tuned method, the number of trials among which tuning selects.
     # After these trials, `trials` may have one more: that of the default parameters.
     candidates: Mapping[str, int] = field(default_factory=dict)
+    # Names of the parameters that the config states, by run.
+    given: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # What the numbers of the cell are computed from; None in a plan of an older version.
     numbers: CellNumbers | None = None
 
@@ -145,6 +147,7 @@ class BenchmarkPlan:
     printed: str = ""
     # Description of the method of each run, by run.
     about: Mapping[str, About] = field(default_factory=dict)
+    config: str = ""  # name of the config file, relative to the working folder if it is inside
     figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 
     def save(self, path: Path) -> None:

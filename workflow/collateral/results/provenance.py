@@ -93,20 +93,8 @@ def read_cost(folder: Path, root: Path) -> dict[str, Any]:
     return content
 
 
-def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
-    """Write a record with the hashes of all files in a folder, which were made by one job.
-
-    Hidden files are left out: a job that was killed may have left a temporary one.
-    """
-    found = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    is_hidden = {name: any(part.startswith(".") for part in name.parts) for name in found}
-    files = [found[name] for name in found if not is_hidden[name] and str(name) != layout.RECORD]
-    about = {INPUTS: hash_files(inputs, folder.parent)}
-    write_record(folder / layout.RECORD, about, root=folder.parent, files=files)
-
-
 def check_folder(folder: Path) -> None:
-    """Raise if a file in a folder was changed after `sign_folder` wrote the folder's record."""
+    """Raise if a file of a folder was changed after the record in the folder was written."""
     record = folder / layout.RECORD
     content = read_signed(record, folder.parent)
     check_inputs(record, content, folder.parent)

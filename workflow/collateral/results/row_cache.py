@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,19 @@ from typing import Any
 from collateral.contract.rows import Row
 from collateral.results import layout
 from collateral.results.cell import CellResults, Result
+from collateral.results.plan import CellNumbers
 from collateral.results.provenance import file_hash, read_signed, write_signed
 from collateral.results.record import versions
 
 RUN_INPUTS = (layout.OUTPUTS, layout.RECORD)  # files of a run from which metrics are computed
 CELL_INPUTS = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)  # files of a cell that metrics read
+# Fields of CellNumbers that name runs, seeds or cells: the rows of a run depend on no other run.
+NAMES = frozenset(
+    (
+        *("seeds", "base_seeds", "methods", "controls", "tuned", "tracked", "support_sized"),
+        *("exposed", "probed", "rounds"),
+    )
+)
 # What metrics are computed with: figures are also made where torch is not installed.
 NUMERIC = ("python", "numpy", "scikit-learn", "scipy")
 
@@ -58,9 +66,11 @@ class RowCache:
     @cached_property
     def _cell_inputs(self) -> list[Any]:
         paths = [self.cell.folder / name.format(cell=self.cell.name) for name in CELL_INPUTS]
-        # The examples that are near the forget set depend on the looks.
+        # All other fields count, also a new one; near examples, for instance, depend on the looks.
+        names = [one.name for one in fields(CellNumbers) if one.name not in NAMES]
+        keys = {name: getattr(self.cell, name) for name in names}
         used = {name: one for name, one in versions().items() if name in NUMERIC}
-        return [*map(file_hash, paths), self.cell.attacks, self.cell.looks, used]
+        return [*map(file_hash, paths), keys, used]
 
 
 def _plain(row: Row) -> list[Any]:

@@ -30,7 +30,8 @@ def ids_hash(ids: NDArray[np.int64]) -> str:
 class Split:
     """Train indices of a forget set, ascending; all other train examples are retained.
 
-    In a later round, the examples of earlier requests are neither forgotten nor retained.
+    In a later round, the examples of earlier requests are neither forgotten nor retained. Examples
+    that should be forgotten but are not known are retained, and Retrain is trained without them.
     """
 
     forget: NDArray[np.int64]
@@ -39,6 +40,8 @@ class Split:
     chosen: dict[str, Any]  # kind and parameters of the forget set, with names of classes
     # Train indices of the examples that were forgotten in earlier rounds, ascending.
     earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
+    # Train indices of retained examples without which Retrain is trained, ascending.
+    unknown: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
 
     @property
     def retain(self) -> NDArray[np.int64]:
@@ -47,20 +50,26 @@ class Split:
         kept[self.forget] = kept[self.earlier] = False
         return np.flatnonzero(kept)
 
+    @property
+    def trained_on(self) -> NDArray[np.int64]:
+        """Indices of the examples that Retrain is trained on, ascending."""
+        return np.setdiff1d(self.retain, self.unknown)
+
     def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Divide arrays, whose last axis is the examples, into retain, forget and test set."""
         return {"retain": train[..., self.retain], "forget": train[..., self.forget], "test": test}
 
     @property
     def retain_hash(self) -> str:
-        """Hash of the ids of the retained examples."""
-        return ids_hash(self.retain)
+        """Hash of the ids of the examples that Retrain is trained on."""
+        return ids_hash(self.trained_on)
 
     @property
     def hash(self) -> str:
-        """Hash of the forget set, of earlier forget sets and of the size of the train set."""
+        """Hash of the forget set, earlier ones, unknown examples and the size of the train set."""
         content = f"{self.num_train}:{self.forget.tolist()}"
         content += f":{self.earlier.tolist()}" if len(self.earlier) else ""
+        content += f":unknown {self.unknown.tolist()}" if len(self.unknown) else ""
         return hashlib.sha256(content.encode()).hexdigest()
 
     def attack_seed(self, seed: int) -> int:
@@ -72,10 +81,10 @@ class Split:
 
     def content(self, labels: Labels) -> dict[str, Any]:
         """Return the content of split.json besides the job's description and its inputs."""
-        before = {"earlier": self.earlier.tolist()} if len(self.earlier) else {}
+        more = {"earlier": self.earlier, "unknown": self.unknown}
         return {
             "forget": self.forget.tolist(),
-            **before,
+            **{name: ids.tolist() for name, ids in more.items() if len(ids)},
             "num_train": self.num_train,
             "num_forget": len(self.forget),
             "affected": list(self.affected),
@@ -100,4 +109,5 @@ class Split:
             affected=tuple(content["affected"]),
             chosen=content["chosen"],
             earlier=np.array(content.get("earlier", []), dtype=np.int64),
+            unknown=np.array(content.get("unknown", []), dtype=np.int64),
         )

@@ -23,7 +23,7 @@ class OpenedJob:
         """Load the data, and delete files that `prepare` wrote in an earlier run of this job."""
         self._job, self._place = job, place
         self._base = place.input("base")
-        self.session = open_session(place.input("data"), place.threads)
+        self.session = open_session(place.input("data"), place.threads, freeze=job.freeze)
         self.split = Split.load(place.input("split"), self.session.folder)
         self.method = load_method(
             job.method, job.model, self._base, job.seed, self.session, self.split

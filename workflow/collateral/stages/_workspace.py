@@ -13,10 +13,12 @@ from collateral.results.provenance import (
     INPUTS,
     JOB,
     check_inputs,
+    content_hash,
     hash_files,
     read_signed,
     verify,
 )
+from collateral.results.record import versions
 
 CHECKPOINTS = ".checkpoints"  # folder beside those of benchmarks, which Snakemake does not clear
 
@@ -65,6 +67,16 @@ class Workspace:
         """Description, code, and hashes of the inputs: equal for two runs of the same job."""
         hashes = hash_files(map(_whole, self._input_paths), self.root)
         return {JOB: self.job.content(), CODE: self.code, INPUTS: hashes}
+
+    @cached_property
+    def checkpoint_identity(self) -> dict[str, Any]:
+        """What a killed job and the job that resumes from its checkpoints must have in common.
+
+        Besides the identity, these are the packages and the content of the user's file of weights.
+        """
+        given = Path(self.beside.get("weights", "")).expanduser()
+        weights = content_hash(given) if given.is_file() else None
+        return {**self.identity, "versions": versions(), "weights": weights}
 
     @property
     def _input_paths(self) -> list[Path]:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.data._corruption import corrupt
 from collateral.data._metadata import STATE, hash_user_files
+from collateral.data._readers.pieces import open_data
 from collateral.data._subset import choose_forget_set, make_split, take_subset
 from collateral.jobs.data import DataJob
 from collateral.plugins.find import DATA, FORGET
@@ -24,7 +26,7 @@ def run(job: DataJob, place: Workspace) -> Made:
     """Load the data set and write its subset; raise an error if a forget set is not valid."""
     module = DATA.load(job.name)
     given = module.Options.model_validate(job.options)
-    dataset = take_subset(module.load(given), given)
+    dataset = corrupt(take_subset(open_data(module, given), given), given)
     check_forget_sets(dataset.labels, place.beside.get("forget", ()))
     dataset.save(place.output("data"))
     dataset.labels.save(place.output("labels"))
@@ -34,7 +36,7 @@ def run(job: DataJob, place: Workspace) -> Made:
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
     """Select every forget set once, so that errors appear before any training."""
-    known: dict[str, Indices] = {}  # forget sets that do not depend on models, by cell
+    known: dict[str, Indices] = {}  # forget sets that labels decide, by cell
     for one in given:
         try:
             forget, chosen = choose_forget_set(labels, one["kind"], one["params"])

@@ -41,9 +41,9 @@ def run(job: ExposeJob, place: Workspace) -> Made:
     values = read_chosen_params(
         params_class(job.method), job.params, place.inputs("selected"), place.root
     )
-    session = open_session(place.input("data"), place.threads, shares_gpu=True)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze, shares_gpu=True)
     parts = Split.load(place.input("split"), session.folder)
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     shadows = place.inputs("shadows")
     margins = [ShadowMargins.load(path) for path in place.inputs("margins")]
     found = []

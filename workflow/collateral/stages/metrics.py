@@ -24,7 +24,8 @@ def run(job: MetricsJob, place: Workspace) -> Made:
 
 def read_results(job: MetricsJob, root: Path) -> CellResults:
     """Return the results of the job's cell."""
-    return CellResults(folder=root, cell=job.cell, **vars(job.numbers))
+    numbers = vars(job.numbers)
+    return CellResults(folder=root, cell=job.cell, by_seed=job.by_seed, **numbers)
 
 
 def write_numbers(results: CellResults, out: Path, *, fresh: bool = False) -> None:

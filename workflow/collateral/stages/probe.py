@@ -7,7 +7,7 @@ small model.
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from torch import Generator, Tensor, nn
 
 from collateral.contract.conventions import derive_seed
-from collateral.contract.probes import PARTS, Cka, Linear, Probes, Relearn, Residual, Resurface
+from collateral.contract.probes import (
+    PARTS,
+    Cka,
+    Linear,
+    Patch,
+    Probes,
+    Relearn,
+    Residual,
+    Resurface,
+)
 from collateral.jobs.probe import ProbeJob
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
 from collateral.metrics.similarity import Mask, near_mask, similarity_by_class
@@ -48,9 +57,9 @@ Shown = dict[str, Tensor]  # arrays that a probe measured, by name
 def run(job: ProbeJob, place: Workspace) -> Made:
     """Probe every run that is not probed yet; write the measured arrays."""
     chosen = Probes.model_validate(job.params)
-    session = open_session(place.input("data"), place.threads)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze)
     parts = Split.load(place.input("split"), session.folder)
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     near = [find_near(session, parts, path) for path in place.inputs("embeddings")]
     prober = Prober(session, job.model, parts, chosen, *near)
     found = []
@@ -70,7 +79,7 @@ def run(job: ProbeJob, place: Workspace) -> Made:
     if chosen.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
-    Probe(np.array(job.runs), **arrays).save(place.output("shows"))
+    Probe(np.array(job.runs), **arrays).save(place.output("probe"))
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
     return session.finish({}, seconds, this.devices)
 
@@ -183,6 +192,24 @@ class Prober:
         names = ("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy")
         return dict(zip(names, curves, strict=True))
 
+    def patch(self, model: nn.Module, _: Patch, __: Generator) -> Shown:
+        """Return the accuracy on patched test images, and the share that gets the wrong label.
+
+        The wrong label is that of the patched train examples; test images of its class are left out
+        of the share.
+        """
+        data, test = self.session.data, self.session.test
+        assert data.patched is not None, "the config is checked"
+        everywhere = torch.ones(len(test), dtype=torch.bool)
+        images = replace(test.images, patched=everywhere, patch=data.patch)
+        logits = infer(model, replace(test, images=images))[1]
+        prediction, label = logits.argmax(1), test.labels.cpu()
+        target = int(data.labels.train[data.patched][0])
+        is_other = label != target
+        is_corrected, is_target = prediction == label, (prediction == target)[is_other]
+        rates = [is_corrected.double().mean(), is_target.double().mean()]
+        return {"patch_rates": torch.stack(rates)}
+
     def new_run(self, purpose: str, *names: str | int) -> Run:
         """Return a Run whose random numbers do not depend on the probed model or its seed.
 
@@ -203,4 +230,5 @@ EXPERIMENTS: dict[str, Callable[..., Shown]] = {
     "linear": Prober.linear,
     "cka": Prober.features,
     "resurface": Prober.resurface,
+    "patch": Prober.patch,
 }

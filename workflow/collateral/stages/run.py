@@ -39,8 +39,10 @@ def run_job(place: Workspace) -> None:
     write_records(place, made)
     if made.cost is not None:
         write_cost(place.out, made.cost, root=place.root)
-    # Checkpoints are deleted last, so that a job that was killed before can go on.
-    shutil.rmtree(place.checkpoints, ignore_errors=True)
+    # Checkpoints are deleted last, so that a job that was killed before can go on. A job without
+    # cost has none, and no folder of its own: below its folder are checkpoints of other jobs.
+    if place.job.has_cost:
+        shutil.rmtree(place.checkpoints, ignore_errors=True)
 
 
 def write_records(place: Workspace, made: Made) -> None:

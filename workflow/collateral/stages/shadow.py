@@ -22,10 +22,10 @@ def run(job: ShadowJob, place: Workspace) -> Made:
 
     The seed is the index of the model among all shadow models.
     """
-    session = open_session(place.input("data"), place.threads, shares_gpu=True)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze, shares_gpu=True)
     is_in = draw_membership(len(session.train), job.count, job.share)[job.member]
     examples = session.train.select(torch.from_numpy(is_in.nonzero()[0]).to(session.device))
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     this = Run(session.device, derive_seed("shadow", job.member), checkpoints=checkpoints)
     model = session.new_model(job.model)
     about = load_own(job.own, place, model, this)

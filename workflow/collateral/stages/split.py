@@ -10,7 +10,8 @@ from scipy.special import expit
 from collateral.data._subset import choose_forget_set, make_split
 from collateral.jobs.split import SplitJob
 from collateral.metrics.margins import margins, memorisation
-from collateral.results.dataset import Labels
+from collateral.metrics.pixel_values import distance_from_class_mean
+from collateral.results.dataset import Dataset, Labels
 from collateral.results.outputs import ShadowMargins, StoredOutputs
 from collateral.results.record import Made
 from collateral.results.split import Split
@@ -22,9 +23,9 @@ Floats = NDArray[np.float64]
 def run(job: SplitJob, place: Workspace) -> Made:
     """Choose the forget set, which is the record of the job."""
     known = Labels.load(place.input("labels"))
-    read = {"base": read_losses, "shadows": read_memorisation}
+    read = {"base": read_losses, "shadows": read_memorisation, "images": read_distances}
     by_example, measured = (
-        read[job.needs](place.inputs("models"), known) if job.needs else (None, {})
+        read[job.needs](place.inputs("needed"), known) if job.needs else (None, {})
     )
     before = [Split.load(path, place.root).forget for path in place.inputs("earlier")]
     if by_example is not None:
@@ -43,6 +44,12 @@ def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str
     # The loss is computed from logits, because many stored probabilities are rounded to 1.
     loss: Floats = np.logaddexp(0, -margins(StoredOutputs(files[0], "train").logits, labels.train))
     return loss, {"mean_loss": loss}
+
+
+def read_distances(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:
+    """Return each image's distance from the mean image of its class, and a dict with its name."""
+    distance = distance_from_class_mean(Dataset.load(files[0]).train_images, labels.train)
+    return distance, {"mean_distance": distance}
 
 
 def read_memorisation(files: Sequence[Path], _: Labels) -> tuple[Floats, dict[str, Floats]]:

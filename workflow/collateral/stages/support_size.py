@@ -31,7 +31,7 @@ def run(job: SupportSizeJob, place: Workspace) -> Made:
     method = opened.method
     fitting = sizes_within(job.sizes, len(method.task.retain))
     num_kept = method.task.num_classes if job.top == "all" else job.top
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     taught, seconds = teachers(method, params, fitting, checkpoints)
     stepped, seconds["step"] = step(method, params)
     found = SupportSizes(sizes=np.array(fitting), top=np.array(num_kept), **taught, **stepped)

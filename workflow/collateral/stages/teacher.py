@@ -15,8 +15,8 @@ def run(job: TeacherJob, place: Workspace) -> Made:
     assert prepare is not None, f"{job.method} has no teacher"
     params = prepare.model_validate(job.params)
     opened = OpenedJob(job, place)
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     prepared = opened.prepare(params, checkpoints)
     assert prepared is not None
-    write_json(place.output("says"), {"teacher_ua": prepared.reported["teacher_ua"]})
+    write_json(place.output("teacher"), {"teacher_ua": prepared.reported["teacher_ua"]})
     return opened.session.finish({}, prepared.seconds)

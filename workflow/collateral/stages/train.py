@@ -23,10 +23,10 @@ from collateral.training.weights import name_in_errors
 
 def run(job: TrainedJob, place: Workspace) -> Made:
     """Train a model, or read the user's; write weights, outputs and history."""
-    session = open_session(place.input("data"), place.threads, shares_gpu=True)
+    session = open_session(place.input("data"), place.threads, freeze=job.freeze, shares_gpu=True)
     parts = [Split.load(path, session.folder) for path in place.inputs("split")]
-    examples = session.task(parts[0]).retain if parts else session.train
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    examples = session.select(parts[0].trained_on) if parts else session.train
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     this = Run(session.device, derive_seed(job.kind, job.seed), checkpoints=checkpoints)
     model = session.new_model(job.model)
     about = load_own(job.own, place, model, this)

@@ -40,7 +40,7 @@ def run(job: TuneJob, place: Workspace) -> Made:
     """Run all trials, skipping finished trials; write all trials and the selected one."""
     params, candidates = params_class(job.method).model_validate(job.params), list(job.trials)
     opened = OpenedJob(job, place)
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     defaults = job.default
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []

@@ -34,7 +34,7 @@ def run(job: UnlearnJob, place: Workspace) -> Made:
     )
     opened = OpenedJob(job, place)
     session, split = opened.session, opened.split
-    checkpoints = open_checkpoints(place.checkpoints, place.identity)
+    checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
     tracker = make_tracker(session, split) if job.track else None
     inputs: list[Any] = []
     skip = find_failed_start(place.input("base"), session, split)

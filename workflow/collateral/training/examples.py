@@ -18,10 +18,12 @@ from torch.nn import functional as F
 from collateral.contract.conventions import batch_sizes
 from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
+from collateral.training.crops import centre_crop, random_size_crops
 
 Batch = tuple[Tensor, Tensor]  # images (batch, channels, height, width) and their labels
 Tensors = Mapping[str, Tensor]  # tensors by name, such as the result of a method's `prepare`
 VIEWED_AT_ONCE = 1024  # number of images that are augmented at a time
+WHITE = 255  # value of the pixels of a patch
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class Images:
     pixels: Tensor  # uint8 (images, height, width, channels), on the GPU if they fit
     padding: int  # number of black pixels that are added at each side before a random crop
     flip: bool  # whether augmentation mirrors half of the images
+    # Side of the images that a model is given, if they are stored larger: a random-size crop in
+    # training, the centre in evaluation. 0: they are given as they are stored.
+    crop: int = 0
+    # Images with a white square at the bottom right (bool, one per image), and its side. The square
+    # is drawn after augmentation, which would move it.
+    patched: Tensor | None = None
+    patch: int = 0
 
     def fetch(self, rows: Tensor) -> Tensor:
         """Return the images whose indices are in `rows`, as uint8, on the device of `rows`."""
@@ -40,7 +49,8 @@ class Images:
 
     def clean(self, rows: Tensor) -> Tensor:
         """Return images without augmentation, with values in [0, 1], in channels_last order."""
-        return _to_float(self.fetch(rows))
+        images = self.fetch(rows)
+        return _to_float(self._patch(centre_crop(images, self.crop) if self.crop else images, rows))
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return augmented images, with values in [0, 1], in channels_last order."""
@@ -48,6 +58,15 @@ class Images:
 
     def views(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return a random crop of each image, randomly flipped, as uint8."""
+        return self._patch(self._augment(rows, generator), rows)
+
+    def _augment(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+        if self.crop:
+            # Only the CPU scales uint8.
+            stored = self.pixels[rows.to(self.pixels.device)].cpu()
+            crops = move_to(random_size_crops(stored, self.crop, generator), rows.device)
+            mirrored = torch.rand(len(rows), generator=generator) < (0.5 if self.flip else 0.0)
+            return _mirror(crops, move_to(mirrored, rows.device))
         if not self.padding and not self.flip:
             return self.fetch(rows)
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
@@ -58,7 +77,22 @@ class Images:
         # View (no copy) of all possible crops, (images, top, left, height, width, channels).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
-        return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
+        return _mirror(crops, mirrored)
+
+    def _patch(self, images: Tensor, rows: Tensor) -> Tensor:
+        """Draw the square on those of the images that have one; `images` may be changed."""
+        if self.patched is None:
+            return images
+        has_patch = self.patched[rows.to(self.patched.device)].to(images.device)
+        images = images.clone()
+        corner = images[:, -self.patch :, -self.patch :]
+        corner.masked_fill_(has_patch[:, None, None, None], WHITE)
+        return images
+
+
+def _mirror(images: Tensor, mirrored: Tensor) -> Tensor:
+    """Mirror those images for which `mirrored` is true."""
+    return torch.where(mirrored[:, None, None, None], images.flip(2), images)
 
 
 def move_to(tensor: Tensor, device: torch.device) -> Tensor:
@@ -154,7 +188,11 @@ class Task:
 
 def train_examples(data: Dataset, device: torch.device) -> Examples:
     """Return the train set, with its images on the device if they fit into the device's memory."""
-    return _examples(data, data.train_images, data.labels.train, device)
+    found = _examples(data, data.train_images, data.labels.train, device)
+    if data.patched is None:
+        return found
+    patched = torch.from_numpy(data.patched)
+    return replace(found, images=replace(found.images, patched=patched, patch=data.patch))
 
 
 def test_examples(data: Dataset, device: torch.device) -> Examples:
@@ -169,7 +207,7 @@ def _examples(
     if fits(pixels.nbytes, device):
         pixels = pixels.to(device)
     return Examples(
-        Images(pixels, data.padding, data.flip),
+        Images(pixels, data.padding, data.flip, data.crop),
         rows=torch.arange(len(labels), device=device),
         labels=torch.from_numpy(labels).to(device),
     )

@@ -74,7 +74,7 @@ def fit(
     clock = process_time if run.device.type == "cpu" else perf_counter
     for epoch in run.epochs(params.epochs, model, *states):
         start = clock()
-        rate = params.lr * (cosine_rate(epoch, params.epochs) if params.schedule == "cosine" else 1)
+        rate = params.lr * rate_factor(params, epoch)
         set_learning_rate(optimizer, rate)
         batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
         if epoch < params.warmup:
@@ -90,6 +90,14 @@ def fit(
     if best:
         best.restore()
     return model
+
+
+def rate_factor(params: TrainingParams, epoch: int) -> float:
+    """Return the factor of the learning rate in this epoch (from 0), without the warm-up."""
+    if params.schedule == "cosine":
+        return cosine_rate(epoch, params.epochs)
+    num_steps = sum(epoch >= milestone for milestone in params.milestones)
+    return params.factor**num_steps if params.schedule == "step" else 1.0
 
 
 def _warming(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
@@ -42,21 +43,25 @@ class Session:
     train: Examples
     test: Examples
     folder: Path  # folder of the benchmark, which contains the data set
+    freeze: tuple[str, ...] = ()  # parts of every model that never train
 
     def task(self, split: Split) -> Task:
         """Return the data that a method can use: retained and forget examples."""
-        retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
-        return Task(self.train.select(retain), self.train.select(forget), self.data.info)
+        return Task(self.select(split.retain), self.select(split.forget), self.data.info)
+
+    def select(self, rows: NDArray[np.int64]) -> Examples:
+        """Return the train examples with these indices."""
+        return self.train.select(torch.from_numpy(rows).to(self.device))
 
     def new_model(self, name: str) -> Classifier:
         """Build a model on the device; torch's global generator initialises its weights."""
-        return self._to_device(build_model(name, self.data.info))
+        return self._finish(build_model(name, self.data.info))
 
     def load_model(self, name: str, path: Path) -> Classifier:
         """Build a model and load its weights from a safetensors file."""
         model = build_model(name, self.data.info)
         model.load_state_dict(read_tensors(verify(path, self.folder)))
-        return self._to_device(model)
+        return self._finish(model)
 
     def finish(
         self,
@@ -70,12 +75,16 @@ class Session:
         cost = find_cost(seconds, self.device, by_epoch)
         return Made({**about, "versions": versions(), **numerics}, cost)
 
-    def _to_device(self, model: Classifier) -> Classifier:
+    def _finish(self, model: Classifier) -> Classifier:
+        """Freeze parts of a model, and put it on the device."""
+        model.freeze(self.freeze)
         # `to` is called twice, because torch's types do not allow both arguments in one call.
         return model.to(self.device).to(memory_format=torch.channels_last)
 
 
-def open_session(data: Path, threads: int, *, shares_gpu: bool = False) -> Session:
+def open_session(
+    data: Path, threads: int, *, freeze: tuple[str, ...] = (), shares_gpu: bool = False
+) -> Session:
     """Make torch deterministic, choose the device and load the data set."""
     if not shares_gpu:
         os.environ.pop(GPU_SLOTS, None)
@@ -84,7 +93,7 @@ def open_session(data: Path, threads: int, *, shares_gpu: bool = False) -> Sessi
     device = choose_device()
     dataset = Dataset.load(verify(data, data.parent))
     train, test = train_examples(dataset, device), test_examples(dataset, device)
-    return Session(device, dataset, train, test, data.parent)
+    return Session(device, dataset, train, test, data.parent, freeze)
 
 
 def write_results(

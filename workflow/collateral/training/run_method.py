@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,13 @@ from torch import Tensor, nn
 
 from collateral.contract.conventions import Skipped, derive_seed
 from collateral.contract.params import MethodParams
-from collateral.plugins.find import method_kind, prepare_class, prepare_values, prepared_name
+from collateral.plugins.find import (
+    METHOD,
+    method_kind,
+    prepare_class,
+    prepare_values,
+    prepared_name,
+)
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
 from collateral.results.provenance import read_cost, verify, write_cost, write_record
@@ -104,9 +111,7 @@ class Method:
         module = self.module  # The module is imported before the clock starts.
         with run.phase("prepare"):
             made = module.prepare(model, self.task, values, run)
-        # Tensors are put on the CPU, as if read from a file: `unlearn` always gets the same input.
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
-        prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
+        prepared = Prepared(_to_cpu(made), run.reported, dict(run.clock.seconds), run.history)
         if checkpoints:
             checkpoints.save("prepared", vars(prepared))
         return prepared
@@ -150,6 +155,26 @@ class Method:
     ) -> Run:
         seed = derive_seed(phase, self.name, self.seed, self.split_hash)
         return Run(self.device, seed, checkpoints=checkpoints, tracker=tracker)
+
+
+def run_within(
+    name: str, params: MethodParams, model: nn.Module, task: Task, run: Run
+) -> nn.Module:
+    """Run both phases of another method on `model`, as a part of a method's run; return a model."""
+    module: Any = METHOD.load(name, "method")
+    prepare = prepare_class(name)
+    if prepare is None:
+        unlearned: nn.Module = module.unlearn(model, task, params, run)
+        return unlearned
+    values = prepare.model_validate(prepare_values(name, params))
+    made = module.prepare(copy.deepcopy(model), task, values, run)
+    unlearned = module.unlearn(model, task, params, run, _to_cpu(made))
+    return unlearned
+
+
+def _to_cpu(made: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Put tensors on the CPU, as if read from a file: `unlearn` always gets the same input."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
 
 
 def load_method(

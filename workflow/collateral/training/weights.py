@@ -24,6 +24,8 @@ LOG = logging.getLogger(__name__)
 HEAD = "head."
 # Keys under which a checkpoint may store its state dict.
 WITHIN = ("state_dict", "model_state_dict", "model")
+# Names under which public code (OPTML-Group) stores the normalisation of images in the model.
+NORMALISATION = {"normalize.mean": "mean", "normalize.std": "std"}
 MOST_NAMED = 3  # maximum number of wrong names of each kind in an error message
 COUNTER = "num_batches_tracked"  # counters of batch norm, which old files lack and no code uses
 UNREADABLE = (
@@ -110,7 +112,11 @@ def load_trained(model: Classifier, path: Path, rename: Mapping[str, str]) -> No
 
 def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
     """Return the weights with names translated to the model's; unknown names stay unchanged."""
-    layout, names = _translate(model, rename_all(weights, rename))
+    renamed = rename_all(weights, rename)
+    _leave_normalisation_out(model, weights, renamed)
+    if model.adapt and not _fits(model, weights, renamed):
+        weights, renamed = _adapt(model, {new: weights[name] for name, new in renamed.items()})
+    layout, names = _translate(model, renamed)
     if layout:
         LOG.info("the names of the weights are those of %s", layout)
     for common, count in Counter(names.values()).most_common(1):
@@ -118,6 +124,39 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
             same = [quoted(name) for name, new in names.items() if new == common]
             raise ValueError(f"rename: {' and '.join(same[:2])} would both become {quoted(common)}")
     return {new: weights[name] for name, new in names.items()}
+
+
+def _leave_normalisation_out(model: Classifier, weights: Weights, renamed: dict[str, str]) -> None:
+    """Remove a normalisation of images from the names, because the model has its own."""
+    for name, new in [*renamed.items()]:
+        if own := NORMALISATION.get(new):
+            del renamed[name]
+            given = weights[name].flatten().tolist()
+            LOG.info("'%s' of the file (%s) is left out; data.%s counts", name, given, own)
+
+
+def _fits(model: Classifier, weights: Weights, renamed: Mapping[str, str]) -> bool:
+    """Tell whether the weights have the model's names and shapes, except those of the head."""
+    own = model.state_dict()
+    given = {new: weights[name].shape for name, new in _translate(model, renamed)[1].items()}
+    wanted = {name: value.shape for name, value in own.items()}
+    parts = ({n: s for n, s in d.items() if not n.startswith(HEAD)} for d in (given, wanted))
+    found, expected = parts
+    return found == expected
+
+
+def _adapt(model: Classifier, given: Weights) -> tuple[Weights, dict[str, str]]:
+    """Let the model's library convert weights, such as position embeddings of another size."""
+    assert model.adapt is not None
+    try:
+        found = model.adapt(given)
+    except Exception:  # A file of another model can fail in many ways; `_load` names what differs.
+        LOG.info("the weights cannot be converted", exc_info=True)
+        found = given
+    for name, value in found.items():
+        if name in given and given[name].shape != value.shape:
+            LOG.info("%s: resampled from %s to %s", name, _shape(given[name]), _shape(value))
+    return found, {name: name for name in found}
 
 
 def _translate(model: Classifier, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:

@@ -1,8 +1,6 @@
 """Test the claims of claims.toml on results, and print the answers.
 
-Answers are printed as lines for a terminal or as a Markdown table. In a page of docs/, a table is
-between `<!-- claims: NAME -->` and `<!-- end of claims -->`. NAME is a folder of docs/data; ids of
-claims may follow it: `<!-- claims: NAME 1-11,19 -->`.
+Answers are printed as lines for a terminal or as a Markdown table.
 """
 
 import ast
@@ -28,7 +26,6 @@ from paper.claims.results import (
     Results,
     Scope,
     all_hold,
-    read_all,
     share,
 )
 
@@ -58,9 +55,6 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     **{ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge},
 }
 HEAD = "| claim | here | numbers |\n| --- | --- | --- |\n"
-TABLE = re.compile(
-    r"(<!-- claims: (\S+)(?: ([\d,-]+))? -->\n)(.*?)(<!-- end of claims -->)", re.DOTALL
-)
 
 
 def read_claims(file: Path = FILE) -> list[Claim]:
@@ -219,13 +213,3 @@ def _range(part: str) -> range:
     if not found:
         raise ValueError(f"claims {part!r}: neither a number nor two, such as 1-11")
     return range(int(found[1]), int(found[2] or found[1]) + 1)
-
-
-def fill_page(text: str, data: Path) -> str:
-    """Return the text of a page of docs, with its tables of claims recomputed from `data`."""
-
-    def table(match: re.Match[str]) -> str:
-        answers = choose(evaluate(read_all(data / match[2])), match[3])
-        return f"{match[1]}{markdown_table(answers)}{match[5]}"
-
-    return TABLE.sub(table, text)

@@ -8,10 +8,14 @@ from paper.claims.results import read_all
 
 
 def claims(
-    results: Annotated[Path, "or one benchmark's folder"] = Path("results"),
+    results: Annotated[Path, "folder of all results, or of one benchmark; default: results"] = Path(
+        "results"
+    ),
     *,
-    only: Annotated[str | None, "some claims, such as 1-11,19"] = None,
-    markdown: Annotated[bool, "as a table for a page of docs"] = False,
+    only: Annotated[
+        str | None, "numbers of the claims to test, such as 1-11,19; default: all"
+    ] = None,
+    markdown: Annotated[bool, "print a Markdown table, for a page of the docs"] = False,
 ) -> None:
     """Print every claim with its result, from means over seeds, and the number of each verdict."""
     answers = choose(evaluate(read_all(results)), only)

@@ -12,7 +12,7 @@ from collateral.results import layout
 from collateral.results.files import atomic, write_json
 from collateral.results.record import Made
 from collateral.stages._workspace import Workspace
-from paper.theory.checks import identity_checks, limit_checks
+from paper.theory.checks import Check, identity_checks, limit_checks, state
 from paper.theory.experiments import PANELS
 from paper.theory.figure import make_plots
 
@@ -25,9 +25,10 @@ def run(job: TheoryJob, place: Workspace) -> Made:
     points, findings = run_panels(seed, runs)
     write_table(out / layout.THEORY_POINTS, points)
     write_table(out / layout.THEORY_FINDINGS, findings)
-    checks = run_checks(seed, runs)
-    write_table(out / layout.THEORY_CHECKS, checks)
-    print(checks.to_string(index=False))
+    checks = check_theory(seed, runs)
+    write_table(out / layout.THEORY_CHECKS, tabulate(checks))
+    write_json(out / layout.THEORY_STATEMENTS, {"statements": state(checks)})
+    print(tabulate(checks).to_string(index=False))
     # Figures are drawn from the CSV file, so that this file is enough to draw them again.
     plots = list(make_plots(pd.read_csv(out / layout.THEORY_POINTS), runs))
     for plot in plots:
@@ -55,10 +56,14 @@ def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table, pd.DataFrame(findings)
 
 
-def run_checks(seed: int, draws: int) -> pd.DataFrame:
-    """Run all checks; return a table with one row per identity, convergence rate and limit."""
+def check_theory(seed: int, draws: int) -> list[Check]:
+    """Run all checks: one per identity, convergence rate and limit."""
     rng = generator(seed, "checks")
-    checks = [*identity_checks(rng, draws), *limit_checks(rng, draws)]
+    return [*identity_checks(rng, draws), *limit_checks(rng, draws)]
+
+
+def tabulate(checks: list[Check]) -> pd.DataFrame:
+    """Return the checks as a table."""
     rows = [{**check._asdict(), "holds": check.holds} for check in checks]
     return pd.DataFrame(rows).sort_values("identity", kind="stable")
 

@@ -4,6 +4,7 @@ The two sides of an identity are compared. A rate of convergence is measured as 
 log-log plot. The limit of a mean is tested by Student's t.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from paper.theory.interpolation import Array, Points, draw_points, join, sigma
 # The first row has n = 15 and d = 20, as in the paper's experiment on Proposition 2.
 DATA_SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
 DEFAULT_TOLERANCE = 1e-9
+IDENTITY = "relative error"  # measure of the checks of identities
 # Stricter tolerances for identities whose two sides differ only by rounding error.
 TOLERANCES = {
     "P1.4 covariance of the residuals": 1e-12,
@@ -49,6 +51,42 @@ class Check(NamedTuple):
         return self.error <= self.tolerance
 
 
+# What each proposition says, in words.
+CLAIMS = {
+    "P1": "gradient ascent on a deleted point in linear regression adds to a query's loss the "
+    "square of its alignment with that point, to first order in 1/n",
+    "P2": "random labels on deleted points in logistic regression shrink every logit, and move a "
+    "query by its projection on the span of the deleted points",
+    "P3": "fine-tuning on the retained points keeps their logits, and leaves on every other query "
+    "an error that is known beforehand",
+    "P4": "with labels for a support point, a query's distance from Retrain is at most what its "
+    "bound says, and the bound (not always the distance itself) is the smaller, the more alike "
+    "support point and deleted point are",
+}
+
+
+def state(checks: Sequence[Check]) -> list[str]:
+    """Return a sentence per proposition: what it says, what was checked, and whether it holds."""
+    found = []
+    for proposition, claim in CLAIMS.items():
+        own = [check for check in checks if check.proposition == proposition]
+        identities = [check for check in own if check.measure == IDENTITY]
+        others = [check.identity.partition(" ")[2] for check in own if check.measure != IDENTITY]
+        failed = [check.identity for check in own if not check.holds]
+        error = max((check.error for check in identities), default=0.0)
+        count = "1 identity" if len(identities) == 1 else f"{len(identities)} identities"
+        text = f"{count} on random data (largest relative error {error:.0e})"
+        text += (
+            f" and {len(others)} limit{'s' * (len(others) > 1)} ({'; '.join(others)})"
+            if others
+            else ""
+        )
+        verdict = f"does not hold: {', '.join(failed)}" if failed else "holds"
+        number = proposition.removeprefix("P")
+        found.append(f"Proposition {number}, {claim}: {verdict}. Checked: {text}.")
+    return found
+
+
 def identity_checks(rng: np.random.Generator, draws: int) -> list[Check]:
     """Compare both sides of every identity on `draws` data sets of each size."""
     rows = []
@@ -58,7 +96,7 @@ def identity_checks(rng: np.random.Generator, draws: int) -> list[Check]:
             worst = max(error(sides[name]) for sides in per_size)
             tolerance = TOLERANCES.get(name, DEFAULT_TOLERANCE)
             total = draws * len(DATA_SIZES)
-            rows.append(Check(proposition, name, "relative error", worst, tolerance, total))
+            rows.append(Check(proposition, name, IDENTITY, worst, tolerance, total))
     return rows
 
 

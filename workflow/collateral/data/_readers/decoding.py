@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from PIL import Image
 from collateral.contract.messages import error_in_one_line, quoted
 from collateral.contract.work import count_cores
 from collateral.data._readers.file_list import SUFFIXES_OF
+from collateral.data._readers.pieces import Pieces, images_per_piece
 
 # Names of Pillow's modes for grey images.
 DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")  # grey images of 16 bits
@@ -56,44 +57,131 @@ class Decoded:
 
 
 def decode(
-    sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
+    sources: Iterable[Source], names: Sequence[str], size: int
 ) -> tuple[NDArray[np.uint8], list[int]]:
-    """Return the decoded images in order, with channels last, and their indices in `sources`.
+    """Return the decoded images in order, with channels last, all in memory; raise for broken ones.
 
-    Raise for broken images; if `skip_broken` is true, only print their names.
+    Also return their indices in `sources`.
     """
     images = np.empty((len(names), size, size, 3), np.uint8)
+    found = _map(lambda place, one: _decode_into(images[place], one, size), sources, len(names))
+    channels, kept = _survey(found, names, skip_broken=False)
+    return np.ascontiguousarray(images[..., :channels]), kept
+
+
+def inspect(
+    read_sources: Callable[[], Iterable[Source]], names: Sequence[str], *, skip_broken: bool
+) -> tuple[int, list[int]]:
+    """Return the number of channels (1 if all images are grey, else 3) and the readable images.
+
+    Raise for broken images; if `skip_broken` is true, only print their names. For that, all images
+    are decoded; otherwise only their headers are read, and damage behind it is found later.
+    """
+
+    def look(place: int, source: Source) -> Decoded:
+        return _decode_alone(source) if skip_broken else _read_mode(source)
+
+    found = [*_map(look, read_sources(), len(names), "checked")]
+    if not skip_broken and any(one.problem for one in found):
+        raise_for_broken(read_sources(), names)
+    return _survey(found, names, skip_broken=skip_broken)
+
+
+def raise_for_broken(sources: Iterable[Source], names: Sequence[str]) -> NoReturn:
+    """Decode all images to find those that are broken, and raise an error that lists them."""
+    found = _map(lambda _, source: _decode_alone(source), sources, len(names), "checked")
+    _survey(found, names, skip_broken=False)
+    raise ValueError("data.path: an image was changed while it was read; run again")
+
+
+@dataclass(frozen=True)
+class DecodedPieces(Pieces):
+    """Images that are decoded when they are asked for, a piece at a time."""
+
+    read_sources: Callable[[], Iterable[Source]]  # all images of the data set, in a fixed order
+    names: Sequence[str]  # their names, for errors
+    rows: NDArray[np.int64]  # which of them are here, ascending
+    size: int
+    channels: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Number of images, height, width and number of channels."""
+        return (len(self.rows), self.size, self.size, self.channels)
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> DecodedPieces:
+        """Return the images in these rows."""
+        return replace(self, rows=self.rows[rows])
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+        """Decode and yield the images; raise for broken ones."""
+        wanted, count = {*self.rows.tolist()}, images_per_piece((0, self.size, self.size, 3))
+        images = np.empty((count, self.size, self.size, 3), np.uint8)
+        chosen = (one for row, one in enumerate(self.read_sources()) if row in wanted)
+        found = _map(
+            lambda place, one: _decode_into(images[place % count], one, self.size),
+            chosen,
+            len(self.rows),
+            chunk=count,
+        )
+        done = 0
+        while len(part := [*islice(found, count)]):
+            if any(one.problem for one in part):
+                raise_for_broken(self.read_sources(), self.names)
+            yield np.ascontiguousarray(images[: len(part), ..., : self.channels])
+            done += len(part)
+        assert done == len(self.rows), f"{done} images of {len(self.rows)}"
+
+
+def _map(
+    function: Callable[[int, Source], Decoded],
+    sources: Iterable[Source],
+    total: int,
+    verb: str = "decoded",
+    chunk: int = CHUNK,
+) -> Iterator[Decoded]:
+    """Call a function with the place and the source of every image, in parallel.
+
+    Only `chunk` images are read at a time; the next ones are read when all results are taken.
+    """
     Image.init()  # Pillow loads its formats once, before threads start.
-    modes, broken, last_printed = Counter[str](), dict[int, str](), time.monotonic()
-    deepest = dict[int, int]()  # largest value of each image of 16 bits
+    last_printed = time.monotonic()
     with ThreadPoolExecutor(count_cores()) as pool:
         waiting = enumerate(sources)
         # Files are read in chunks, so that not all of them are in memory at once.
-        while chunk := list(islice(waiting, CHUNK)):
+        while some := list(islice(waiting, chunk)):
             # Pillow releases the GIL while it decodes and resizes.
-            found = pool.map(lambda one: _decode_into(images[one[0]], one[1], size), chunk)
-            for (place, _), one in zip(chunk, found, strict=True):
-                modes[one.mode] += not one.problem
-                broken |= {place: one.problem} if one.problem else {}
-                deepest |= {place: one.largest} if one.mode in DEEP else {}
-                if time.monotonic() - last_printed >= SECONDS:
-                    last_printed = time.monotonic()
-                    print(f"decoded {place + 1:,} of {len(names):,} images", flush=True)
+            yield from [*pool.map(lambda one: function(*one), some)]
+            if time.monotonic() - last_printed >= SECONDS:
+                last_printed = time.monotonic()
+                print(f"{verb} {some[-1][0] + 1:,} of {total:,} images", flush=True)
+
+
+def _survey(
+    found: Iterable[Decoded], names: Sequence[str], *, skip_broken: bool
+) -> tuple[int, list[int]]:
+    """Return the number of channels and the indices of readable images.
+
+    Raise for broken images and for dark images of 16 bits; print how many images had another
+    colour mode.
+    """
+    modes, broken = Counter[str](), dict[int, str]()
+    deepest = dict[int, int]()  # largest value of each image of 16 bits
+    for place, one in enumerate(found):
+        modes[one.mode] += not one.problem
+        broken |= {place: one.problem} if one.problem else {}
+        deepest |= {place: one.largest} if one.mode in DEEP else {}
     if broken:
         _report_broken(broken, names, skip_broken=skip_broken)
     _check_depth(deepest, names)
-    kept = [place for place in range(len(names)) if place not in broken]
-    return _unify_channels(images[kept] if broken else images, +modes), kept
-
-
-def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
-    """Keep one channel if all images are grey; print how many images had another colour mode."""
-    is_grey = all(mode in GREY for mode in modes)
-    changed = {mode: modes[mode] for mode in sorted(modes) if mode != ("L" if is_grey else "RGB")}
+    is_grey = all(mode in GREY for mode in +modes)
+    changed = {
+        mode: n for mode, n in sorted((+modes).items()) if mode != ("L" if is_grey else "RGB")
+    }
     if changed:
         listed = ", ".join(f"{count:,} {mode}" for mode, count in changed.items())
         print(f"converted to {'grey' if is_grey else 'RGB'}: {listed}", flush=True)
-    return np.ascontiguousarray(images[..., :1]) if is_grey else images
+    return 1 if is_grey else 3, [place for place in range(len(names)) if place not in broken]
 
 
 def _check_depth(largest: dict[int, int], names: Sequence[str]) -> None:
@@ -129,15 +217,34 @@ def take_evenly(items: Sequence[T], count: int) -> Sequence[T]:
 
 def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> Decoded:
     """Decode one image into the array `pixels`; return its colour mode, or why decoding failed."""
+
+    def store(image: Image.Image) -> None:
+        pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
+
+    return _decode(source, store)
+
+
+def _decode_alone(source: Source) -> Decoded:
+    """Decode one image; return its colour mode, or why decoding failed."""
+    return _decode(source, _as_rgb)
+
+
+def _decode(source: Source, use: Callable[[Image.Image], object]) -> Decoded:
+    """Open one image and pass it to `use`; return its colour mode, or why decoding failed."""
     try:
         with _open_image(source) as image:
             mode = image.mode
             largest = int(np.asarray(image).max()) if mode in DEEP else 0
-            pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
+            use(image)
     # Pillow raises errors of many types, depending on the format and the damage.
     except Exception as error:
         return Decoded(problem=error_in_one_line(error))
     return Decoded(mode, largest)
+
+
+def _read_mode(source: Source) -> Decoded:
+    """Return the colour mode of an image from its header; images of deep grey are decoded."""
+    return _decode(source, lambda image: _as_rgb(image) if image.mode in (*DEEP, "F") else None)
 
 
 def _open_image(source: Source) -> Image.Image:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,31 +19,70 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.data._readers.decoding import Source
-    from collateral.results.dataset import Dataset, Labels
+    from collateral.data._readers.pieces import DatasetInPieces
+    from collateral.results.dataset import Labels
 
 
 class ImageFileOptions(DataOptions):
     """Options of data sets of image files: the image size, the test set and the augmentation."""
 
     path: UserPath
-    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
-    test_share: float | None = Field(
-        None, gt=0, lt=1, description="Share of every class to test on, where there is no test set."
+    size: int = Field(
+        64, ge=4, le=1024, description="Height and width to which all images are scaled, in pixels."
     )
-    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
+    test_share: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Share of each class that is drawn as test set. Give it only if the data have "
+        "no test set of their own.",
+    )
+    test_seed: Seed = Field(0, description="Seed of the random choice of test examples.")
     test_by: str | None = Field(
         None,
-        description="A column, such as `subject`: `test_share` draws all examples of a value "
-        "together, so that nobody is in both sets.",
+        description="Metadata column, such as `subject`. Examples with the same value are put "
+        "together, all into the train set or all into the test set, so that no person is in both. "
+        "Default: examples are drawn one by one.",
     )
     train_where: where.TrainWhere = None
     broken: Literal["refuse", "skip"] = Field(
-        "refuse", description="What is done with images that cannot be read; both name them."
+        "refuse",
+        description="What happens if images cannot be read. `refuse`: the job stops with an "
+        "error. `skip`: these images are left out. Either way, a message names the first of them.",
     )
-    flip: bool = Field(False, description="Train with random horizontal flips.")
+    flip: bool = Field(
+        False, description="Whether training images are flipped horizontally at random."
+    )
     padding: int = Field(
-        0, ge=0, le=256, description="Train with random crops after padding by so much."
+        0,
+        ge=0,
+        le=256,
+        description="Number of black pixels added on each side of a training image before it is "
+        "cropped at random to its size. 0: no random crops.",
     )
+
+    crop: int | None = Field(
+        None,
+        ge=4,
+        le=1024,
+        description="Side of the images that models are given, at most `size`: in training a "
+        "random part of the image (8 to 100 % of its area), scaled to this side; in evaluation the "
+        "centre. For ImageNet: `size: 256`, `crop: 224`.",
+    )
+
+    @model_validator(mode="after")
+    def _check_crop(self) -> ImageFileOptions:
+        """Raise if random-size crops cannot be taken, or go with crops after padding."""
+        if self.crop is not None and self.crop > self.size:
+            raise ValueError(f"`crop`: {self.crop}: images have a `size` of {self.size}, not more")
+        if self.crop is not None and self.padding:
+            raise ValueError("`crop` and `padding` are two kinds of random crops; leave one out")
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width of the images that models are given."""
+        return (self.crop or self.size,) * 2
 
     @model_validator(mode="after")
     def _check_test_share(self) -> ImageFileOptions:
@@ -77,9 +116,10 @@ class Examples:
         counts = Counter(self.labels[row] for row in self.rows(test=test))
         return tuple(counts[label] for label in range(len(self.class_names)))
 
-    def size(self, shape: tuple[int, int, int]) -> DatasetSize:
-        """Return the number of train and test examples per class."""
-        return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
+    def size(self, shape: tuple[int, int, int], side: int = 0) -> DatasetSize:
+        """Return the numbers of examples per class; `side` is that of the stored images."""
+        counts = self.count(test=False), self.count(test=True)
+        return DatasetSize(self.class_names, *counts, shape, side=side)
 
     def read_part(self, *, test: bool) -> tuple[list[int], dict[str, list[Any]]]:
         """Return labels and metadata of the train or test set; omit columns with missing values."""
@@ -165,21 +205,42 @@ class Examples:
             {name: _to_array(values) for name, values in test_columns.items()},
         )
 
-    def load(self, sources: Iterable[Source], options: ImageFileOptions) -> Dataset:
-        """Decode all images at one size; print how many images were skipped or converted."""
+    def open_pieces(
+        self, read_sources: Callable[[], Iterable[Source]], options: ImageFileOptions
+    ) -> DatasetInPieces:
+        """Check the headers of all images; return the data set, whose images are decoded later.
+
+        `read_sources` returns the images of all examples in their order. Print how many images
+        were skipped or converted.
+        """
         import numpy as np
 
-        from collateral.data._readers.decoding import decode
-        from collateral.data._readers.pixels import split, statistics
-        from collateral.results.dataset import Dataset
+        from collateral.data._readers.decoding import DecodedPieces, inspect
+        from collateral.data._readers.pieces import DatasetInPieces
 
         skip = options.broken == "skip"
-        images, rows = decode(sources, self.names, options.size, skip_broken=skip)
+        channels, rows = inspect(read_sources, self.names, skip_broken=skip)
         kept = self.take(rows)
         kept.check(f"data.broken: {options.broken}")
-        train, test = split(images, np.array(kept.is_test))
+        train, test = (
+            DecodedPieces(
+                read_sources,
+                self.names,
+                np.array(rows, np.int64)[kept.rows(test=is_test)],
+                options.size,
+                channels,
+            )
+            for is_test in (False, True)
+        )
         labels = kept.split_labels()
-        return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
+        return DatasetInPieces(
+            train,
+            test,
+            labels,
+            padding=options.padding,
+            flip=options.flip,
+            crop=options.crop or 0,
+        )
 
 
 def _to_array(values: list[Any]) -> NDArray[Any]:

@@ -51,15 +51,19 @@ class ListedFile:
     state: str  # size in bytes, and modification time in nanoseconds
 
 
-def list_files(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
+def list_files(
+    folder: Path, top: str, *, by_class: bool = True
+) -> tuple[list[ListedFile], list[str]]:
     """Return the image files of all classes below `folder/top`, and other paths, both sorted.
 
-    Other paths are hidden, lack the suffix of an image, or are in no folder of a class.
+    Other paths are hidden, lack the suffix of an image, or are in no folder of a class; they may be
+    in none if `by_class` is false.
     """
+    depth = 2 if by_class else 1
     images, others = [], list[str]()
     for path, entry in _files(folder / top, PurePosixPath(top), others, is_top=True):
         parts = PurePosixPath(path).parts[1 if top else 0 :]
-        if len(parts) < 2 or Path(parts[-1]).suffix.lower() not in SUFFIXES:
+        if len(parts) < depth or Path(parts[-1]).suffix.lower() not in SUFFIXES:
             others.append(path)
             continue
         state = entry.stat()
@@ -204,17 +208,15 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
     """
     path = path.expanduser()
     try:
-        (_, columns), *rows = _read_rows(path) or [(1, [])]
+        (_, columns), *rows = read_rows(path) or [(1, [])]
     except (OSError, ValueError, csv.Error) as error:
         raise ValueError(f"data.table: {str(path)!r}: {error}{looked_for(path)}") from None
     at = f"data.table: {str(path)!r}"
     if FILE not in columns:
         raise ValueError(f"{at}: {unknown_name('column', FILE, columns)}")
-    if len({*columns, ""}) <= len(columns):
+    if "" in columns:
         raise ValueError(f"{at}: columns {columns}; expected columns with different names")
-    for line, row in rows:
-        if len(row) != len(columns):
-            raise ValueError(f"{at}: line {line}: {len(row)} values for {len(columns)} columns")
+    check_rows(at, columns, rows)
     named = {line: row[columns.index(FILE)] for line, row in rows}
     row_of = dict(zip(_match(at, named, files), (row for _, row in rows), strict=True))
     return {
@@ -222,6 +224,16 @@ def read_table(path: Path, files: Sequence[str]) -> dict[str, list[str]]:
         for column, name in enumerate(columns)
         if name != FILE
     }
+
+
+def check_rows(at: str, columns: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> None:
+    """Raise if two columns of a table have one name, or a row has another number of values."""
+    named = [name for name in columns if name]
+    if len({*named}) < len(named):
+        raise ValueError(f"{at}: columns {columns}; expected columns with different names")
+    for line, row in rows:
+        if len(row) != len(columns):
+            raise ValueError(f"{at}: line {line}: {len(row)} values for {len(columns)} columns")
 
 
 def _match(at: str, named: Mapping[int, str], files: Sequence[str]) -> list[int | None]:
@@ -263,12 +275,12 @@ def find_tables(folder: Path, column: str) -> list[Path]:
 def _header(path: Path) -> list[str]:
     """Return the column names of a CSV file; an empty list if the file cannot be read."""
     try:
-        return _read_rows(path)[0][1]
+        return read_rows(path)[0][1]
     except (OSError, ValueError, IndexError, csv.Error):
         return []
 
 
-def _read_rows(path: Path) -> list[tuple[int, list[str]]]:
+def read_rows(path: Path) -> list[tuple[int, list[str]]]:
     """Return the non-empty rows of a CSV file, each with the number of its last line."""
     text = read_text(path)
     delimiter = max(DELIMITERS, key=text.partition("\n")[0].count)

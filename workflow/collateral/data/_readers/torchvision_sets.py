@@ -128,9 +128,13 @@ class RootOptions(DataOptions):
     """Options of every data set that torchvision reads."""
 
     root: UserPath = Field(
-        Path("data"), description="Folder of the files, laid out as torchvision's."
+        Path("data"),
+        description="Folder that contains the files of the data set, arranged as torchvision "
+        "arranges them.",
     )
-    download: bool = Field(True, description="Download the files where `root` has them not.")
+    download: bool = Field(
+        True, description="Whether the files are downloaded into `root` if they are missing there."
+    )
 
 
 def load_set(

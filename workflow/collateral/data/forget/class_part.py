@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 class Params(Strict):
     """Parameters: the class, the fraction of it to forget, and the choice of examples."""
 
-    class_: ClassLabel = Field(alias="class", description="The class, by name or index.")
+    class_: ClassLabel = Field(
+        alias="class", description="Class of which a part is forgotten, by name or index."
+    )
     fraction: float = Field(
-        gt=0, le=1, description="The share of its train examples, rounded down."
+        gt=0,
+        le=1,
+        description="Share of the class's train examples to forget. The number of examples is "
+        "rounded down.",
     )
     order: Literal["first", "random"] = Field(
-        "first", description="The first examples in data-set order, or random ones."
+        "first",
+        description="Which examples are forgotten. `first`: the first ones in data-set order. "
+        "`random`: a random choice.",
     )
-    split_seed: Seed = Field(0, description="Seed of the random choice.")
+    split_seed: Seed = Field(0, description="Seed of the random choice with `order: random`.")
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:

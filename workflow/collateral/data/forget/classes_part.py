@@ -24,13 +24,15 @@ class Params(Strict):
 
     classes: dict[ClassLabel, Share] = Field(
         min_length=2,
-        description="The share of each class's train examples, rounded down, by the class's name "
-        "or index.",
+        description="Share of the train examples to forget, for each class by name or index, e.g. "
+        "{cat: 0.5, dog: 0.2}. Numbers of examples are rounded down.",
     )
     order: Literal["first", "random"] = Field(
-        "first", description="The first examples in data-set order, or random ones."
+        "first",
+        description="Which examples are forgotten. `first`: the first ones in data-set order. "
+        "`random`: a random choice.",
     )
-    split_seed: Seed = Field(0, description="Seed of the random choice.")
+    split_seed: Seed = Field(0, description="Seed of the random choice with `order: random`.")
 
 
 def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:

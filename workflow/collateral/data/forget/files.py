@@ -27,7 +27,8 @@ class Params(Strict):
     """Parameters: the path of a list of files to forget."""
 
     path: UserPath = Field(
-        description="A text file: one path a line, below the folder of the data (train/cat/1.png)."
+        description="Text file that lists the images to forget, one path per line, relative to "
+        "the folder of the data (e.g. train/cat/1.png)."
     )
 
 

@@ -22,17 +22,30 @@ if TYPE_CHECKING:
 NEEDS = "base"
 
 
-class Params(Strict):
+class InClass(Strict):
+    """Parameters: the class to which the examples belong, and the order of equal ones."""
+
+    class_: ClassLabel | None = Field(
+        None,
+        alias="class",
+        description="Class to which the forgotten examples belong, by name or index. Default: all "
+        "classes.",
+    )
+    split_seed: Seed = Field(
+        0, description="Seed of the random order in which examples with equal values are taken."
+    )
+
+
+class Params(InClass):
     """Parameters: the fraction to forget, of the train set or of one class."""
 
-    share: Share = Field(description="The share of the train examples, rounded down.")
-    class_: ClassLabel | None = Field(
-        None, alias="class", description="The class, by name or index; all classes if left out."
+    share: Share = Field(
+        description="Share of the train examples to forget, of all classes or of `class`. The "
+        "number of examples is rounded down."
     )
-    split_seed: Seed = Field(0, description="Seed of the order of examples with equal values.")
 
 
-def find_classes(params: Params, class_names: Sequence[str]) -> list[int]:
+def find_classes(params: InClass, class_names: Sequence[str]) -> list[int]:
     """Return a list: the index of the given class, or all class indices if no class is given."""
     try:
         whole = range(len(class_names))
@@ -54,21 +67,32 @@ def take_largest(labels: Labels, params: Params, values: NDArray[np.float64]) ->
     """
     import numpy as np
 
+    ranked = rank(labels, params, values)
+    return np.sort(ranked[: count_part("share", len(ranked), params.share)])
+
+
+def rank(labels: Labels, params: InClass, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the indices of the class, or of all train examples, from largest to smallest value."""
+    import numpy as np
+
     members = np.flatnonzero(np.isin(labels.train, find_classes(params, labels.class_names)))
-    count = count_part("share", len(members), params.share)
     rng = np.random.default_rng(derive_seed("forget", params.split_seed))
     members = rng.permutation(members)
     order = np.argsort(-values[members], kind="stable")  # NaN is sorted last
-    return np.sort(members[order[:count]])
+    return members[order]
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns; raise if it would return none."""
-    members = sum(size.train[index] for index in find_classes(params, size.class_names))
-    return count_part("share", members, params.share)
+    return count_part("share", count_members(size, params), params.share)
 
 
-def chosen(labels: Labels, params: Params) -> dict[str, Any]:
+def count_members(size: DatasetSize, params: InClass) -> int:
+    """Return the number of train examples of the class, or of all classes."""
+    return sum(size.train[index] for index in find_classes(params, size.class_names))
+
+
+def chosen(labels: Labels, params: InClass) -> dict[str, Any]:
     """Return the parameters to store in split.json; a given class is stored by its name."""
     content = params.model_dump(by_alias=True, exclude_none=True)
     if params.class_ is not None:

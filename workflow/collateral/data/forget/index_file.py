@@ -30,7 +30,10 @@ SUFFIXES = (".txt", ".json", ".npy")
 class Params(Strict):
     """Parameters: the path of a file with the indices to forget."""
 
-    path: UserPath = Field(description="The list of indices in the train set: .txt, .json or .npy.")
+    path: UserPath = Field(
+        description="File with the indices of the train examples to forget, counted from 0: .txt, "
+        ".json or .npy."
+    )
 
     @field_validator("path")
     @classmethod

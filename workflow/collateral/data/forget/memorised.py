@@ -28,7 +28,9 @@ class Params(hardest.Params):
     """Parameters: the fraction to forget, and whether to forget the most or least memorised."""
 
     level: Literal["high", "low"] = Field(
-        description="The most memorised examples, or those whose memorisation is nearest to 0."
+        description="`high`: forget the most memorised examples. `low`: forget those whose "
+        "memorisation is nearest to 0. Memorisation is how much more probable the true class is "
+        "to models that were trained on the example."
     )
 
 

@@ -21,7 +21,10 @@ class Params(Strict):
     """Parameters: the fraction of the train set to forget, and the seed of the random choice."""
 
     fraction: float = Field(
-        gt=0, lt=1, description="The share of all train examples, rounded down."
+        gt=0,
+        lt=1,
+        description="Share of all train examples to forget. The number of examples is rounded "
+        "down.",
     )
     split_seed: Seed = Field(0, description="Seed of the random choice.")
 

@@ -43,8 +43,8 @@ Values = Annotated[
 TrainWhere = Annotated[
     dict[str, Values] | None,
     Field(
-        description="Values of columns, as `{subject: [17, 23]}`: examples that `test_share` "
-        "leaves in the train set, those to be forgotten."
+        description="Examples that `test_share` must leave in the train set, by values of metadata "
+        "columns, e.g. {subject: [17, 23]}: those that you want to forget."
     ),
 ]
 KINDS = "only whole numbers, yes and no, and text count"
@@ -53,8 +53,12 @@ KINDS = "only whole numbers, yes and no, and text count"
 class Params(Strict):
     """Parameters: the metadata column, and its values to forget."""
 
-    column: str = Field(description="The column, by name.")
-    is_: Values = Field(alias="is", description="Forget the examples that have one of these.")
+    column: str = Field(description="Name of the metadata column.")
+    is_: Values = Field(
+        alias="is",
+        description="Value, or list of values. Examples that have one of them in the column are "
+        "forgotten.",
+    )
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

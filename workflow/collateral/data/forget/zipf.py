@@ -23,7 +23,10 @@ class Params(random_part.Params):
     """Parameters: the fraction of the train set, the exponent of the weights, and the seed."""
 
     exponent: float = Field(
-        1.0, ge=0, description="Exponent of the weights of the classes; 0: all are alike."
+        1.0,
+        ge=0,
+        description="Exponent s of the class weights 1 / rank^s. The larger it is, the fewer "
+        "classes contain most of the forgotten examples; with 0 all classes have the same weight.",
     )
 
 

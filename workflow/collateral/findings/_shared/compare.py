@@ -20,6 +20,7 @@ from collateral.findings.columns import (
 )
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric, is_known
+from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import mean, std, t_quantile
 from collateral.results.table import MOST_NAMED, CellTable
 
@@ -240,3 +241,16 @@ def name_extremes(cell: CellTable, metric: str, subset: str = "") -> str:
         first, last = f"nearest to {owner}", "furthest"
     name = f"{shown.label}{SUBSETS[subset]}"
     return f"{name} is {first} with {best}, and {last} with {worst}."
+
+
+def gap_by_seed(cell: CellTable, run: str) -> Floats:
+    """Return the contribution of each seed to a run's average gap; their mean is the gap.
+
+    All are NaN if a term of the gap is undefined in a seed.
+    """
+    away = np.array(
+        [cell.values(run, at) - cell.values(cell.reference, at) for at in TERMS["avg_gap"]]
+    )
+    signs = np.sign(away.mean(axis=1, keepdims=True))
+    parts: Floats = (signs * away).mean(axis=0)
+    return parts

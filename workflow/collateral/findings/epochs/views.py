@@ -7,7 +7,7 @@ from collateral.contract.rows import TRACKED
 from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings._shared.series import average_seeds, find_looks, plot_cell, with_level
 from collateral.findings.metric_index import find_metric
-from collateral.plots.plot import Axis, Panel, Plot
+from collateral.plots.plot import Axis, Panel, Plot, Series, fit_y
 from collateral.results.table import CellTable
 
 # Metrics, one panel for each; `ua_affected` is left out, because it equals UA.
@@ -15,8 +15,10 @@ METRICS = ("ra", "ua", "ta", "ra_affected", "ta_affected")
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: {reference}. Bands: 95 % intervals over "
-    "seeds. The panels' scales differ."
+    "seeds. The panels' scales differ, and fit epoch 0 and the later half of the epochs where an "
+    "earlier epoch would more than double them; arrows: beyond the axis."
 )
+MOST = 2.0  # factor by which early epochs may extend an axis
 NOISE = "Grey: the range of 95 % of the means of other retrainings."
 
 
@@ -42,4 +44,16 @@ def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:
         series.append(average_seeds(cell, run, [int(e) for e in epochs], values, details=details))
     panel = Panel(series, shown.heading, Axis("Epoch", is_whole=True), interval="area")
     panel = replace(panel, value_name="mean", x_name="epoch")
-    return with_level(panel, cell, metric)
+    drawn = with_level(panel, cell, metric)
+    late = with_level(replace(panel, series=[leave_out_start(one) for one in series]), cell, metric)
+    (low, high), (late_low, late_high) = fit_y(drawn), fit_y(late)
+    return replace(drawn, y=late.y) if high - low > MOST * (late_high - late_low) else drawn
+
+
+def leave_out_start(series: Series) -> Series:
+    """Return epoch 0 and the later half of the epochs of a series."""
+    kept = [at for at, epoch in enumerate(series.x) if not 0 < epoch < max(series.x) / 2]
+    x, y, low, high = (
+        [values[at] for at in kept] for values in (series.x, series.y, series.low, series.high)
+    )
+    return replace(series, x=x, y=y, low=low, high=high)

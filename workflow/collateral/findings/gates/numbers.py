@@ -58,9 +58,10 @@ def count_split_faults(cell: CellResults) -> int:
 
 
 def is_trained_on_split(cell: CellResults, retrained: Result) -> float:
-    """Return 1 if the training set in Retrain's record is the retained set, else 0.
+    """Return 1 if the training set in Retrain's record is that of the split, else 0.
 
-    The sets are compared by a hash of their ids. The result is NaN if the record has no hash.
+    It is the retained set, without corrupted examples that are not known. The sets are compared by
+    a hash of their ids. The result is NaN if the record has no hash.
     """
     known = retrained.record.get("trained_on")
     return math.nan if known is None else float(known == cell.split.retain_hash)
@@ -68,7 +69,7 @@ def is_trained_on_split(cell: CellResults, retrained: Result) -> float:
 
 def smallest_batch(cell: CellResults, retrained: Result) -> int:
     """Return the size of Retrain's smallest batch, computed from the recorded parameters."""
-    params, count = retrained.record["params"], len(cell.split.retain)
+    params, count = retrained.record["params"], len(cell.split.trained_on)
     if params["checkpoint"] == "best_validation":
         count -= max(1, round(params["validation_share"] * count))
     return min(batch_sizes(count, params["batch_size"]))

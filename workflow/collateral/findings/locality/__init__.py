@@ -39,6 +39,7 @@ METRICS = {
     "far_accuracy": Metric("Far accuracy", "accuracy on all other examples", "%"),
     "near_count": Metric("Near ones", "most similar examples", "examples"),
     "far_count": Metric("Far ones", "all other examples", "examples"),
+    "near_class": Metric("Near by class", "most similar examples of the class `at`", "examples"),
     "disagreement": Metric(
         "Disagreement", "share of a set predicted otherwise than by {reference}", "%", "low"
     ),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row, without_value
 from collateral.findings.inputs import CellResults, Epoch, Result
-from collateral.findings.near import split_by_distance
+from collateral.findings.near import NEAR, split_by_distance
 from collateral.metrics.accuracy import disagreement
 from collateral.metrics.arrays import Floats, Ints, Mask
 from collateral.metrics.similarity import NUM_BINS, assign_bins, bin_count, bin_edges, bin_mean
@@ -99,6 +99,11 @@ def _describe_bins(binned: Binned) -> Iterator[Row]:
             yield Row(reference, "bin_count", float(count), seed, name, b)
     for part, mask in binned.masks.items():
         yield Row(reference, f"{part}_count", float(mask.sum()), set=name)
+    labels = binned.cell.sets(binned.cell.labels.train, binned.cell.labels.test)[name]
+    classes, counts = np.unique(labels[binned.masks[NEAR]], return_counts=True)
+    for c, count in zip(classes, counts, strict=True):
+        at = binned.cell.labels.class_names[c]
+        yield Row(reference, "near_class", float(count), set=name, at=at)
 
 
 def _reference_accuracies(binned: Binned) -> Iterator[Row]:

@@ -1,7 +1,7 @@
 """Table, plot and sentences about the loss of accuracy near the forget set and far from it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,13 +43,15 @@ CONVENTIONS = (
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
 MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
-FEW = 5  # bins with fewer examples are pale on the web page
+MOST_CLASSES = 6  # largest number of classes that the sentence on the neighbours lists
+FEW = 5  # bins with fewer examples are faint
+MOST_AREA, LEAST_AREA = 30.0, 3.0  # area in square points of the marks of the largest bin, at least
 PLOT_CAPTION = (
     "Difference from {reference} by similarity to the forget set (where several classes are "
     "affected, to the nearest one's forgotten examples), seed i against seed i, in ten bins of "
     "equal width; an empty bin is a gap. Below: examples per bin, mean over seeds, on a "
-    "logarithmic scale. Bars: 95 % intervals over seeds. On the page, bins of fewer than five "
-    "examples are faint."
+    "logarithmic scale. The area of a mark grows with the square root of the examples in its bin; "
+    "bins of fewer than five are faint. Bars: 95 % intervals over seeds. Arrows: beyond the axis."
 )
 NOISE = "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
 
@@ -133,6 +135,7 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
     about = {
         "noise": noise,
         "is_faint": [count < FEW for count in counts],
+        "areas": mark_areas(counts),
         "details": {"examples": [f"{count:.0f}" for count in counts]},
     }
     centres, series = ((lows + highs) / 2).tolist(), []
@@ -157,6 +160,12 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
     )
 
 
+def mark_areas(counts: Sequence[float]) -> list[float]:
+    """Return the areas of marks, which grow with the square root of the examples in a bin."""
+    most = max(counts)
+    return [max(MOST_AREA * math.sqrt(count / most), LEAST_AREA) for count in counts]
+
+
 def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
     """Return a panel with the number of examples in each similarity bin, on a logarithmic axis."""
     edges, counts = bin_edges(cell, name), _count_in_bins(cell, name)
@@ -176,6 +185,30 @@ def _name_collapsed(cell: CellTable) -> str:
 
 
 def words(cell: CellTable) -> str:
+    """Return sentences on the loss near the forget set, and on the classes of the neighbours."""
+    return join_sentences(_describe_loss_near(cell), describe_classes(cell))
+
+
+def describe_classes(cell: CellTable) -> str:
+    """Return a sentence on the classes of the examples near the forget set, the largest first.
+
+    It is empty for results of older versions, which do not have these numbers.
+    """
+    parts = []
+    for name, kind in SETS.items():
+        names = cell.indices(cell.reference, "near_class", name)
+        counts = {at: cell.number(cell.reference, "near_class", name, at) for at in names}
+        order = sorted(counts, key=lambda at: -counts[at])
+        listed = [f"{at} ({find_metric('near_class').text(counts[at])})" for at in order]
+        if len(order) > MOST_CLASSES:
+            rest = f"{len(order) - MOST_CLASSES} more classes"
+            listed = [*listed[:MOST_CLASSES], rest]
+        if listed:
+            parts.append(f"{kind} ones {', '.join(listed)}")
+    return f"Classes of the neighbours: {'; '.join(parts)}." if parts else ""
+
+
+def _describe_loss_near(cell: CellTable) -> str:
     """Return sentences on the largest loss near the forget set, and on all other methods."""
     losses = find_losses(cell)
     if losses.empty:

@@ -4,8 +4,9 @@ If the config has `probe:`, finished models are used in further experiments. The
 on half of the forget set (`relearn`), tested on its images with added noise (`residual`), and
 compared with an untrained net (`zrf`). A new linear head is fitted on features of retained examples
 (`linear`), features are compared with Retrain's and the base's (`cka`), and models are fine-tuned
-on retained examples only (`resurface`). Each seed is compared with Retrain of the same seed;
-Retrain itself, with Retrain of the next.
+on retained examples only (`resurface`). Where train examples were patched (corrective
+unlearning), the square is put on the test images (`patch`). Each seed is compared with Retrain of
+the same seed; Retrain itself, with Retrain of the next.
 """
 
 from collateral.contract.metrics import Metric
@@ -94,5 +95,18 @@ METRICS = {
         "rise of the accuracy on the forget set by fine-tuning on retained examples, minus that of "
         "Retrain; above zero, forgotten examples come back",
         "points",
+    ),
+    "patch_accuracy": Metric(
+        "Corrected accuracy",
+        "accuracy on test images with the patch, by their true labels",
+        "%",
+        "retrain",
+    ),
+    "patch_success": Metric(
+        "Success of the patch",
+        "share of the test images of other classes that, with the patch, get the label of the "
+        "patched train examples",
+        "%",
+        "retrain",
     ),
 }

@@ -155,6 +155,13 @@ def resurfacing(probed: ProbedRun) -> Iterator[Row]:
     yield from probed.rows("resurface_gap", own - reference)
 
 
+def patching(probed: ProbedRun) -> Iterator[Row]:
+    """Yield a run's accuracy on patched test images, and the success of the patch."""
+    corrected, success = probed.values("patch_rates").T
+    yield from probed.rows("patch_accuracy", corrected)
+    yield from probed.rows("patch_success", success)
+
+
 # For each group of examples on which CKA is computed: its columns `set` and `at` in the long table.
 CKA_PLACES: dict[str, tuple[str, str | None]] = {
     "forget": ("forget", None),
@@ -171,6 +178,7 @@ PROBES = {
     "linear": linear,
     "cka": cka,
     "resurface": resurfacing,
+    "patch": patching,
 }
 
 

@@ -49,7 +49,14 @@ TABLES = {
         ),
         "If the accuracies on near and test examples rise too, the model recovers from damage.",
     ),
+    "probe-patch": (
+        "Test images with the patch",
+        ("patch_accuracy", "patch_success"),
+        "TA is the accuracy on the same images without the patch (clean accuracy). Retrain is "
+        "trained without all patched examples, also those that no method was told of.",
+    ),
 }
+ADDED = {"probe-linear": "ua", "probe-patch": "ta"}  # first column of a table, by its name
 FEW_KEPT = 20  # with fewer retained examples of a class, a new head hardly learns the class
 FEW = "Few examples to fit on, so that the linear probe is low for every model: {classes}."
 CAPTION = "{table}: {title}. {spread}"
@@ -108,8 +115,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
                 _describe_few(cell) if name == "probe-linear" else "",
                 *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
             )
-            if name == "probe-linear":
-                columns.insert(0, Column("ua"))
+            if name in ADDED:
+                columns.insert(0, Column(ADDED[name]))
             yield build_table(name, title, columns, rows_by_kind(cell), caption, conventions)
     if "cka_base" in cell.metrics(cell.reference):
         yield _cka_table(cell)

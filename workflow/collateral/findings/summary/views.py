@@ -1,17 +1,23 @@
 """Table over all cells: how often each method is nearest to Retrain, and its mean rank."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings._shared.compare import gap_by_seed
 from collateral.findings.columns import number_source
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.summary import RANKS, STANDINGS
-from collateral.results.table import BenchmarkTable
+from collateral.metrics.differences import compare
+from collateral.results.table import BenchmarkTable, CellTable
 
 CAPTION = "Methods over the {count} cells; controls and sweeps are left out."
 NOISE = (
@@ -23,7 +29,75 @@ NO_RANKS = (
     "shown to differ (Nemenyi, 95 %)."
 )
 RANK_COLUMNS = ("mean_rank", "complete_rank")
+GAP = "avg_gap"  # the kind of gap that the sentences are about
+MOST_CELLS = 4  # largest number of cells of which the sentence names the nearest method
+SAME = "The same method is nearest to Retrain, by the average gap, in all {count} cells: {label}."
+OTHERS = "The nearest to Retrain, by the average gap, is not the same in all cells: {listed}."
+PAIRS = (
+    "Of {pairs} pairs of methods, {changed} have another order in another cell, and {shown} of "
+    "these beyond chance (paired tests over seeds in both cells, Holm over the pairs)."
+)
+ONE_SEED = "One seed cannot tell which orders are chance."
 NO_NOISE = "With one seed there is no noise floor: which of these are ties cannot be told."
+
+
+def words_across(table: BenchmarkTable) -> str:
+    """Return a sentence on whether the ranking of the methods changes between cells.
+
+    It is empty if there are fewer than two cells or methods. Methods are compared in pairs: a pair
+    changes places if its order differs between two cells.
+    """
+    nearest = {cell.name: _find_nearest(cell) for cell in table.cells}
+    named = {name: run for name, run in nearest.items() if run}
+    if len(named) < 2:
+        return ""
+    labels, counts = table.plan.labels, Counter(named.values())
+    if len(counts) == 1:
+        first = SAME.format(label=labels[next(iter(counts))], count=len(named))
+    elif len(named) <= MOST_CELLS:
+        titles = {cell.name: cell.title for cell in table.cells}
+        listed = "; ".join(f"{labels[run]} in {titles[name]}" for name, run in named.items())
+        first = OTHERS.format(listed=listed)
+    else:
+        listed = ", ".join(f"{labels[run]} in {count}" for run, count in counts.most_common())
+        first = OTHERS.format(listed=f"{listed} of {len(named)} cells")
+    return join_sentences(first, _describe_pairs(table))
+
+
+def _find_nearest(cell: CellTable) -> str:
+    """Return the method with the smallest average gap in a cell; failed ones are left out."""
+    gaps = {run: cell.number(run, GAP) for run in cell.runs("method")}
+    known = {r: g for r, g in gaps.items() if not math.isnan(g) and not cell.failure_summary(r)}
+    return min(known, key=lambda run: known[run], default="")
+
+
+def count_changes(table: BenchmarkTable) -> tuple[int, int, int]:
+    """Return the number of pairs of methods, of those that change places, and of those shown.
+
+    A change is shown if the order is tested in two cells, in opposite directions (paired tests over
+    seeds; Holm's method adjusts them for all pairs of a cell).
+    """
+    orders: dict[tuple[str, str], list[float]] = {}
+    shown: dict[tuple[str, str], set[bool]] = {}
+    for cell in table.cells:
+        runs = [run for run in cell.runs("method") if not cell.failure_summary(run)]
+        gaps = {run: gap_by_seed(cell, run) for run in runs}
+        pairs = [*combinations([run for run in runs if not np.isnan(gaps[run]).any()], 2)]
+        tested = compare({pair: gaps[pair[0]] - gaps[pair[1]] for pair in pairs})
+        for pair, one in tested.items():
+            more = cell.number(pair[0], GAP) - cell.number(pair[1], GAP)
+            orders.setdefault(pair, []).append(more)
+            if one.is_found:
+                shown.setdefault(pair, set()).add(one.mean > 0)
+    changed = [pair for pair, found in orders.items() if min(found) < 0 < max(found)]
+    return len(orders), len(changed), sum(len(shown.get(pair, ())) == 2 for pair in changed)
+
+
+def _describe_pairs(table: BenchmarkTable) -> str:
+    if min(len(cell.seeds) for cell in table.cells) < 2:
+        return ONE_SEED
+    pairs, changed, shown = count_changes(table)
+    return PAIRS.format(pairs=pairs, changed=changed, shown=shown) if pairs else ""
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:

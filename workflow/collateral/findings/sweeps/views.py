@@ -9,7 +9,8 @@ import numpy as np
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, compare
+from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, compare, gap_by_seed
 from collateral.findings._shared.series import (
     average_seeds,
     describe_failures,
@@ -22,6 +23,8 @@ from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.metrics.arrays import Floats
+from collateral.metrics.differences import Difference
+from collateral.metrics.differences import compare as compare_means
 from collateral.metrics.statistics import mean, std, within_seed_correlation, within_seed_std
 from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_y
 from collateral.plots.style import DARK, Look
@@ -30,6 +33,14 @@ from collateral.results.table import CellTable
 
 TEACHER_NOISE = "teacher-noise"  # base name of the files of the table and of the plot
 TEACHER_SEED = "teacher_seed"
+# Sentences on the test of each value against the method's own.
+NO_TEST = "Whether a value matters is not tested: one seed cannot tell."
+TESTED = (
+    "Paired test over {n} seeds of each value's gap against the method's own (Holm per sweep): "
+)
+NO_EFFECT = TESTED + "no value is shown to matter; the largest difference is {most}."
+EFFECTS = TESTED + "shown are {shown}; {count} others are not shown to differ."
+LEAST_P = 0.001  # a smaller p-value is written as "p < 0.001"
 OWN = "“own” marks the value that the method has in all other tables and figures."
 NOISE_TABLE_CAPTION = (
     "Teachers that differ in `teacher_seed` alone, and their students: accuracy on the forget set "
@@ -74,6 +85,7 @@ NOISE_CAPTION = (
     "per teacher and seed. On the dotted line a student has its teacher's UA. Dashed: Retrain; "
     "grey: the range of 95 % of the means of other retrainings."
 )
+LEAST_VALUES = 3  # minimum number of values of a parameter for a plot
 DECADE = 10.0  # the x-axis is logarithmic if its largest / smallest value is at least this
 
 
@@ -126,7 +138,43 @@ def words(cell: CellTable) -> str:
         if best := min(known, key=lambda label: known[label], default=""):
             gap = find_metric("avg_gap").text(known[best])
             parts.append(f"{sweep.title} {best} ({gap} points)")
-    return f"Nearest to Retrain, by the average gap: {'; '.join(parts)}." if parts else ""
+    nearest = f"Nearest to Retrain, by the average gap: {'; '.join(parts)}." if parts else ""
+    return join_sentences(nearest, describe_effects(cell)) if nearest else ""
+
+
+def compare_values(cell: CellTable, sweep: Sweep) -> dict[str, Difference]:
+    """Compare the gap of each value of a sweep with that of the method's own value, by run.
+
+    The test is paired over seeds; Holm's method adjusts it for the number of values.
+    """
+    own = gap_by_seed(cell, sweep.own)
+    others = [run for run in sweep.values if run != sweep.own and run in cell.kinds]
+    return compare_means({run: gap_by_seed(cell, run) - own for run in others})
+
+
+def describe_effects(cell: CellTable) -> str:
+    """Return a sentence on whether other values than the method's own change the gap."""
+    found = {
+        f"{sweep.title} {sweep.labels[run]}": one
+        for sweep in cell.plan.sweeps
+        for run, one in compare_values(cell, sweep).items()
+        if not math.isnan(one.p)
+    }
+    if not found:
+        return NO_TEST
+    shown = {name: one for name, one in found.items() if one.is_found}
+    largest = max(found, key=lambda name: abs(found[name].mean))
+    if not shown:
+        return NO_EFFECT.format(n=len(cell.seeds), most=_describe(largest, found[largest]))
+    listed = sorted(shown, key=lambda name: -abs(shown[name].mean))
+    text = ", ".join(_describe(name, shown[name]) for name in listed)
+    return EFFECTS.format(n=len(cell.seeds), shown=text, count=len(found) - len(shown))
+
+
+def _describe(name: str, one: Difference) -> str:
+    metric = find_metric("avg_gap")
+    p = "p < 0.001" if one.p < LEAST_P else f"p = {one.p:.3f}"
+    return f"{name} ({metric.text(one.mean, sign=True)} points, {p})"
 
 
 def make_noise_table(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Floats]]]) -> Table:
@@ -246,8 +294,11 @@ def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
 
 
 def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
-    """Return the metrics of each kind of plot; none if fewer than two swept values are numbers."""
-    if len(sweep.numbers) < 2:
+    """Return the metrics of each kind of plot; none if fewer than three values can be drawn.
+
+    Two values are compared by the table of the sweep.
+    """
+    if len(_drawn_runs(cell, sweep)) < LEAST_VALUES:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
     # If the teacher's metrics are the same for all values, they are not plotted.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -41,6 +41,7 @@ CONVENTIONS = (
 )
 IDLE = "Do nothing"
 PACED = "*: not ranked: its schedule depends on the number of epochs, so no epoch is a shorter run."
+Point = tuple[float, float]
 GAP = f"{TRACKED}avg_gap"
 POINTS = FACTORS["points"]
 
@@ -55,8 +56,8 @@ PLOT_CAPTION = (
     "Retrain's time; grey: the expected gap of other retrainings. Dashed in colour: the schedule "
     "depends on the number of epochs, so an epoch is no shorter run. A run that ends much further "
     "from Retrain than the "
-    "base model and the other runs leaves the plot at its edge; a run that failed in "
-    "every seed is not drawn."
+    "base model and the other runs is drawn up to the edge, where a hollow dot has its name; a run "
+    "that failed in every seed is not drawn."
 )
 ERROR = "Forgetting error:\nmean of |ΔUA|, |ΔMIA| (points)"
 DAMAGE = "Damage: near − far loss (points)"
@@ -65,6 +66,9 @@ MIN_RANGE = 5.0
 ROOM = 0.12  # fraction of the data range that is left empty at each end of an axis
 # A run is far if its final gap is above 2 x the base's gap and 3 x the other runs' median gap.
 FAR_FROM_BASE, FAR_FROM_MEDIAN = 2, 3
+SPACE_FOR_NAMES = 2.5  # factor by which the axis of seconds reaches beyond the last value
+BELOW_ZERO = 0.04  # height below zero as a fraction of the axis, so that no path is on the frame
+TEXT_WIDTH = 0.14  # distance of two texts at shares of Retrain's time, as a fraction of the axis
 AREA, LAST_AREA = 6.0, 30.0  # area of an epoch's dot, and of the last epoch's dot
 
 
@@ -291,11 +295,12 @@ def _error_panel(paths: Paths) -> Panel:
         _mark("Original", "o", *start, 36.0, is_hollow=True, run=ORIGINAL),
         _mark("Retrain", "P", 0.0, 0.0, 49.0),
     ]
-    lines = [line for run in paths.by_run for line in _path(paths, run, "error", "damage")]
+    x = Axis(ERROR, limits=paths.limits("error", 0, MIN_RANGE))
+    y = Axis(DAMAGE, limits=paths.limits("damage", -MIN_RANGE / 2, MIN_RANGE / 2))
     return Panel(
-        [*lines, *marks],
-        x=Axis(ERROR, limits=paths.limits("error", 0, MIN_RANGE)),
-        y=Axis(DAMAGE, limits=paths.limits("damage", -MIN_RANGE / 2, MIN_RANGE / 2)),
+        [*_lines(paths, ("error", "damage"), (x, y)), *marks],
+        x=x,
+        y=y,
         levels=[Level(0.0)],
         bands=[Band(low=-noise, high=noise, label=NOISE_LABEL)] if np.isfinite(noise) else [],
         value_name="damage",
@@ -319,18 +324,16 @@ def _cost_panel(paths: Paths) -> Panel:
     seconds = np.concatenate([path["seconds"][1:] for path in moved.values()])
     left = float(seconds[seconds > 0].min()) / 1.5
     floor = POINTS * cell.number(cell.reference, "floor", at="avg_gap")
-    budgets = [
-        Level(share / 100 * cost, "x", text=f"{share} %", is_faint=True)
-        for share in SHARES
-        if share / 100 * cost > left
-    ]
-    lines = [line for run in moved for line in _path(paths, run, "seconds", "gap", first=1)]
+    limits = left, SPACE_FOR_NAMES * max(cost, float(seconds.max()))
+    top = paths.limits("gap", 0, MIN_RANGE)[1]
+    x = Axis("Seconds (RTE)", "log", limits=limits)
+    y = Axis("Avg. Gap (points)", limits=(-BELOW_ZERO * top, top))
     return Panel(
-        lines,
-        x=Axis("Seconds (RTE)", "log", limits=(left, 1.6 * max(cost, float(seconds.max())))),
-        y=Axis("Avg. Gap (points)", limits=(0.0, paths.limits("gap", 0, MIN_RANGE)[1])),
+        _lines(paths, ("seconds", "gap"), (x, y), moved),
+        x=x,
+        y=y,
         levels=[
-            *budgets,
+            *mark_shares(cost, limits),
             Level(cost, "x", "dashed", text="Retrain"),
             Level(paths.start("gap"), dash="dotted", text="Original"),
         ],
@@ -340,34 +343,128 @@ def _cost_panel(paths: Paths) -> Panel:
     )
 
 
-def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Series]:
+def mark_shares(cost: float, limits: Limits) -> list[Level]:
+    """Return faint lines at shares of Retrain's time; a text that would touch another is left out.
+
+    The horizontal axis is logarithmic.
+    """
+    left, right = map(math.log, limits)
+    levels, last = [], math.log(cost)
+    for share in reversed(SHARES):
+        at = math.log(share / 100 * cost)
+        if at > left:
+            has_text = last - at > TEXT_WIDTH * (right - left)
+            text, last = (f"{share} %", at) if has_text else ("", last)
+            levels.append(Level(share / 100 * cost, "x", text=text, is_faint=True))
+    return levels[::-1]
+
+
+def _lines(
+    paths: Paths, parts: tuple[str, str], axes: tuple[Axis, Axis], runs: Iterable[str] = ()
+) -> list[Series]:
+    """Return the lines and dots of the paths in a panel; costs begin with the first epoch."""
+    first = 1 if "seconds" in parts else 0
+    return [one for run in runs or paths.by_run for one in _path(paths, run, parts, axes, first)]
+
+
+def _path(
+    paths: Paths, run: str, parts: tuple[str, str], axes: tuple[Axis, Axis], first: int
+) -> Iterator[Series]:
     """Yield a run's path as a line, and as one dot per epoch.
 
-    The last dot is large and has the run's name.
+    The last dot is large and has the run's name. A path that leaves the panel ends at its edge,
+    with a hollow dot.
     """
     cell, path, look = paths.cell, paths.by_run[run], find_looks(paths.cell)[run]
-    across, up = path[x][first:].tolist(), path[y][first:].tolist()
-    label, is_near, count = cell.labels[run], run not in paths.far_runs, len(across)
+    is_far = run in paths.far_runs
+    points = list(zip(*(path[part][first:].tolist() for part in parts), strict=True))
+    inside, end = leave(points, *axes) if is_far else (points, None)
+    label, count = cell.labels[run], len(inside)
     line = replace(
         look, marker="", dash="dashed" if run in cell.plan.paced else "solid", is_control=True
     )
-    yield Series(label, line, across, up, run=run, sets_scale=is_near)
+    dot = replace(look, marker=look.marker or "o")
+    drawn = [*inside, *([end] if end else [])]
+    yield Series(label, line, *_split(drawn), run=run, sets_scale=not is_far)
     by_sd = noise_floor_by_sd(cell, "damage", DAMAGED)
-    noise = noise_floor_of_gap(cell, "avg_gap") if y == "gap" else by_sd
+    noise = POINTS * (noise_floor_of_gap(cell, "avg_gap") if "gap" in parts else by_sd)
+    texts = _details(path, first)
+    has_name = end is None and count > 0
     yield Series(
         label,
-        replace(look, marker=look.marker or "o"),
-        across,
-        up,
+        dot,
+        *_split(inside),
         run=run,
         mark="point",
         n=[len(cell.seeds)] * count,
-        noise=[POINTS * noise] * count,
-        details=_details(path, first),
-        areas=[*[AREA] * (count - 1), LAST_AREA],
-        names=[*[""] * (count - 1), label],
-        sets_scale=is_near,
+        noise=[noise] * count,
+        details={name: many[:count] for name, many in texts.items()},
+        areas=[AREA] * (count - has_name) + [LAST_AREA] * has_name,
+        names=[""] * (count - has_name) + [label] * has_name,
+        sets_scale=not is_far,
     )
+    if end:
+        yield Series(
+            label,
+            dot,
+            *_split([end]),
+            run=run,
+            mark="point",
+            n=[len(cell.seeds)],
+            noise=[noise],
+            details={name: many[-1:] for name, many in texts.items()},
+            areas=[LAST_AREA],
+            names=[label],
+            is_hollow=True,
+            sets_scale=False,
+        )
+
+
+def _split(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    """Return the horizontal and the vertical positions of points."""
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def leave(points: Sequence[Point], x: Axis, y: Axis) -> tuple[list[Point], Point | None]:
+    """Return the points of a path before it leaves a panel, and where it crosses the edge.
+
+    The crossing is None if the path stays inside. Undefined points are inside.
+    """
+    for place, point in enumerate(points):
+        if _is_outside(point, x, y):
+            start = points[place - 1] if place else None
+            return list(points[:place]), _cross(start, point, x, y)
+    return list(points), None
+
+
+def _is_outside(point: Point, *axes: Axis) -> bool:
+    limits = (axis.limits or (-math.inf, math.inf) for axis in axes)
+    return any(v < low or v > high for v, (low, high) in zip(point, limits, strict=True))
+
+
+def _cross(start: Point | None, end: Point, *axes: Axis) -> Point:
+    """Return where the line from a point inside to a point outside crosses the edge of a panel.
+
+    Without a start it is the point of the edge that is nearest to the end.
+    """
+    limits = [axis.limits or (-math.inf, math.inf) for axis in axes]
+    if start is None or any(map(math.isnan, start)):
+        x, y = (min(max(v, low), high) for v, (low, high) in zip(end, limits, strict=True))
+        return x, y
+    # Positions on a logarithmic axis are interpolated as they are drawn.
+    scales = [(math.log, math.exp) if axis.scale == "log" else (float, float) for axis in axes]
+    shares = [1.0]
+    for (forward, _), a, b, ends in zip(scales, start, end, limits, strict=True):
+        steps = [
+            (forward(edge) - forward(a)) / (forward(b) - forward(a)) for edge in ends if a != b
+        ]
+        shares += [step for step in steps if 0 <= step <= 1]
+    share = min(shares)
+    x, y = (
+        back(forward(a) + share * (forward(b) - forward(a)))
+        for (forward, back), a, b in zip(scales, start, end, strict=True)
+    )
+    return x, y
 
 
 def _details(path: pd.DataFrame, first: int) -> Mapping[str, Sequence[str]]:

@@ -226,7 +226,6 @@ def _forgotten_panel(cell: CellTable, runs: list[str]) -> Panel:
         Axis("AUC"),
         Axis(ticks=ticks, limits=(-0.6, len(runs) - 0.4)),
         levels=[Level(0.5, "x"), Level(before, "x", "dashed")],
-        x_name="AUC",
-        value_name="row",
-        number_format=".0f",
+        value_name="AUC",
+        number_format=".3f",
     )

@@ -40,7 +40,7 @@ MEANINGS = {
     ("far_test", -1): "more accurate far",
     ("damage", -1): "neighbours lose less than others",
 }
-_OF = "over seeds, of the measure that `at` names"
+_OF = "over seeds, in one measure (`at`)"
 METRICS = {
     "verdict": Metric("Verdict", f"1; `at` is the verdict: {', '.join(VERDICTS)}", "", digits=0),
     "damage": Metric(
@@ -52,9 +52,19 @@ METRICS = {
         "points",
         "low",
     ),
-    "difference": Metric("Difference", f"mean difference from Retrain {_OF}", "points"),
-    "difference_low": Metric("From", f"lower end of the difference's interval {_OF}", "points"),
-    "difference_high": Metric("To", f"upper end of the difference's interval {_OF}", "points"),
+    "difference": Metric(
+        "Difference from Retrain", f"mean difference from Retrain {_OF}", "points"
+    ),
+    "difference_low": Metric(
+        "Difference from Retrain, lower end",
+        f"lower end of the difference's interval {_OF}",
+        "points",
+    ),
+    "difference_high": Metric(
+        "Difference from Retrain, upper end",
+        f"upper end of the difference's interval {_OF}",
+        "points",
+    ),
     "difference_p": Metric("p", f"adjusted p-value of the difference {_OF}", "", digits=3),
     "equivalence_low": Metric(
         "Equivalence from", f"lower end of the 90 % interval of the difference {_OF}", "points"

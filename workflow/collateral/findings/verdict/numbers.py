@@ -38,7 +38,7 @@ MOST = {"damage": 2.0}  # largest possible difference between two models; 1 for 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the margins, every run's differences from Retrain, and the verdict on each method."""
-    *_, (against, level) = looks = find_looks(cell)
+    *_, (against, level) = looks = compare_by_look(cell)
     for at, margin in zip(MEASURES, against.samples([]).margins, strict=True):
         yield Row(RETRAIN, "margin", float(margin), at=at)
     for count, level_of_look in declared_looks(cell):
@@ -68,7 +68,7 @@ def declared_looks(cell: CellResults) -> list[tuple[int, float]]:
     return list(zip(counts, look_levels(counts), strict=True))
 
 
-def find_looks(cell: CellResults) -> list[tuple[AgainstRetrain, float]]:
+def compare_by_look(cell: CellResults) -> list[tuple[AgainstRetrain, float]]:
     """Return a comparison with Retrain and a test level for each look that has enough seeds."""
     known = [look for look in declared_looks(cell) if look[0] <= len(cell.seeds)]
     return [(AgainstRetrain(cell, count), level) for count, level in known]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -32,7 +33,7 @@ from collateral.findings.verdict.sentences import (
 from collateral.metrics.statistics import mean, mean_of_defined
 from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series, format_number
 from collateral.plots.style import GREY, Look
-from collateral.results.table import CellTable
+from collateral.results.table import BenchmarkTable, CellTable
 
 CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
@@ -63,6 +64,14 @@ NO_LOOKS = (
     "Deciding again after adding seeds raises the error above 5 %, unless the config declares "
     "`looks` beforehand."
 )
+# Measures of the table for a paper, with their headings.
+SUMMARY_MEASURES = {"near": "Near loss, kept", "near_test": "Near loss, new"}
+SUMMARY_CAPTION = (
+    "Verdict, loss of accuracy near the forget set, and average gap to Retrain, in points: "
+    "{title}; n = {n} seeds. Near loss: accuracy lost against Retrain on the retained (kept) or "
+    "test (new) examples nearest to the forget set, with its interval at the level of the "
+    "verdict's test."
+)
 MOST_LISTED = 20  # maximum number of proposed seeds that are listed in full
 LOOKS = "Looks declared in the config: {looks}."
 PLOT_CAPTION = (
@@ -72,8 +81,8 @@ PLOT_CAPTION = (
     "without tuning (the table of costs has both). "
     "Grey: the margins of the verdicts (across, the mean of those of UA and MIA). What is like "
     "Retrain lies inside; what lies inside may still be open or differ, in UA or MIA alone or on "
-    "test examples. Collapsed runs do not set the scale: they are drawn at "
-    "its edge, hollow."
+    "test examples. Arrows: an interval goes on beyond the axis. Collapsed runs do not set the "
+    "scale: they are drawn at its edge, hollow."
 )
 # Only the table of costs states times, so that captions do not change if a run is repeated.
 READING = (
@@ -88,6 +97,11 @@ ROOM = 1.15  # factor by which the axes extend beyond the outermost values
 AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
 LEAST_AREA = 18.0
 MOST_SHARE = 1.5  # marks do not grow above this fraction of Retrain's time
+# Entries of the legend for the areas of marks.
+SIZES = {
+    f"{LEAST_AREA / AREA:.0%} of Retrain's time or less".replace("%", " %"): LEAST_AREA,
+    "100 %": AREA,
+}
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -101,6 +115,75 @@ def tables(cell: CellTable) -> Iterator[Table]:
         grid = Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)
         caption = _make_caption(cell, verdicts)
         yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, list_runs(cell))
+        if len(cell.benchmark.cells) < 2:  # else one table has all cells
+            yield make_summary([cell])
+
+
+def tables_across(table: BenchmarkTable) -> Iterator[Table]:
+    """Yield the table for a paper, with all cells that have verdicts."""
+    if cells := [cell for cell in table.cells if any(find_verdicts(cell))]:
+        yield make_summary(cells)
+
+
+def make_summary(cells: Sequence[CellTable]) -> Table:
+    """Return the table for a paper: verdict, losses near the forget set, and gap of every method.
+
+    There is one group of lines per cell.
+    """
+    is_one = len(cells) == 1
+    groups = [
+        [_make_line(cell, one, "" if is_one else cell.title) for one in find_verdicts(cell)]
+        for cell in cells
+    ]
+    headings = ["Verdict", *SUMMARY_MEASURES.values(), find_metric("avg_gap").label]
+    grid = Grid("Method", headings if is_one else ["Forget set", *headings], groups)
+    seeds = sorted({len(cell.seeds) for cell in cells})
+    caption = SUMMARY_CAPTION.format(
+        title=cells[0].title if is_one else f"{len(cells)} forget sets",
+        n=" or ".join(map(str, seeds)),
+    )
+    records = [one for cell in cells for one in _summary_records(cell)]
+    return Table("paper-summary", "Table for a paper", [grid], caption, records=records)
+
+
+def _make_line(cell: CellTable, one: MethodVerdict, title: str) -> Line:
+    metric = find_metric(DIFFERENCE)
+    fields = []
+    for at in SUMMARY_MEASURES:
+        names = (DIFFERENCE, f"{DIFFERENCE}_low", f"{DIFFERENCE}_high")
+        value, low, high = (cell.number(one.run, name, at=at) for name in names)
+        text, *ends = (metric.text(number, sign=True) for number in (value, low, high))
+        is_known = not math.isnan(low + high)
+        first, *others = (number_source(one.run, name, at=at) for name in names)
+        field = Field(f"{text} [{', '.join(ends)}]" if is_known else text, value, source=first)
+        fields.append(replace(field, also=tuple(others)))
+    gap = cell.number(one.run, "avg_gap")
+    fields.append(
+        Field(find_metric("avg_gap").text(gap), gap, source=number_source(one.run, "avg_gap"))
+    )
+    verdict = number_source(one.run, "verdict", at=one.verdict)
+    fields.insert(0, Field(next(iter(one.words), one.verdict), source=verdict))
+    if title:
+        fields = [Field(title), *(_name_cell(one, cell.name) for one in fields)]
+    return Line(one.label, fields)
+
+
+def _name_cell(field: Field, cell: str) -> Field:
+    return replace(field, source=field.source and replace(field.source, cell=cell))
+
+
+def _summary_records(cell: CellTable) -> Iterator[dict[str, Any]]:
+    factor = find_metric(DIFFERENCE).factor
+    for one in find_verdicts(cell):
+        yield {
+            **{"cell": cell.name, "run": one.run, "label": one.label, "verdict": one.verdict},
+            **{
+                f"{at}{end}": factor * cell.number(one.run, f"{DIFFERENCE}{end}", at=at)
+                for at in SUMMARY_MEASURES
+                for end in ("", "_low", "_high")
+            },
+            "avg_gap": factor * cell.number(one.run, "avg_gap"),
+        }
 
 
 def _make_fields(cell: CellTable, method: MethodVerdict) -> list[Field]:
@@ -131,7 +214,7 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
     undecided = {v.label: v.run for v in verdicts if v.verdict == OPEN}
     needed = {label: cell.number(run, "seeds_needed") for label, run in undecided.items()}
     known = {label: int(count) for label, count in needed.items() if not np.isnan(count)}
-    looks = _find_looks(cell)
+    looks = _levels_by_look(cell)
     if looks:
         text, labels = NEXT_LOOK, [*undecided]
         count = next((look for look in looks if look > len(cell.seeds)), 0)
@@ -145,7 +228,7 @@ def propose_seeds(cell: CellTable, verdicts: list[MethodVerdict]) -> str:
     return text.format(count=count, labels=", ".join(labels), seeds=listed, now=len(cell.seeds))
 
 
-def _find_looks(cell: CellTable) -> dict[int, float]:
+def _levels_by_look(cell: CellTable) -> dict[int, float]:
     """Return the test level of each look (interim analysis), by its number of seeds.
 
     The dict is empty if the config declares no looks.
@@ -160,7 +243,7 @@ def _name_looks(cell: CellTable) -> str:
 
     It is empty if the config declares no looks.
     """
-    levels = _find_looks(cell).items()
+    levels = _levels_by_look(cell).items()
     parts = [f"{count} seeds at {format_exact_percent(level)}" for count, level in levels]
     return LOOKS.format(looks=", ".join(parts)) if parts else ""
 
@@ -245,7 +328,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         join_sentences(words(cell), _describe_marks(drawn), describe_seeds(cell)),
         *_list_missing(cell, drawn),
     ]
-    yield Plot("verdict", cell.title, PLOT_CAPTION, [panel], notes=notes, width=5.2, row_height=3.6)
+    plot = Plot("verdict", cell.title, PLOT_CAPTION, [panel], notes=notes, width=5.2)
+    yield replace(plot, row_height=3.6, sizes=SIZES)
 
 
 def _find_margin(cell: CellTable, measures: Sequence[str]) -> float:

@@ -43,17 +43,27 @@ def draw_labels(task: Task, which: str, generator: torch.Generator) -> Tensor:
 
 
 def mix_batches(
-    clean: Examples, made: Batch, params: TrainedParams, generator: torch.Generator
+    clean: Examples,
+    made: Batch,
+    params: TrainedParams,
+    generator: torch.Generator,
+    copies: int = 1,
 ) -> Iterator[Batch]:
-    """Yield shuffled batches of the examples in `clean` and `made`; only `clean` is augmented."""
+    """Yield shuffled batches of `clean` and of `copies` of `made`; only `clean` is augmented."""
     images, labels = made
-    order = torch.randperm(len(clean) + len(labels), generator=generator)
+    order = torch.randperm(len(clean) + copies * len(labels), generator=generator)
     for index in order.split(batch_sizes(len(order), params.batch_size)):
         is_clean = index < len(clean)
         some = clean.select(move_to(index[is_clean], labels.device))
-        places = move_to(index[~is_clean] - len(clean), labels.device)
+        places = move_to((index[~is_clean] - len(clean)) % len(labels), labels.device)
         x = some.augmented(generator) if params.augment else some.pixels()
         yield torch.cat([x, images[places]]), torch.cat([some.labels, labels[places]])
+
+
+def squared_distance(model: nn.Module, base: Sequence[Tensor]) -> Tensor:
+    """Return the squared Euclidean distance of the weights from those of the base model."""
+    pairs = zip(model.parameters(), base, strict=True)
+    return torch.stack([(weight - start).square().sum() for weight, start in pairs]).sum()
 
 
 def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[], None]) -> None:

@@ -23,27 +23,42 @@ class Prepare(MethodParams):
     touches = frozenset({"retain", "forget images", "forget labels"})
 
     epsilon0: float = Field(
-        0.04, gt=0, description="First radius; public code: 0.04, the paper's port of it: 0.01."
+        0.04,
+        gt=0,
+        description="Radius at which the attack on an image starts (L2 distance, for pixel values "
+        "from 0 to 1). Public code: 0.04, the paper's code 0.01.",
     )
     median_after: Whole | None = Field(
         None,
         ge=1,
-        description="Where given, only so many of the images, the first, start at epsilon0, and "
-        "all others at the median of their radii, as in the paper's port: 50, epsilon0 0.01.",
+        description="Number n of forget images whose attack starts at `epsilon0`, the first ones; "
+        "all others start at the median of the radii that these needed. Default: all start at "
+        "`epsilon0`. Paper's code: 50, with an epsilon0 of 0.01.",
     )
     max_epsilon: float = Field(
         10.24,
         gt=0,
-        description="No larger radius is tried; our choice, 8 doublings: public code has no end.",
+        description="Maximum radius of the attack; images that are still classified correctly are "
+        "not used as adversarial examples. Ours: 10.24, eight doublings of 0.04; the public code "
+        "has no maximum.",
     )
-    steps: Whole = Field(50, ge=1, description="Most steps at one radius; public code: 50.")
+    steps: Whole = Field(
+        50,
+        ge=1,
+        description="Maximum number of attack steps at one radius, after which the radius is "
+        "doubled. Public code: 50.",
+    )
     step_share: float = Field(
-        0.1, gt=0, le=1, description="Length of a step as a share of the radius; public code: 0.1."
+        0.1,
+        gt=0,
+        le=1,
+        description="Length of an attack step, as a share of the radius. Public code: 0.1.",
     )
     give_up: bool = Field(
         True,
-        description="Double the radius as soon as the last step's gain, repeated in all steps "
-        "left, would not flip the prediction; false: after all steps, as public code.",
+        description="true: double the radius as soon as all remaining steps together would not "
+        "change the prediction if each gained as much as the last one. false: double it only "
+        "after all `steps`, as in the public code.",
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
@@ -56,7 +71,8 @@ class Prepare(MethodParams):
 
 
 class Params(TrainedParams, Prepare):
-    """AMUN (Ebrahimpour-Boroojeny et al., ICML 2025): train on close adversarial examples.
+    """AMUN (Ebrahimpour-Boroojeny et al., ICML 2025): train on adversarial versions of the forget
+    images, with wrong labels.
 
     Each forget image is perturbed until the model misclassifies it, and is then trained with that
     wrong label. `standard` also trains on the forget set with its true labels, `advonly` does not.
@@ -79,10 +95,23 @@ class Params(TrainedParams, Prepare):
     }
 
     variant: Literal["standard", "advonly"] = Field(
-        "standard", description="Paper evaluates both; its port's default is `advonly`."
+        "standard",
+        description="`standard`: train on the retained examples, the adversarial examples and the "
+        "forget set with its true labels. `advonly`: without the forget set. The paper evaluates "
+        "both; its code uses `advonly`.",
     )
-    epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20.")
-    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    epochs: Epochs = Field(
+        20,
+        ge=0,
+        description="Number of epochs, i.e. passes over all examples that are trained on. Paper: "
+        "20.",
+    )
+    lr: float = Field(
+        0.01, ge=0, description="Learning rate at the start. Paper: tuned in [1e-3, 1e-1]."
+    )
     lr_decay_epochs: Whole | None = Field(
-        None, ge=1, description="Divide the rate by ten every so many epochs; paper states none."
+        None,
+        ge=1,
+        description="Number of epochs after which the learning rate is divided by ten, "
+        "repeatedly. Default: it stays constant, because the paper states no decay.",
     )

@@ -7,19 +7,16 @@ smallest gradients. The untrained network is the base model with all weights re-
 """
 
 import copy
-from typing import Any
 
 import torch
 from torch import nn
 
 from collateral.methods._shared.distillation import divergence
+from collateral.methods._shared.initial import redraw
 from collateral.methods.bad_teacher.params import Params
 from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
-
-# Standard deviation of initial weights that belong to no layer, such as a class token.
-BARE_STD = 0.02
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -56,13 +53,3 @@ def reinitialize(model: nn.Module, run: Run) -> nn.Module:
         for module in fresh.modules():
             redraw(module)
     return fresh.to(run.device)
-
-
-def redraw(module: nn.Module) -> None:
-    """Re-initialise the weights of one layer in place, without its submodules."""
-    reset: Any = getattr(module, "reset_parameters", None)
-    if reset:
-        reset()
-    else:
-        for weight in module.parameters(recurse=False):
-            nn.init.normal_(weight, std=BARE_STD)

@@ -8,7 +8,8 @@ from collateral.contract.params import Epochs, TrainedParams
 
 
 class Params(TrainedParams):
-    """Bad Teacher (Chundawat et al., AAAI 2023): distil the forget set from an untrained network.
+    """Bad Teacher (Chundawat et al., AAAI 2023): learn an untrained network's predictions on the
+    forget set.
 
     At the same time, the base model is distilled on a share of the retained examples, drawn once.
     No label is read. Defaults are those of the authors' notebook that forgets part of a class (a
@@ -23,14 +24,40 @@ class Params(TrainedParams):
     published = {
         "SSD's code": {"epochs": 1, "optimizer": "adam", "lr": 1e-4, "batch_size": 256}
         | {"share": 0.3, "temperature": 1, "augment": False, "batchnorm": "train"},
+        "SFRon": {"epochs": 10, "optimizer": "sgd", "lr": 0.02, "batch_size": 128},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 7.4e-5, "temperature": 0.72},
     }
 
-    epochs: Epochs = Field(1, ge=0, description="Passes over what is distilled; SSD's code: 1.")
-    lr: float = Field(1e-4, ge=0, description="Learning rate, constant; SSD's code: 1e-4.")
-    share: float = Field(
-        0.3, ge=0, le=1, description="Of the retained examples, are distilled too; SSD's code: 0.3."
+    epochs: Epochs = Field(
+        1,
+        ge=0,
+        description="Number of epochs, i.e. passes over the forget set and the drawn retained "
+        "examples. SSD's code: 1.",
     )
-    temperature: float = Field(1.0, gt=0, description="Of all predictions; SSD's code: 1.")
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("adam", description="SSD's code: Adam.")
-    weight_decay: float = Field(0.0, ge=0, description="None is stated.")
-    augment: bool = Field(False, description="Augment as the data set does; SSD's code: no.")
+    lr: float = Field(
+        1e-4, ge=0, description="Learning rate, constant during training. SSD's code: 1e-4."
+    )
+    share: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        description="Share of the retained examples on which the base model is distilled; they "
+        "are drawn once. SSD's code: 0.3.",
+    )
+    temperature: float = Field(
+        1.0,
+        gt=0,
+        description="Temperature of the softmax of both teachers and of the student. SSD's code: "
+        "1.",
+    )
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "adam", description="Optimiser. SSD's code: Adam."
+    )
+    weight_decay: float = Field(
+        0.0, ge=0, description="Weight decay of the optimiser. No source states a value."
+    )
+    augment: bool = Field(
+        False,
+        description="Whether training images are augmented by the random crops and flips of the "
+        "data set. SSD's code: no.",
+    )

@@ -6,7 +6,8 @@ from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
-    """DELETE (Zhou et al., CVPR 2025): distil the base model on D_f, without the true class.
+    """DELETE (Zhou et al., CVPR 2025): learn the base model's predictions on the forget set without
+    the true class.
 
     The target of a forget example is the base model's softmax with the logit of the true class at
     minus infinity, on the same augmented image. No retained example is used. It is made for whole
@@ -26,7 +27,18 @@ class Params(TrainedParams):
         "DELETE, Tiny ImageNet": {"lr": 5e-5, "batch_size": 64, "batchnorm": ["train", "frozen"]},
     }
 
-    epochs: Epochs = Field(20, ge=0, description="Passes over the forget set; public code: 20.")
-    lr: float = Field(5e-5, ge=0, description="Public code, CIFAR-100: 5e-5; CIFAR-10: 1e-4.")
-    batch_size: Whole = Field(128, ge=1, description="Forget examples a step; public code: 128.")
-    weight_decay: float = Field(0, ge=0, description="Public code: none.")
+    epochs: Epochs = Field(
+        20, ge=0, description="Number of epochs, i.e. passes over the forget set. Public code: 20."
+    )
+    lr: float = Field(
+        5e-5,
+        ge=0,
+        description="Learning rate, constant during training. Public code: 5e-5 on CIFAR-100, "
+        "1e-4 on CIFAR-10.",
+    )
+    batch_size: Whole = Field(
+        128, ge=1, description="Number of forget examples per step. Public code: 128."
+    )
+    weight_decay: float = Field(
+        0, ge=0, description="Weight decay of the optimiser. Public code: 0."
+    )

@@ -19,7 +19,17 @@ class Params(WarmedParams):
         "paper, SVHN": {"epochs": 10},
         "paper's code": PAPER_CODE,
         "Unlearn-Sparse": OPTML,
+        "SFRon": {"epochs": 10, "lr": 0.01, "batch_size": 128, "weight_decay": 5e-4},
+        "RUM": {"epochs": 10, "lr": 0.01},
+        "DEL": {"epochs": Between(30, 50), "lr": 0.015, "weight_decay": 0},
+        "SSD's code, class": {"epochs": 5, "lr": 0.02},
     }
 
-    epochs: Epochs = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
-    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    epochs: Epochs = Field(
+        20, ge=0, description="Number of epochs, i.e. passes over the retained examples. Paper: 20."
+    )
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate, constant during training. Paper: tuned in [1e-3, 1e-1].",
+    )

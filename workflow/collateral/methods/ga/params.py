@@ -32,10 +32,21 @@ class Params(WarmedParams):
         "paper, MNIST": {"steps": 120, "lr": 5e-5, "weight_decay": 1e-6},
         "paper's code": PAPER_CODE,
         "Unlearn-Sparse": {**OPTML, "epochs": 5, "lr": 1e-4},
+        "SFRon": {"epochs": 9, "lr": 1e-4, "batch_size": 128, "weight_decay": 5e-4},
+        "RUM": {"epochs": 5, "lr": 1e-4},
     }
 
-    epochs: Epochs = Field(5, ge=0, description="Passes over the forget set; paper: 5.")
-    steps: Whole | None = Field(
-        None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 120."
+    epochs: Epochs = Field(
+        5, ge=0, description="Number of epochs, i.e. passes over the forget set. Paper: 5."
     )
-    lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")
+    steps: Whole | None = Field(
+        None,
+        ge=0,
+        description="Number of steps to train, in place of `epochs`. Default: `epochs` is used. "
+        "Paper, MNIST: 120.",
+    )
+    lr: float = Field(
+        1e-4,
+        ge=0,
+        description="Learning rate, constant during training. Paper: tuned in [1e-6, 1e-2].",
+    )

@@ -17,22 +17,27 @@ class Prepare(MethodParams):
 
     mode: Literal["public", "exact"] = Field(
         "public",
-        description="`public`: the public code's recursion, a rank-one correction of the plain "
-        "gradient, which the paper used; `exact`: the inverse Fisher matrix that it stands for.",
+        description="How the inverse Fisher matrix is applied to the gradient. `public`: by the "
+        "recursion of the public code, which the paper used; it only adds a rank-one correction "
+        "to the gradient. `exact`: exactly, by solving a linear system.",
     )
     samples: Whole = Field(
         1000,
         ge=1,
-        description="N, retained examples in the Fisher matrix; public code: 1000. `exact` draws "
-        "min(N, |D_r|); `public` divides by N and reads the first N + 2, as the public code does.",
+        description="Number N of retained examples from which the Fisher matrix is computed. "
+        "`exact` draws N at random. `public` reads the first N + 2 and divides by N, as the "
+        "public code does. Public code: 1000.",
     )
     damping: float = Field(
-        1.0, gt=0, description="lambda of lambda I + Fisher; 1 is implied in the public code."
+        1.0,
+        gt=0,
+        description="Factor lambda of the identity matrix that is added to the Fisher matrix, so "
+        "that it can be inverted. Public code: 1.",
     )
     augment: bool = Field(
         False,
-        description="Take all gradients of augmented views, where the data set has them, drawn "
-        "anew for each pass, as the paper's code does; false: of clean images.",
+        description="Whether gradients are computed on augmented images, drawn anew in each pass, "
+        "as in the paper's code. false: on clean images.",
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
@@ -42,7 +47,8 @@ class Prepare(MethodParams):
 
 
 class Params(Prepare):
-    """IU, influence unlearning (Koh and Liang, ICML 2017; Jia et al., NeurIPS 2023: WoodFisher).
+    """IU, influence unlearning (Koh and Liang, ICML 2017; Jia et al., NeurIPS 2023): take one step
+    that removes the estimated influence of the forget set on the weights.
 
     One step of length alpha along F^-1 v in eval mode, no epochs: v is the change of the mean loss
     gradient when D_f is removed, F the damped Fisher matrix of the retained examples.
@@ -58,11 +64,15 @@ class Params(Prepare):
     }
 
     alpha: float = Field(
-        2.0, ge=0, description="Length of the step; paper tunes it in [1, 20], its public code: 2."
+        2.0,
+        ge=0,
+        description="Length of the step: factor by which its direction is multiplied before it is "
+        "added to the weights. Paper: tuned in [1, 20]; its public code: 2.",
     )
     relative: bool = Field(
         False,
-        description="v grows with n_f / n, the share that is forgotten. true: alpha is in units of "
-        "0.005 / (n_f / n), so that it means the same for any share, and what it means in the "
-        "paper where half of couch is forgotten (250 of 50,000).",
+        description="Whether alpha has the same effect for forget sets of every size. The step's "
+        "direction grows with the forgotten share n_f / n; `true` divides it by this share and "
+        "multiplies it by 0.005, the share in the paper if half of a class is forgotten (250 of "
+        "50,000 images).",
     )

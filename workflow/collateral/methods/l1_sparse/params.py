@@ -8,7 +8,8 @@ from collateral.contract.params import OPTML, Epochs, TrainedParams
 
 
 class Params(TrainedParams):
-    """L1-sparse (Jia et al., NeurIPS 2023): fine-tuning with an l1 penalty that falls to zero.
+    """L1-sparse (Jia et al., NeurIPS 2023): fine-tune on retained examples with an l1 penalty that
+    falls to zero.
 
     The penalty includes the weights of batch norm and the biases. The authors' gamma is not known,
     because the default in their code belongs to another method: it has to be tuned.
@@ -24,25 +25,36 @@ class Params(TrainedParams):
         "Unlearn-Sparse": {**OPTML, "momentum": 0.9, "plain_epochs": 0, "schedule": "linear"},
         "torchunlearn": {"gamma": 1e-5, "schedule": "constant"},
         "RFE": {"gamma": 5e-4, "lr": 1e-3},
+        "RUM": {"epochs": 10, "lr": 0.01},
+        "DEL": {"gamma": 7e-5, "schedule": "linear", "weight_decay": 0},
     }
 
-    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples; authors: 10.")
-    lr: float = Field(0.01, ge=0, description="Learning rate, constant; authors: 0.01.")
+    epochs: Epochs = Field(
+        10,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples. Authors' code: 10.",
+    )
+    lr: float = Field(
+        0.01, ge=0, description="Learning rate, constant during training. Authors' code: 0.01."
+    )
     gamma: float = Field(
         5e-4,
         ge=0,
-        description="Weight of the sum of the weights' sizes, in the first epoch; the authors "
-        "leave it open, torchunlearn: 1e-5, RFE's authors: 5e-4 at a rate of 1e-3.",
+        description="Weight of the l1 penalty (the sum of the absolute values of all weights) in "
+        "the first epoch. The authors' value is not known; torchunlearn: 1e-5, RFE's authors: "
+        "5e-4 with a learning rate of 1e-3.",
     )
     schedule: Literal["linear", "constant"] = Field(
         "linear",
-        description="Of gamma. `linear`: in epoch e of E, from 0, and n of them plain, it is "
-        "gamma (1 - e / (E - n)); so if none is plain, the last one has gamma / E.",
+        description="Schedule of gamma. `linear`: gamma (1 - e / (E - n)) in epoch e = 0, 1, ...; "
+        "E is `epochs`, n the number of final epochs without the penalty.",
     )
     plain_epochs: Epochs = Field(
-        0, ge=0, description="n, last epochs without the penalty; authors: 0."
+        0, ge=0, description="Number n of final epochs without the penalty. Authors' code: 0."
     )
-    weight_decay: float = Field(5e-4, ge=0, description="Authors: 5e-4.")
+    weight_decay: float = Field(
+        5e-4, ge=0, description="Weight decay of the optimiser. Authors' code: 5e-4."
+    )
 
     @property
     def is_paced(self) -> bool:

@@ -31,91 +31,127 @@ class Prepare(MethodParams):
     """Parameters of the support and of the training of the teacher."""
 
     label = "LTD"
+    paper = "https://arxiv.org/abs/2605.31317"
     touches = frozenset({"retain", "forget images"})
 
     support: Literal["closest", "random", "farthest"] = Field(
-        "closest", description="Which retained examples, by similarity to D_f; paper: closest."
+        "closest",
+        description="Which retained examples the teacher is trained on (the support): those most "
+        "similar to the forget set (closest), random ones, or the least similar (farthest). "
+        "Similarity is the cosine of the base model's features. Paper: closest.",
     )
     support_by: Literal["mean", "example", "cluster"] = Field(
         "mean",
-        description="What they are similar to: the mean of D_f, or (paper, appendix on "
-        "heterogeneous forget sets) each of its examples, or each of its clusters.",
+        description="What the similarity of a retained example refers to. `mean`: the mean of the "
+        "forget set. `example`: its nearest forget example. `cluster`: its nearest cluster of "
+        "forget examples. Paper: mean; the others are in its appendix on heterogeneous forget "
+        "sets.",
     )
     k: Count | Literal["auto"] = Field(
         1000,
-        description="How many of them in all, at most all; auto: by a step of gradient ascent. "
-        "Examples share it evenly, clusters by their size: each adds its next nearest until there "
-        "are k. Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
+        description="Size of the support. `auto`: chosen by one gradient-ascent step. With "
+        "`support_by: example` every forgotten example contributes equally; with `cluster`, in "
+        "proportion to cluster size. Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
     )
     k_each: Whole | None = Field(
         None,
         ge=1,
-        description="Where given, replaces k: the union of so many nearest of each example or "
-        "cluster (the paper's N_k).",
+        description="Number of nearest retained examples of each forgotten example or cluster; "
+        "their union is the support (the paper's N_k). If given, it replaces `k`.",
     )
     min_similarity: float | None = Field(
         None,
         ge=-1,
         le=1,
-        description="Where given, replaces k: as many as are at least so similar to D_f, or to one "
-        "of its examples or clusters. Paper: 1000 is about 0.75.",
+        description="Minimum cosine similarity to the forget set, or to the nearest of its "
+        "examples or clusters. If given, it replaces `k`: the support has as many examples as "
+        "reach it. In the paper, 1000 examples correspond to about 0.75.",
     )
     clusters: Count | Literal["auto"] = Field(
         "auto",
-        description="How many clusters k-means makes of D_f's normalised features; auto: the "
-        "number up to 10 with the largest mean silhouette, or 1 where that is at most 0.5.",
+        description="Number of clusters into which k-means divides the forget set, by normalised "
+        "features; used with `support_by: cluster`. `auto`: the number from 2 to 10 with the "
+        "largest mean silhouette, or one cluster if no silhouette exceeds 0.5.",
     )
     teachers: Literal["one", "per_cluster"] = Field(
         "one",
-        description="One teacher for all of the support, or one a cluster for its own part, which "
-        "teaches the examples of that cluster.",
+        description="`one`: one teacher, trained on the whole support. `per_cluster`: one teacher "
+        "per cluster, trained on that cluster's part of the support; it labels the forget "
+        "examples of this cluster.",
     )
     search: Literal["exact", "approximate"] = Field(
         "exact",
-        description="How each example's nearest are found; approximate: in the nearest cells of an "
-        "index (pip install 'collateral[ann]'). The mean and clusters are always searched exactly.",
+        description="How the nearest retained examples of each forget example are found with "
+        "`support_by: example`. `exact`: by comparing all pairs. `approximate`: by an index, "
+        "which needs pip install 'collateral[ann]'. The other kinds of `support_by` are always "
+        "exact.",
     )
     teacher: str = Field(
         "resnet8",
-        description="A model's name, or mlp_frozen: a perceptron on the base model's features. "
-        "Paper: resnet8.",
+        description="Architecture of the teacher: the name of a model, or `mlp_frozen`, a "
+        "perceptron on the frozen features of the base model. Paper: resnet8.",
         json_schema_extra=lambda schema: schema.update(enum=[*teachers()]),
     )
-    teacher_lr: float = Field(0.2, ge=0, description="Public code: 0.2; SVHN: 0.005.")
+    teacher_lr: float = Field(
+        0.2,
+        ge=0,
+        description="Learning rate of the teacher at the start. Public code: 0.2, on SVHN 0.005.",
+    )
     teacher_schedule: Literal["step", "cosine", "constant"] = Field(
-        "step", description="Public code: step; SVHN: cosine."
+        "step",
+        description="Learning rate of the teacher over the epochs. `step`: divided by ten from "
+        "epoch `teacher_step` on. `cosine`: falls towards 0 along half a cosine wave. `constant`: "
+        "stays at `teacher_lr`. Public code: step, on SVHN cosine.",
     )
     teacher_step: Whole = Field(
-        200, ge=1, description="Epoch from which `step` has a tenth of the rate; public code: 200."
+        200,
+        ge=1,
+        description="Epoch from which the teacher's learning rate is divided by ten with "
+        "`teacher_schedule: step`. Public code: 200.",
     )
-    teacher_batch_size: Whole = Field(256, ge=1, description="Public code: 256.")
-    teacher_momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; public code: 0.9.")
-    teacher_weight_decay: float = Field(1e-4, ge=0, description="Public code: 1e-4.")
-    teacher_epochs: Epochs = Field(250, ge=1, description="Budget B, in epochs; public code: 250.")
+    teacher_batch_size: Whole = Field(
+        256, ge=1, description="Number of examples per step of the teacher. Public code: 256."
+    )
+    teacher_momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Momentum of SGD, with which the teacher is trained. Public code: 0.9.",
+    )
+    teacher_weight_decay: float = Field(
+        1e-4, ge=0, description="Weight decay of the teacher's training. Public code: 1e-4."
+    )
+    teacher_epochs: Epochs = Field(
+        250,
+        ge=1,
+        description="Maximum number of epochs of the teacher's training (budget B in the paper). "
+        "Public code: 250.",
+    )
     threshold: float | None = Field(
         0.99,
         ge=0,
         le=1,
-        description="The teacher is done when its accuracy over an epoch, as trained, reaches it; "
-        "null: never before the end of its epochs. Paper: 0.99.",
+        description="Training accuracy on the support at which the teacher's training stops "
+        "early. null: it never stops early. Paper: 0.99.",
     )
     teacher_augment: bool = Field(
         True,
-        description="Augment what the teacher learns, whatever `augment` says of the student; "
-        "public code: one setting for both.",
+        description="Whether the teacher's training images are augmented; `augment` decides this "
+        "for the student. The public code has one setting for both.",
     )
     teacher_ensemble: Whole = Field(
-        1, ge=1, description="Teachers whose soft labels are averaged; paper: 1."
+        1, ge=1, description="Number of teachers whose soft labels are averaged. Paper: 1."
     )
     teacher_seed: Seed | None = Field(
         None,
-        description="Where given, another teacher: initial weights and batches are drawn anew, and "
-        "nothing else is.",
+        description="Seed that changes only the teacher: its initial weights and its batches. "
+        "Default: they follow from the seed of the run.",
     )
     targets: Literal["clean", "augmented"] = Field(
         "clean",
-        description="The teacher's labels for D_f's clean images, or for every view as it is "
-        "trained on (public code).",
+        description="Images that the teacher labels. `clean`: each forget image once, without "
+        "augmentation. `augmented`: every augmented view that the student is trained on, as in "
+        "the public code.",
     )
 
     @model_validator(mode="after")
@@ -177,7 +213,8 @@ class Prepare(MethodParams):
 
 
 class Params(StudentParams, Prepare):
-    """LTD, Local Teacher Distillation (the paper, section 4): soft labels from a local teacher.
+    """LTD, Local Teacher Distillation (Dolgova and Stich, 2026, section 4): train the forget set on
+    soft labels of a small teacher that knows only its retained neighbours.
 
     A small teacher is trained on retained examples near the forget set; its predictions replace
     the labels of the forget set, which are used only to report the teacher's accuracy. Deviation

@@ -45,10 +45,11 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def convolutions(model: nn.Module) -> dict[str, Tensor]:
-    """Return the weight tensors of all two-dimensional convolutions, by name."""
+    """Return the weight tensors of all two-dimensional convolutions that train, by name."""
     modules = model.named_modules()
     found = ((name, module) for name, module in modules if isinstance(module, nn.Conv2d))
-    return {f"{name}.weight": module.weight for name, module in found}
+    weights = {f"{name}.weight": module.weight for name, module in found}
+    return {name: weight for name, weight in weights.items() if weight.requires_grad}
 
 
 def masks(model: nn.Module, task: Task, params: Params, run: Run) -> dict[str, Tensor]:

@@ -10,13 +10,15 @@ CODE = {"lr": 1e-3, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 64, "au
 
 
 class Params(TrainedParams):
-    """MSG, masked small gradients (NeurIPS 2023 challenge; Cadet et al., 2024): redraw, then train.
+    """MSG, masked small gradients (Cadet et al., 2024): re-initialise the weights of convolutions
+    whose gradients on retained and forget examples are alike, then fine-tune.
 
     In every convolution, the fraction `ratio` of weights with the smallest difference between the
     gradients of retained and of forget examples is re-initialised; then the model trains on the
     retained examples, with the gradients of the other convolution weights times `kept_rate`. `ct`
     is the challenge's convolution transpose: height and width of every kernel are swapped before
-    training. Models without convolutions are skipped. The only paper is DeepUnlearn's.
+    training. Models without convolutions are skipped. The method is from the NeurIPS 2023
+    challenge; the only paper is DeepUnlearn's.
 
     Formula: redraw where |grad CE(D_r) - grad CE(D_f)| is among the smallest `ratio` of its layer;
     then min CE(D_r), gradients of kept kernel weights times kept_rate.
@@ -31,24 +33,45 @@ class Params(TrainedParams):
     }
 
     variant: Literal["msg", "ct"] = Field(
-        "msg", description="`ct`: swap the kernels' sides instead; the forget set is not seen."
+        "msg",
+        description="What is done to the convolutions before training. `msg`: the share `ratio` "
+        "of their weights is re-initialised. `ct`: height and width of every kernel are swapped; "
+        "the forget set is not used.",
     )
     ratio: float = Field(
-        0.3, ge=0, le=1, description="Of `msg`: share of weights drawn anew; public code: 0.3."
+        0.3,
+        ge=0,
+        le=1,
+        description="Share of the weights of each convolution that are re-initialised; used only "
+        "with `variant: msg`. Public code: 0.3.",
     )
     kept_rate: float = Field(
-        0.1, ge=0, description="Of `msg`: factor of the others' gradients; public code: 0.1."
+        0.1,
+        ge=0,
+        description="Factor of the gradients of all other weights of convolutions; used only with "
+        "`variant: msg`. Public code: 0.1.",
     )
-    epochs: Epochs = Field(5, ge=0, description="Over the retained ones; public code: 5, `ct` 3.")
+    epochs: Epochs = Field(
+        5,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples. Public code: 5, "
+        "with `ct` 3.",
+    )
     lr: float = Field(
         1e-3,
         ge=0,
-        description="Highest rate; `msg` rises to it until the middle epoch and falls again, `ct` "
-        "falls as a cosine. Public code: 1e-3.",
+        description="Highest learning rate. With `msg` the rate rises linearly until the middle "
+        "epoch and then falls; with `ct` it falls along half a cosine wave. Public code: 1e-3.",
     )
-    batch_size: Whole = Field(64, ge=1, description="Examples a step; public code: 64.")
-    weight_decay: float = Field(5e-4, ge=0, description="Public code: 5e-4.")
-    augment: bool = Field(False, description="Augment as the data set does; public code: no.")
+    batch_size: Whole = Field(64, ge=1, description="Number of examples per step. Public code: 64.")
+    weight_decay: float = Field(
+        5e-4, ge=0, description="Weight decay of the optimiser. Public code: 5e-4."
+    )
+    augment: bool = Field(
+        False,
+        description="Whether training images are augmented by the random crops and flips of the "
+        "data set. Public code: no.",
+    )
 
     @property
     def is_paced(self) -> bool:

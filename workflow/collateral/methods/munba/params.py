@@ -8,7 +8,8 @@ from collateral.contract.params import OPTML, Epochs, TrainedParams
 
 
 class Params(TrainedParams):
-    """MUNBa (Wu and Harandi, ICCV 2025): Nash bargaining between keeping and forgetting.
+    """MUNBa (Wu and Harandi, ICCV 2025): take steps that bisect the gradients of keeping and of
+    forgetting.
 
     A step pairs a batch of retained examples with one of forget examples. The bargain weights
     their gradients so that the sum has the direction of their bisector and the norm sqrt 2,
@@ -29,19 +30,33 @@ class Params(TrainedParams):
         "RFE's authors": {"epochs": 5},
     }
 
-    epochs: Epochs = Field(10, ge=0, description="Over the retained ones; public code: 10.")
-    lr: float = Field(0.01, ge=0, description="Public code: 0.01.")
-    weight_decay: float = Field(5e-4, ge=0, description="Public code: 5e-4.")
+    epochs: Epochs = Field(
+        10,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples. Public code: 10.",
+    )
+    lr: float = Field(
+        0.01, ge=0, description="Learning rate, constant during training. Public code: 0.01."
+    )
+    weight_decay: float = Field(
+        5e-4, ge=0, description="Weight decay of the optimiser. Public code: 5e-4."
+    )
     forgetting: Literal["random", "ascent"] = Field(
         "random",
-        description="What forgetting descends on: labels of any class drawn anew in every step "
-        "(public code), or minus the loss of the true ones (there, commented out).",
+        description="Loss that is minimised on the forget set. `random`: cross-entropy with "
+        "random labels, drawn anew in every step, as in the public code. `ascent`: minus the "
+        "cross-entropy with the true labels, which the public code has commented out.",
     )
     clip: float = Field(
-        1.0, gt=0, description="Longest gradient of a bargain; public code: 1, so that each is it."
+        1.0,
+        gt=0,
+        description="Maximum norm of the combined gradient; a longer one is scaled down to it. "
+        "Combined gradients have the norm sqrt 2, so that 1 scales each of them. Public code: 1.",
     )
     bargain: Literal["exact", "public"] = Field(
         "exact",
-        description="Weights of both gradients. exact: of their bisector. public: by public code, "
-        "whose 1e-8 in two denominators turns the step away where the retain gradient is small.",
+        description="How the gradients of keeping and forgetting are weighted. `exact`: so that "
+        "their sum bisects the angle between them. `public`: as in the public code, whose "
+        "constant 1e-8 in two denominators changes the direction if the gradient of keeping is "
+        "small.",
     )

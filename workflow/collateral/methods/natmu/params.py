@@ -19,14 +19,16 @@ class Prepare(MethodParams):
         4,
         ge=1,
         le=4,
-        description="Blends of an image, with as many wrong classes, at most all; public code: 4.",
+        description="Number of blends per forget image, each with an image of another wrong "
+        "class; at most one per wrong class. Public code: 4.",
     )
     delta: float = Field(
         -0.03,
         ge=-1,
         le=1,
-        description="Added to the share of the forget image in every pixel; public code, "
-        "CIFAR-100: -0.03, CIFAR-10: -0.19, Tiny ImageNet: 0.045.",
+        description="Number added to the weight of the forget image in every pixel of a blend; "
+        "the lower it is, the less of the forget image remains. Public code: -0.03 on CIFAR-100, "
+        "-0.19 on CIFAR-10, 0.045 on Tiny ImageNet.",
     )
 
     def count_blends(self, sizes: Sizes) -> int:
@@ -39,7 +41,8 @@ class Prepare(MethodParams):
 
 
 class Params(TrainedParams, Prepare):
-    """NatMU, natural unlearning (He et al., 2024): blend D_f's images with those of other classes.
+    """NatMU, natural unlearning (He et al., 2024): train on forget images blended with images of
+    other classes, with the labels of those.
 
     A forget image is blended with a retained image of each of the most likely wrong classes, by a
     mask that rises or falls from the edges, and gets the label of the retained image. No retained
@@ -57,17 +60,30 @@ class Params(TrainedParams, Prepare):
         "NatMU, CIFAR-10": {"delta": -0.19, "lr": 1e-3, "weight_decay": 0.002},
         "NatMU, Tiny ImageNet": {"delta": 0.045, "lr": 8.3e-4, "weight_decay": 7e-5}
         | {"batch_size": 256},
+        "NatMU, CIFAR-20": {"delta": -0.053, "lr": 9e-4, "weight_decay": 3.7e-4},
     }
 
-    epochs: Epochs = Field(5, ge=0, description="Over all that is trained on; public code: 5.")
+    epochs: Epochs = Field(
+        5,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples and the blends. "
+        "Public code: 5.",
+    )
     lr: float = Field(
         1.1e-3,
         ge=0,
-        description="First rate, falling as a cosine step by step; public code, CIFAR-100: 1.1e-3.",
+        description="Learning rate at the start; it falls after each step towards 0 along half a "
+        "cosine wave. Public code: 1.1e-3 on CIFAR-100.",
     )
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("adamw", description="Public code: AdamW.")
-    batch_size: Whole = Field(128, ge=1, description="Examples a step; public code: 128.")
-    weight_decay: float = Field(5e-4, ge=0, description="Public code, CIFAR-100: 5e-4.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "adamw", description="Optimiser. Public code: AdamW."
+    )
+    batch_size: Whole = Field(
+        128, ge=1, description="Number of examples per step. Public code: 128."
+    )
+    weight_decay: float = Field(
+        5e-4, ge=0, description="Weight decay of the optimiser. Public code: 5e-4 on CIFAR-100."
+    )
 
     @property
     def is_paced(self) -> bool:

@@ -4,10 +4,10 @@ Deviation: when the batches of the forget set are used up, the forget set is shu
 code repeats the same batches.
 """
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
+from collateral.methods._shared.training import squared_distance
 from collateral.methods.neggrad_plus.params import Params
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
@@ -30,9 +30,3 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
             descend(optimizer, params.alpha * keep - (1 - params.alpha) * drop)
         run.log(epoch=epoch, keep=keep.item(), drop=drop.item())
     return model
-
-
-def squared_distance(model: nn.Module, base: list[Tensor]) -> Tensor:
-    """Return the squared Euclidean distance of the weights from those of the base model."""
-    pairs = zip(model.parameters(), base, strict=True)
-    return torch.stack([(weight - start).square().sum() for weight, start in pairs]).sum()

@@ -19,21 +19,26 @@ class Prepare(MethodParams):
     """Parameters of the neighbours: their number, and the number of candidate examples."""
 
     label = "Neighbor"
+    paper = "https://arxiv.org/abs/2605.31317"
     touches = frozenset({"retain", "forget images"})
 
     k: Whole = Field(
-        1000, ge=1, description="Neighbours of an example, at most all; paper: 500 and 1000."
+        1000,
+        ge=1,
+        description="Number of nearest retained examples whose labels form the soft label of a "
+        "forget example; all of them if fewer are searched. Paper: 500 and 1000.",
     )
     within: Literal["retain", "support"] = Field(
         "retain",
-        description="Search all retained examples, or only those that are most similar to D_f as a "
-        "whole (public code).",
+        description="Where neighbours are searched. `retain`: among all retained examples. "
+        "`support`: among those most similar to the forget set as a whole, as in the public code.",
     )
     candidates: Whole | None = Field(
         None,
         ge=1,
-        description="How many `within: support` searches, k or more; null: k, which are then the "
-        "neighbours of every example alike. Public code: set apart from k, 1000 if not given.",
+        description="Number of retained examples that `within: support` searches; it must be at "
+        "least k. null: k, so that all forget examples have the same neighbours. Public code: "
+        "1000 by default.",
     )
 
     @model_validator(mode="after")
@@ -55,11 +60,12 @@ class Prepare(MethodParams):
 
 
 class Params(StudentParams, Prepare):
-    """Neighbor (the paper, appendix C.3): LTD's objective with labels of neighbours, no teacher.
+    """Neighbor (Dolgova and Stich, 2026, appendix C.3): soft labels are the class frequencies among
+    the nearest retained examples.
 
-    A forget example's soft label is the share of every class among its k nearest retained
-    examples. `within: support` follows the public code, which searches LTD's support; where that
-    is no larger than k, all forget examples get one and the same soft label.
+    They take the place of LTD's teacher; the objective is that of LTD. `within: support` follows
+    the public code, which searches LTD's support; if that is no larger than k, all forget examples
+    get the same soft label.
 
     Formula: LTD's, with q_c = share of class c among the k nearest retained examples.
     """
@@ -72,5 +78,7 @@ class Params(StudentParams, Prepare):
     }
 
     top: Count | Literal["all"] = Field(
-        "all", description="Classes that a soft label keeps; paper: the whole histogram."
+        "all",
+        description="Number of classes that each soft label keeps: those with the largest "
+        "probabilities, rescaled to sum to 1. `all`: every class. Paper: all.",
     )

@@ -18,8 +18,9 @@ class Prepare(MethodParams):
         0.04,
         gt=0,
         lt=1,
-        description="Share of the retained examples, the most similar ones, that are adjacent; "
-        "ours: that of a superclass of CIFAR-100, 4 of 99 classes.",
+        description="Share of the retained examples that count as adjacent to the forget set, "
+        "those most similar to it. Ours: 0.04, the share of a superclass of CIFAR-100 (4 of 99 "
+        "classes).",
     )
 
     def count_adjacent(self, retained: int) -> int:
@@ -32,7 +33,8 @@ class Prepare(MethodParams):
 
 
 class Params(Prepare):
-    """RFE (Cheng et al., ICLR 2026): forget under a constraint, then repair D_f's neighbours.
+    """RFE (Cheng et al., ICLR 2026): constrained gradient ascent on the forget set, then repair of
+    its neighbours.
 
     Stage 1 ascends on the forget set under an augmented Lagrangian that keeps the loss of the
     remote retained examples at that of the base model. Stage 2 descends on the adjacent examples,
@@ -57,36 +59,84 @@ class Params(Prepare):
     }
 
     epochs: Epochs = Field(
-        7, ge=0, description="Of both stages together; public code: 1 and 6, Tiny ImageNet 1 and 5."
+        7,
+        ge=0,
+        description="Number of epochs of stage 1 (ascent on the forget set) and stage 2 (repair "
+        "of adjacent examples) together. Public code: 7, on Tiny ImageNet 6.",
     )
     ascent_epochs: Epochs = Field(
-        1, ge=0, description="The first of them, passes over the remote examples, are stage 1's."
+        1,
+        ge=0,
+        description="Number of epochs of stage 1 (ascent), i.e. passes over the remote retained "
+        "examples; all other epochs belong to stage 2 (repair). Public code: 1.",
     )
-    ascent_lr: float = Field(2.5e-6, ge=0, description="Of stage 1's Adam; public code: 2.5e-6.")
-    penalty: float = Field(10.0, ge=0, description="Of a broken constraint; public code: 10.")
+    ascent_lr: float = Field(
+        2.5e-6,
+        ge=0,
+        description="Learning rate of stage 1 (ascent), which uses Adam. Public code: 2.5e-6.",
+    )
+    penalty: float = Field(
+        10.0,
+        ge=0,
+        description="Penalty factor of the augmented Lagrangian in stage 1 (ascent): the larger "
+        "it is, the less the loss on remote retained examples may change. Public code: 10.",
+    )
     ceiling: float = Field(
-        10.0, gt=0, description="A forget example of so large a loss climbs no more; public: 10."
+        10.0,
+        gt=0,
+        description="Maximum loss of a forget example in stage 1 (ascent); the loss of an example "
+        "above it is not raised further. Public code: 10.",
     )
     batch_size: Whole = Field(
-        128, ge=1, description="Remote examples a step of stage 1, adjacent of 2; public code: 128."
+        128,
+        ge=1,
+        description="Number of retained examples per step: remote ones (far from the forget set) "
+        "in stage 1, adjacent ones (near it) in stage 2. Public code: 128.",
     )
     ascent_batch: Whole = Field(
-        16, ge=1, description="Forget examples a step of stage 1; public code: 16."
+        16,
+        ge=1,
+        description="Number of forget examples per step of stage 1 (ascent). Public code: 16.",
     )
-    lr: float = Field(2e-5, ge=0, description="Of stage 2; public code: 2e-5.")
-    momentum: float = Field(0.9, ge=0, lt=1, description="Of stage 2; public code: 0.9.")
+    lr: float = Field(
+        2e-5,
+        ge=0,
+        description="Learning rate of stage 2 (repair), constant during training. Public code: "
+        "2e-5.",
+    )
+    momentum: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="Momentum of the optimiser in stage 2 (repair). Public code: 0.9.",
+    )
     distance: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="Weight of the distance from stage 1's losses; the rest is that of the loss "
-        "itself. Public code: 0.5.",
+        description="Weight, in the objective whose gradient stage 2 must not follow, of the "
+        "distance between the losses of forget examples now and after stage 1; their loss itself "
+        "has the weight 1 - distance. Public code: 0.5.",
     )
     span_batches: Whole = Field(
-        10, ge=1, description="Batches of either gradient of the plane, at most a pass; public: 10."
+        10,
+        ge=1,
+        description="Maximum number of batches from which stage 2 computes each of the two "
+        "gradients that its steps must not follow (of forget examples and of remote ones). Never "
+        "more than one pass. Public code: 10.",
     )
-    forget_batch: Whole = Field(128, ge=1, description="Their forget examples; public code: 128.")
-    remote_batch: Whole = Field(512, ge=1, description="Their remote examples; public code: 512.")
+    forget_batch: Whole = Field(
+        128,
+        ge=1,
+        description="Batch size for the gradient of forget examples in stage 2 (repair). Public "
+        "code: 128.",
+    )
+    remote_batch: Whole = Field(
+        512,
+        ge=1,
+        description="Batch size for the gradient of remote retained examples in stage 2 (repair). "
+        "Public code: 512.",
+    )
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Return the computation of both stages; a step of stage 2 computes three gradients."""

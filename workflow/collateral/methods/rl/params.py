@@ -16,7 +16,7 @@ from collateral.contract.params import (
 
 
 class Params(WarmedParams):
-    """RL, random labels (Warnecke et al., NDSS 2023): train D_f on random labels.
+    """RL, random labels (Warnecke et al., NDSS 2023): train the forget set on random labels.
 
     Labels are drawn once an epoch; forget and retained examples are shuffled together.
     The true labels of the forget set are read by `labels: wrong` alone.
@@ -34,14 +34,37 @@ class Params(WarmedParams):
         "paper, MNIST": {"steps": 300, "lr": 5e-5, "weight_decay": 1e-6},
         "paper's code": {**PAPER_CODE, "labels": "any"},
         "Unlearn-Saliency": {**OPTML, "labels": "any"},
+        "SFRon": {"epochs": 10, "lr": 3e-3, "batch_size": 128, "weight_decay": 5e-4}
+        | {"labels": "wrong"},
+        "RUM": {"epochs": 10, "lr": 0.1},
+        "SSD's code, class": {"optimizer": "adam", "epochs": 3, "lr": 1e-4},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.8e-5},
     }
 
-    epochs: Epochs = Field(20, ge=0, description="Passes over the examples; paper: 20.")
-    steps: Whole | None = Field(
-        None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 300."
+    epochs: Epochs = Field(
+        20,
+        ge=0,
+        description="Number of epochs, i.e. passes over all examples that are trained on. Paper: "
+        "20.",
     )
-    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
-    retain: bool = Field(True, description="Train on the retained examples too.")
+    steps: Whole | None = Field(
+        None,
+        ge=0,
+        description="Number of steps to train, in place of `epochs`. Default: `epochs` is used. "
+        "Paper, MNIST: 300.",
+    )
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate, constant during training. Paper: tuned in [1e-3, 1e-1].",
+    )
+    retain: bool = Field(
+        True,
+        description="Whether the model also trains on the retained examples, with their true "
+        "labels.",
+    )
     labels: Literal["any", "wrong"] = Field(
-        "any", description="Draw from all classes (public code), or from all but the true one."
+        "any",
+        description="Classes from which random labels are drawn. `any`: all classes, as in public "
+        "code. `wrong`: all classes except the true one.",
     )

@@ -23,7 +23,8 @@ class Prepare(MethodParams):
 
 
 class Params(TrainedParams, Prepare):
-    """SalUn, saliency unlearning (Fan et al., ICLR 2024): random labels on weights salient for D_f.
+    """SalUn, saliency unlearning (Fan et al., ICLR 2024): train the forget set on random labels,
+    but change only the weights that matter most for it.
 
     The saliency of a weight is the absolute gradient of the summed loss on the forget set. The
     fraction `ratio` of all weights with the largest saliency, over all layers together, is trained
@@ -38,16 +39,32 @@ class Params(TrainedParams, Prepare):
         "paper, SVHN": {"epochs": 10},
         "paper's code": {"ratio": 0.5, "labels": "any"},
         "Unlearn-Saliency": {**OPTML, "ratio": 0.5, "labels": "any"},
+        "SFRon": {"epochs": 10, "lr": 7e-3, "batch_size": 128, "weight_decay": 5e-4, "ratio": 0.2},
+        "RUM": {"epochs": 10, "lr": 0.1},
+        "DEL's README": {"epochs": 10, "lr": 0.013, "ratio": 0.5},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.7e-4},
     }
 
-    epochs: Epochs = Field(20, ge=0, description="Passes over the examples; paper: 20.")
-    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    epochs: Epochs = Field(
+        20,
+        ge=0,
+        description="Number of epochs, i.e. passes over retained and forget examples together. "
+        "Paper: 20.",
+    )
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate, constant during training. Paper: tuned in [1e-3, 1e-1].",
+    )
     ratio: float = Field(
         0.5,
         gt=0,
         le=1,
-        description="Share of the weights that train; paper tunes it in [0.1, 0.9].",
+        description="Share of the weights that are trained, those with the largest saliency; all "
+        "others keep their values. Paper: tuned in [0.1, 0.9].",
     )
     labels: Literal["any", "wrong"] = Field(
-        "any", description="Draw from all classes (public code), or from all but the true one."
+        "any",
+        description="Classes from which random labels are drawn. `any`: all classes, as in public "
+        "code. `wrong`: all classes except the true one.",
     )

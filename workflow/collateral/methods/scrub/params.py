@@ -8,7 +8,8 @@ from collateral.contract.params import Epochs, TrainedParams, Whole
 
 
 class Params(TrainedParams):
-    """SCRUB (Kurmanji et al., NeurIPS 2023): diverge from a teacher on D_f, stay close on D_r.
+    """SCRUB (Kurmanji et al., NeurIPS 2023): move away from the base model on the forget set, stay
+    close to it on retained examples.
 
     The teacher is the base model. Each of the first epochs begins with a pass over the forget set
     that increases the divergence from the teacher; every epoch then decreases a weighted sum of
@@ -31,22 +32,57 @@ class Params(TrainedParams):
         | {"forget_batch_size": 512, "temperature": 4, "gamma": 0.99, "alpha": 0.001},
         "authors' code, MIA": {"epochs": 5, "max_epochs": 3, "optimizer": "sgd"}
         | {"temperature": 4, "gamma": 1, "alpha": 0.5},
+        "SFRon": {"epochs": 6, "max_epochs": 2, "optimizer": "sgd", "lr": 8e-5, "batch_size": 128}
+        | {"temperature": 4, "gamma": 0.99, "alpha": 0.001},
+        "RUM": {"epochs": 5, "max_epochs": 4, "optimizer": "sgd", "lr": 5e-3, "temperature": 4},
     }
 
-    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples; authors: 10.")
-    max_epochs: Epochs = Field(
-        3, ge=0, description="First epochs, with a pass over the forget set; authors: 3 or 2."
+    epochs: Epochs = Field(
+        10,
+        ge=0,
+        description="Number of epochs, i.e. passes over the retained examples. Authors' code: 10.",
     )
-    lr: float = Field(5e-4, ge=0, description="Learning rate of the first epochs; authors: 5e-4.")
+    max_epochs: Epochs = Field(
+        3,
+        ge=0,
+        description="Number of epochs, from the first on, that begin with a pass over the forget "
+        "set. Authors' code: 3 or 2.",
+    )
+    lr: float = Field(5e-4, ge=0, description="Learning rate at the start. Authors' code: 5e-4.")
     decay_after: tuple[Annotated[Whole, Field(ge=0)], ...] = Field(
         (5, 8, 9),
-        description="Epochs done, after each of which the rate is a tenth; in a config a list in a "
-        "list, [[5, 8, 9]], because a list is tuned over.",
+        description="Numbers of finished epochs after which the learning rate is divided by ten. "
+        "In a config, write a list in a list, such as [[5, 8, 9]], because a plain list is a grid "
+        "to tune over. Authors' code: 5, 8, 9.",
     )
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("adam", description="Authors: Adam, or SGD.")
-    weight_decay: float = Field(0.1, ge=0, description="Authors: 0.1 with Adam, 5e-4 with SGD.")
-    batch_size: Whole = Field(32, ge=1, description="Retained examples a step; authors: 32.")
-    forget_batch_size: Whole = Field(64, ge=1, description="Forget examples a step; authors: 64.")
-    temperature: float = Field(2.0, gt=0, description="Of both models' predictions; authors: 2.")
-    gamma: float = Field(1.0, ge=0, description="Weight of the retained examples' labels.")
-    alpha: float = Field(0.5, ge=0, description="Weight of the teacher on retained examples.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "adam", description="Optimiser. Authors' code: Adam or SGD."
+    )
+    weight_decay: float = Field(
+        0.1,
+        ge=0,
+        description="Weight decay of the optimiser. Authors' code: 0.1 with Adam, 5e-4 with SGD.",
+    )
+    batch_size: Whole = Field(
+        32, ge=1, description="Number of retained examples per step. Authors' code: 32."
+    )
+    forget_batch_size: Whole = Field(
+        64, ge=1, description="Number of forget examples per step. Authors' code: 64."
+    )
+    temperature: float = Field(
+        2.0,
+        gt=0,
+        description="Temperature of the softmax of teacher and student. Authors' code: 2.",
+    )
+    gamma: float = Field(
+        1.0,
+        ge=0,
+        description="Weight of the cross-entropy with the labels of the retained examples. "
+        "Authors' code: 1.",
+    )
+    alpha: float = Field(
+        0.5,
+        ge=0,
+        description="Weight of the divergence from the teacher (the base model) on the retained "
+        "examples. Authors' code: 0.5.",
+    )

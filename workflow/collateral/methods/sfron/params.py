@@ -15,13 +15,15 @@ class Prepare(MethodParams):
     importance_batch: Whole = Field(
         128,
         ge=1,
-        description="Importance is the mean over batches of so many of the squared gradient of "
-        "the mean loss; public code: 128. 1 is the diagonal of the Fisher matrix.",
+        description="Batch size for the importance of weights, which is the squared gradient of a "
+        "batch's mean loss, averaged over batches. With 1 it is the diagonal of the Fisher "
+        "matrix. Public code: 128.",
     )
 
 
 class Params(TrainedParams, Prepare):
-    """SFRon (Huang et al., NeurIPS 2024): ascend where weights matter to D_f, repair on D_r.
+    """SFRon (Huang et al., NeurIPS 2024): gradient ascent in the weights that matter to the forget
+    set, descent on retained examples.
 
     Every fifth step first ascends on the forget set, in which an example has less weight the
     larger its loss is, and only in weights that are at least as important for the forget set as
@@ -43,20 +45,51 @@ class Params(TrainedParams, Prepare):
     }
 
     steps: Whole = Field(
-        1500, ge=0, description="Steps on the retained examples; public code: 1500."
+        1500, ge=0, description="Number of steps on the retained examples. Public code: 1500."
     )
-    every: Whole = Field(5, ge=1, description="Steps from one climb to the next; public code: 5.")
-    strength: float = Field(25.0, ge=0, description="Of the climb, at first; public code: 25.")
+    every: Whole = Field(
+        5,
+        ge=1,
+        description="An ascent step on the forget set is taken before every n-th step on the "
+        "retained examples; this is n. Public code: 5.",
+    )
+    strength: float = Field(
+        25.0,
+        ge=0,
+        description="Factor of the ascent loss at the start; it falls towards 0 along half a "
+        "cosine wave. Public code: 25.",
+    )
     power: float = Field(
-        0.5, ge=0, description="An example's weight is its loss to minus this; public code: 0.5."
+        0.5,
+        ge=0,
+        description="Exponent p in the weight loss^(-p) of a forget example in an ascent step; "
+        "with 0 all examples have the same weight. Public code: 0.5.",
     )
     threshold: float = Field(
-        1.0, ge=0, description="Least ratio of importances of weights that climb; public code: 1."
+        1.0,
+        ge=0,
+        description="Minimum ratio of a weight's importance for the forget set to that for the "
+        "retained examples. The ascent uses only gradients of weights that reach it. Public code: "
+        "1.",
     )
-    clip: float = Field(7.0, gt=0, description="Longest gradient of a climb; public code: 7.")
-    lr: float = Field(0.01, ge=0, description="First rate; public code: 0.01.")
-    batch_size: Whole = Field(128, ge=1, description="Examples a step; public code: 128.")
-    weight_decay: float = Field(5e-4, ge=0, description="Public code: 5e-4.")
+    clip: float = Field(
+        7.0,
+        gt=0,
+        description="Maximum norm of the gradient of an ascent step; a longer gradient is scaled "
+        "down to it. Public code: 7.",
+    )
+    lr: float = Field(
+        0.01,
+        ge=0,
+        description="Learning rate at the start; it falls after each step towards 0 along half a "
+        "cosine wave. Public code: 0.01.",
+    )
+    batch_size: Whole = Field(
+        128, ge=1, description="Number of examples per step. Public code: 128."
+    )
+    weight_decay: float = Field(
+        5e-4, ge=0, description="Weight decay of the optimiser. Public code: 5e-4."
+    )
 
     @property
     def is_paced(self) -> bool:

@@ -17,16 +17,21 @@ class Prepare(MethodParams):
 
     loss: Literal["cross_entropy", "output_norm"] = Field(
         "cross_entropy",
-        description="`cross_entropy`: importance is the mean squared gradient; `output_norm`: the "
-        "label-free form, the mean size of the gradient of the logits' squared norm.",
+        description="How the importance of a weight is measured. `cross_entropy`: mean squared "
+        "gradient of the loss. `output_norm`: mean absolute gradient of the squared norm of the "
+        "logits, which needs no labels.",
     )
     gradients: Literal["example", "batch"] = Field(
         "example",
-        description="Whose gradients are squared: every `example`'s, as in the text, or those of "
-        "the mean loss of a `batch`, as in the authors' code, where its size changes the result.",
+        description="Which gradients importance averages over. `example`: the gradient of each "
+        "example, as in the publication. `batch`: the gradient of the mean loss of each batch, as "
+        "in the authors' code; its result depends on the batch size.",
     )
     batch_size: Whole = Field(
-        128, ge=1, description="Examples in a `batch`; authors: 128, whole classes 64."
+        128,
+        ge=1,
+        description="Number of examples per batch; used only with `gradients: batch`. Authors' "
+        "code: 128, for whole classes 64.",
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
@@ -40,7 +45,8 @@ class Prepare(MethodParams):
 
 
 class Params(Prepare):
-    """SSD, selective synaptic dampening (Foster et al., AAAI 2024): shrink weights D_f relies on.
+    """SSD, selective synaptic dampening (Foster et al., AAAI 2024): shrink the weights that matter
+    much more for the forget set than for all examples.
 
     No training. A weight whose importance to the forget set, I_f, is above alpha times that to all
     examples, I, is multiplied by min(dampening I / I_f, 1). I is n_f I_f / n at least, so that an
@@ -55,9 +61,20 @@ class Params(Prepare):
         "authors' code": {"alpha": 10, "dampening": 1}
         | {"gradients": "batch", "batch_size": [128, 64]},
         "authors' code, ViT": {"alpha": [25, 5], "dampening": 1},
+        "DEL": {"alpha": 1},
+        "DEL, two classes": {"alpha": 16},
     }
 
     alpha: float = Field(
-        10.0, ge=0, description="How much more important to the forget set; authors: 10."
+        10.0,
+        ge=0,
+        description="Threshold for dampening a weight: its importance for the forget set must "
+        "exceed alpha times its importance for all examples. Authors' code: 10.",
     )
-    dampening: float = Field(1.0, ge=0, description="lambda; authors: 1.")
+    dampening: float = Field(
+        1.0,
+        ge=0,
+        description="Strength lambda of dampening: a selected weight is multiplied by min(lambda "
+        "I / I_f, 1), where I is its importance for all examples and I_f that for the forget set. "
+        "Authors' code: 1.",
+    )

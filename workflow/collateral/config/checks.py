@@ -17,6 +17,7 @@ from collateral.results.layout import RESERVED
 
 # Name of the module, in the folder of a finding, that contains published numbers of Retrain.
 RETRAIN_PART = "retrain"
+LEAST_EMITTERS = 3  # minimum number of classes or groups of an atlas
 
 
 def benchmark_errors(name: str, benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -43,8 +44,8 @@ def _missing_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield (), "nothing to judge: list `methods`, or weights under `given`"
     if bool(benchmark.classes) != bool(benchmark.fractions):
         yield (), "`classes` and `fractions` go together: both, or neither"
-    elif not benchmark.classes and not benchmark.cells:
-        yield (), "nothing to forget: give `classes` and `fractions`, or `cells`"
+    elif not (benchmark.classes or benchmark.cells or benchmark.atlas):
+        yield (), "nothing to forget: give `classes` and `fractions`, or `cells`, or `atlas`"
 
 
 def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -78,7 +79,7 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         (("positive",), bool(benchmark.groups), "`groups` to compare", ""),
         (("margin",), benchmark.has_retrain, "Retrain", reference),
         (("looks",), benchmark.has_retrain, "Retrain", reference),
-        (("order",), bool(benchmark.classes), "`classes`", ""),
+        (("order",), bool(benchmark.classes or benchmark.atlas), "`classes` or `atlas`", ""),
         (("select",), is_tuned or benchmark.select == PAPER, "a method with a list of values", ""),
     ]
     for place, has_effect, needed, found in rows:
@@ -244,17 +245,42 @@ def _needs_shadows(kind: Any) -> bool:
     return FORGET.has(kind) and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
 
 
+def _atlas_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check that the classes or groups of the atlas are known, are several, and have own names."""
+    if (atlas := benchmark.atlas) is None or not DATA.has(benchmark.data.get("name")):
+        return
+    by_class = atlas.each == cells.CLASS
+    if not by_class and atlas.fractions != (1.0,):
+        yield ("atlas", "fractions"), "of classes alone: a group is forgotten whole; leave it out"
+    classes = cells.known_classes(benchmark) if by_class else None
+    for index, label in enumerate(atlas.only if classes else ()):
+        if error := _error(class_index, label, classes):
+            yield ("atlas", "only", index), error
+            return
+    emitters = cells.list_emitters(benchmark)
+    if not emitters:
+        what = "the classes are" if by_class else f"values of a column {quoted(atlas.each)} are"
+        yield ("atlas",), f"{what} not known before the data are read; list them under `only`"
+    elif len(emitters) < LEAST_EMITTERS:
+        text = f"{len(emitters)} of them; an atlas needs {LEAST_EMITTERS} at least"
+        yield ("atlas", "only" if atlas.only else "each"), text
+    if len(cells.atlas_cells(benchmark)) < len(emitters) * len(atlas.fractions):
+        yield ("atlas",), "two classes, groups or shares make one cell's name"
+
+
 def _cell_name_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that all cells have distinct names that can be names of folders."""
-    of_classes = cells.class_cells(benchmark)
+    of_classes, of_atlas = cells.class_cells(benchmark), cells.atlas_cells(benchmark)
     if len(of_classes) < len(benchmark.classes) * len(benchmark.fractions):
         yield ("classes",), "two of them, or two fractions, make one cell's name"
     for name in benchmark.cells:
         yield from _name_errors(("cells", name))
         if name in of_classes:
             yield ("cells", name), "`classes` and `fractions` make a cell of this name already"
+        elif name in of_atlas:
+            yield ("cells", name), "`atlas` makes a cell of this name already"
         for one in cells.round_names(benchmark, name):
-            if one in (*benchmark.cells, *of_classes) or not cells.is_slug(one):
+            if one in (*benchmark.cells, *of_classes, *of_atlas) or not cells.is_slug(one):
                 why = f"which is a name of another cell, or has more than {cells.LONGEST} letters"
                 yield ("cells", name), f"its rounds make a cell {quoted(one)}, {why}"
 
@@ -391,6 +417,7 @@ CHECKS = (
     _weights_errors,
     _retrain_errors,
     _shadow_errors,
+    _atlas_errors,
     _cell_name_errors,
     _cell_errors,
     _sweep_errors,

@@ -77,6 +77,31 @@ class CellConfig(Strict):
         return self
 
 
+CLASS = "class"  # value of `atlas.each` that stands for the classes of the data set
+
+
+class AtlasConfig(Strict):
+    """One cell per class, or per group, of the data set: who hurts whom (the atlas of damage)."""
+
+    each: str = Field(
+        CLASS,
+        description="What is forgotten in turn: `class`, or the name of a metadata column, whose "
+        "values are groups of examples (a hospital, a person). Each class or group has a cell of "
+        "its own.",
+    )
+    fractions: tuple[Share, ...] = Field(
+        (1.0,),
+        min_length=1,
+        description="Shares of each class to forget, e.g. [0.5, 1.0]. Each share gives its own "
+        "atlas. Groups are always forgotten as a whole.",
+    )
+    only: tuple[ClassLabel, ...] = Field(
+        (),
+        description="Classes, or values of the column, that are forgotten. The test of similarity "
+        "needs five of them, a forecast six. Default: all.",
+    )
+
+
 class SweepConfig(Strict):
     """A sweep: a method with one varied parameter; its runs are named `ltd@support=random`."""
 
@@ -210,6 +235,12 @@ class BenchmarkConfig(Strict):
         "first",
         description="Which examples of a class are forgotten. `first`: the first ones in data-set "
         "order (paper). `random`: a random choice.",
+    )
+    atlas: AtlasConfig | None = Field(
+        None,
+        description="Forget every class, or every group, in turn: one cell each. The page then "
+        "shows who hurts whom, and `collateral forecast` can learn from it. Used in addition to "
+        "`classes` and `cells`. Default: none.",
     )
     cells: dict[str, CellConfig] = Field(
         default_factory=dict,

@@ -295,5 +295,6 @@ def _forget_errors(job: PlannedSplit) -> Iterator[str]:
 def _forget_key(job: PlannedSplit, key: str = "") -> str:
     """Return the config key that defines a forget set: under `cells`, `classes` or `fractions`."""
     place = job.cell.forget.place
-    keys = (*place, *filter(None, [key])) if place else (OF_CLASSES[key],)
+    by_place = (*place, *filter(None, [key])) if place else (OF_CLASSES.get(key, key),)
+    keys = ("atlas",) if job.cell.forget.atlas else by_place
     return format_key(("benchmarks", job.benchmark.name, *keys))

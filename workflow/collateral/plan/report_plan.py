@@ -94,6 +94,7 @@ def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
         groups=tuple(config.groups),
         positive=() if config.positive is None else (str(config.positive),),
         rounds=(*forget.earlier, cell.name) if forget.is_last else (),
+        atlas=dict(forget.atlas),
         reference=benchmark.reference,
     )
 

@@ -65,6 +65,8 @@ class CellNumbers:
     groups: tuple[str, ...] = ()  # columns whose values are groups of examples
     positive: tuple[str, ...] = ()  # class whose false negatives are counted
     rounds: tuple[str, ...] = ()  # cells of all rounds, if this cell is the last
+    # Place of the cell in the atlas, with the keys each, part and emitter; empty for other cells.
+    atlas: Mapping[str, str] = field(default_factory=dict)
     reference: str = layout.RETRAIN  # the run that all others are compared with
 
 

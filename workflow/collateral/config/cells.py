@@ -155,7 +155,9 @@ def list_emitters(benchmark: BenchmarkConfig) -> list[str | int]:
     if atlas is None:
         return []
     if atlas.each == CLASS:
-        return [class_name(benchmark, label) for label in atlas.only or known_classes(benchmark) or ()]
+        return [
+            class_name(benchmark, label) for label in atlas.only or known_classes(benchmark) or ()
+        ]
     return [*atlas.only] or _known_values(benchmark, atlas.each)
 
 

@@ -106,14 +106,8 @@ def measure_entries(repeats: int, rng: np.random.Generator) -> Iterator[dict[str
         for _ in range(repeats):
             rate = np.clip(1 - 0.15 * rng.random(size), 0, 1)
             spread = 0.06 * rng.random(size) ** 2
-
-            def draw() -> Floats:
-                own = rate[None, :, None] + spread[None, :, None] * rng.normal(
-                    size=(size, size, SEEDS)
-                )
-                return rng.binomial(IMAGES, np.clip(own, 0, 1)) / IMAGES
-
-            retrained, run = draw(), draw()
+            retrained, run = (draw_accuracies(rate, spread, rng) for _ in range(2))
+            hurt = draw_accuracies(rate, spread, rng, HARM)
             found, harmed = (
                 emitters.find_entries(emitters.compare_entries(retrained, one, step, used), used)
                 for one in (run, hurt)

@@ -53,8 +53,8 @@ METRICS = {
     ),
     "atlas_floor": Metric(
         "Pairs found in the floor",
-        "share of pairs found by the same test between one half of the Retrains and the other, mean "
-        "over all halves",
+        "share of pairs found by the same test between one half of the Retrains and the other, "
+        "mean over all halves",
         "%",
     ),
     **with_intervals(

@@ -1,6 +1,6 @@
 """Accuracy of every receiver in every cell of an atlas; tests of who hurts whom over all cells."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import nan
 
 import numpy as np
@@ -9,7 +9,7 @@ from collateral.contract.conventions import derive_seed
 from collateral.contract.rows import Row
 from collateral.findings.atlas import MEASURES
 from collateral.findings.atlas.matrices import Atlas, find_atlases
-from collateral.findings.inputs import CellResults
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics import emitters
 from collateral.metrics.arrays import Floats, Mask
 from collateral.metrics.differences import holm
@@ -30,16 +30,23 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for seed, value in zip(cell.seeds, _measure_similarity(cell, name), strict=True):
             yield Row(cell.reference, "atlas_similarity", float(value), seed, "test", name)
     for result in cell.all_results():
-        if is_sweep(result.run):
-            continue
-        is_correct = None if result.is_diverged else result.test.prediction == cell.labels.test
-        for name, mask in masks.items():
-            values = dict.fromkeys(MEASURES.values(), nan)
-            if is_correct is not None:
-                values["accuracy"] = float(is_correct[mask].mean())
-                values["confidence"] = float(result.test.confidence[mask].mean(dtype=float))
-            for measure, value in values.items():
-                yield Row(result.run, f"atlas_{measure}", value, result.seed, "test", name)
+        if not is_sweep(result.run):
+            yield from _measure_receivers(cell, result, masks)
+
+
+def _measure_receivers(
+    cell: CellResults, result: Result, masks: Mapping[str, Mask]
+) -> Iterator[Row]:
+    """Yield a run's accuracy and confidence by receiver; NaN if the run diverged."""
+    found = dict.fromkeys(MEASURES.values(), np.full(len(cell.labels.test), nan))
+    if not result.is_diverged:
+        is_correct = result.test.prediction == cell.labels.test
+        confidence = result.test.confidence.astype(float)
+        found = {"accuracy": is_correct.astype(float), "confidence": confidence}
+    for name, mask in masks.items():
+        for measure, values in found.items():
+            value = float(values[mask].mean())
+            yield Row(result.run, f"atlas_{measure}", value, result.seed, "test", name)
 
 
 def _mask_receivers(cell: CellResults) -> dict[str, Mask]:

@@ -1,7 +1,8 @@
 """Tables, sentences and maps of an atlas: who hurts whom."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
         ]
         yield Table(
             f"atlas-{atlas.part}",
-            f"Who hurts whom: {atlas.part} % of each {_what(atlas)}",
+            f"Who hurts whom: {atlas.part} % of each {atlas.each}",
             [
                 Grid("Method", headings, [methods]),
                 Grid("Method", ["In words"], [sentences], is_prose=True),
@@ -74,14 +75,10 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
         )
 
 
-def _what(atlas: Atlas) -> str:
-    return atlas.each
-
-
 def _caption(table: BenchmarkTable, atlas: Atlas) -> str:
     floor = table.number(atlas.reference, "atlas_floor", "test", atlas.part)
     return CAPTION.format(
-        what=_what(atlas),
+        what=atlas.each,
         part=atlas.part,
         pairs=np.count_nonzero(atlas.used),
         seeds=count_seeds(len(atlas.cells[0].seeds)),
@@ -197,32 +194,57 @@ def _means(stack: Floats) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), math.nan)
 
 
+@dataclass(frozen=True)
+class Map:
+    """Changes of all pairs in points, and which of them are shown to differ."""
+
+    title: str
+    values: Floats
+    found: Mask
+
+
 def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
     """Yield one plot per atlas: a map per method, the legitimate part and the noise floor."""
     for atlas in find_atlases(table):
-        maps = {table.plan.labels[run]: 100 * _means(atlas.loss(run)) for run in atlas.methods}
-        found = {table.plan.labels[run]: atlas.found(run) for run in atlas.methods}
-        if atlas.has_base:
-            maps["Legitimate"] = 100 * _means(atlas.legitimate())
-        if len(atlas.cells[0].seeds) > 1:
-            maps["Retrain, halves"] = 100 * _halves(atlas)
-        top = _find_top(maps, atlas.used)
-        floor = 100 * _floor(atlas)
-        panels = [
-            _panel(atlas, title, values, found.get(title), floor, top, place)
-            for place, (title, values) in enumerate(maps.items())
-        ]
+        maps = [*_make_maps(table, atlas)]
+        scale = _Scale(100 * _floor(atlas), _find_top(maps, atlas.used))
+        panels = [_panel(atlas, one, scale, place) for place, one in enumerate(maps)]
         caption = PLOT_CAPTION.format(
-            what=_what(atlas),
+            what=atlas.each,
             part=atlas.part,
             seeds=len(atlas.cells[0].seeds),
-            top=f"{top:.0f}",
+            top=f"{scale.top:.0f}",
         )
-        title = f"{atlas.part} % of each {_what(atlas)}"
+        title = f"{atlas.part} % of each {atlas.each}"
         notes = [f"{READING} {count_seeds(len(atlas.cells[0].seeds))}."]
         yield Plot(
             f"atlas-{atlas.part}", title, caption, panels, COLUMNS, notes=notes, row_height=2.0
         )
+
+
+def _make_maps(table: BenchmarkTable, atlas: Atlas) -> Iterator[Map]:
+    nothing = np.zeros_like(atlas.used)
+    for run in atlas.methods:
+        yield Map(table.plan.labels[run], 100 * _means(atlas.loss(run)), atlas.found(run))
+    if atlas.has_base:
+        yield Map("Legitimate", 100 * _means(atlas.legitimate()), nothing)
+    if len(atlas.cells[0].seeds) > 1:
+        yield Map("Retrain, halves", 100 * _halves(atlas), nothing)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Colours of a map: white up to the noise floor of a receiver, full colour at `top`."""
+
+    floor: Floats  # by receiver, in points
+    top: float
+
+    def colour(self, value: float, receiver: int) -> str:
+        """Return the colour of a change; the square root makes small changes visible."""
+        beyond = max(abs(value) - float(self.floor[receiver]), 0.0) / self.top
+        end = LOSS if value > 0 else GAIN
+        red, green, blue = (round(255 + math.sqrt(beyond) * (one - 255)) for one in end)
+        return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def _halves(atlas: Atlas) -> Floats:
@@ -243,93 +265,66 @@ def _floor(atlas: Atlas) -> Floats:
     return np.asarray(t_quantile(seeds) * np.sqrt(2 * variance / seeds))
 
 
-def _find_top(maps: dict[str, Floats], used: Mask) -> float:
+def _find_top(maps: Sequence[Map], used: Mask) -> float:
     """Return the end of the colour scale: the largest change of any pair, at least one point."""
-    return max(
-        1.0, *(float(np.nanmax(np.abs(values[used]), initial=0.0)) for values in maps.values())
-    )
+    found = np.abs([one.values[used] for one in maps])
+    return max(1.0, float(np.nanmax(found, initial=0.0)))
 
 
-def _panel(
-    atlas: Atlas,
-    title: str,
-    values: Floats,
-    found: Mask | None,
-    floor: Floats,
-    top: float,
-    place: int,
-) -> Panel:
+def _panel(atlas: Atlas, one: Map, scale: _Scale, place: int) -> Panel:
     """Return a map: a coloured rectangle per pair, a dot where the pair is shown to differ."""
-    rows, columns = values.shape
-    shown = np.zeros_like(atlas.used) if found is None else found
+    is_known = atlas.used & ~np.isnan(one.values)
     bands = [
-        Band(c - 0.5, c + 0.5, r - 0.5, r + 0.5, colour=_colour(atlas, values, floor, top, r, c))
-        for r in range(rows)
-        for c in range(columns)
+        Band(
+            *(c - 0.5, c + 0.5, r - 0.5, r + 0.5),
+            colour=scale.colour(float(value), c) if is_known[r, c] else UNDEFINED,
+        )
+        for (r, c), value in np.ndenumerate(one.values)
     ]
-    x, y = (_axis(names, title) for names, title in _names(atlas, place))
     return Panel(
         [
-            _dots(atlas, values, atlas.used & ~shown, HIDDEN),
-            _dots(atlas, values, atlas.used & shown, SHOWN),
+            _dots(atlas, one, is_known & ~one.found, HIDDEN),
+            _dots(atlas, one, is_known & one.found, SHOWN),
         ],
-        title,
-        x,
-        y,
+        one.title,
+        _axis(atlas.receivers, "measured"),
+        replace(_axis(atlas.emitters, "" if place % COLUMNS else "forgotten"), is_reversed=True),
         bands=bands,
-        value_name="forgotten",
+        value_name="row",
         number_format=".0f",
     )
 
 
-def _names(atlas: Atlas, place: int) -> list[tuple[tuple[str, ...], str]]:
-    return [(atlas.receivers, "measured"), (atlas.emitters, "" if place % COLUMNS else "forgotten")]
-
-
-def _axis(names: tuple[str, ...], title: str) -> Axis:
-    """Return an axis with one place per class; the first class is at the left, or at the top."""
+def _axis(names: Sequence[str], title: str) -> Axis:
+    """Return an axis with one place per class, and ticks at some of them if there are many."""
     short = _shorten(names)
     step = -(-len(short) // MOST_TICKS)
     ticks = {float(place): short[place] for place in range(0, len(short), step)}
-    limits = (-0.5, len(short) - 0.5)
-    return Axis(title, limits=limits, ticks=ticks, is_reversed=title != "measured")
+    return Axis(title, limits=(-0.5, len(short) - 0.5), ticks=ticks)
 
 
-def _shorten(names: tuple[str, ...]) -> list[str]:
+def _shorten(names: Sequence[str]) -> list[str]:
     """Remove the prefix that all names share: digit_3 and digit_8 become 3 and 8."""
     parts = [name.rpartition("_") for name in names]
     is_shared = len({head for head, _, _ in parts}) == 1
     return [tail for _, _, tail in parts] if is_shared else [*names]
 
 
-def _colour(atlas: Atlas, values: Floats, floor: Floats, top: float, r: int, c: int) -> str:
-    value = float(values[r, c])
-    if not atlas.used[r, c] or math.isnan(value):
-        return UNDEFINED
-    beyond = max(abs(value) - float(floor[c]), 0.0) / top
-    end = LOSS if value > 0 else GAIN
-    # The square root makes small losses visible beside large ones.
-    share = math.sqrt(min(beyond, 1.0))
-    red, green, blue = (round(255 + share * (one - 255)) for one in end)
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-def _dots(atlas: Atlas, values: Floats, mask: Mask, label: str) -> Series:
+def _dots(atlas: Atlas, one: Map, mask: Mask, label: str) -> Series:
     """Return a mark for each pair in the mask; its tooltip has both classes and the change."""
     pairs = [(int(r), int(c)) for r, c in np.argwhere(mask)]
     shown = find_metric("atlas_loss")
     details = {
         "forgotten": [atlas.emitters[r] for r, _ in pairs],
         "measured": [atlas.receivers[c] for _, c in pairs],
-        "loss, points": [shown.text(values[r, c] / 100, sign=True) for r, c in pairs],
+        "loss, points": [shown.text(one.values[r, c] / 100, sign=True) for r, c in pairs],
     }
-    area = 5.0 if label == SHOWN else 0.4
     return Series(
         label,
         DOT if label == SHOWN else SPECK,
         [float(c) for _, c in pairs],
         [float(r) for r, _ in pairs],
         mark="point",
-        areas=[area] * len(pairs),
+        areas=[5.0 if label == SHOWN else 0.4] * len(pairs),
         details=details,
     )

@@ -241,9 +241,7 @@ class Evaluation:
             text = f"{self.num_emitters} emitters have hurt examples"
             return f"{text}, and it takes {LEAST_EMITTERS}"
         if not self.auc.low > 0.5:
-            return (
-                f"on emitters never seen it is not better than chance: AUC {_in_words(self.auc)}"
-            )
+            return f"on emitters never seen it is not better than chance: AUC {_in_words(self.auc)}"
         if not self.gain.low > 0:
             return (
                 f"it is not better than {self.best_baseline} alone: gain in AUC "

@@ -1,18 +1,41 @@
 """The command `forecast`: what it says with an atlas, without one, and when it refuses."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_atlas import CLASSES, NUM_CLASSES, SEEDS, TRAIN, made_labels, write_atlas, write_base
+from fake_cell import fake_neighbours
+from fake_results import FakeCell as FakeTable
+from fake_results import read_cell
+from made_atlas import (
+    CLASSES,
+    NUM_CLASSES,
+    SEEDS,
+    TRAIN,
+    as_outputs,
+    draw_base,
+    made_labels,
+    write_atlas,
+    write_base,
+)
 from sealing import seal
 
 from collateral.cli import main
 from collateral.commands import _forecast, forecast
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
+from collateral.findings.forecast import numbers, views
+from collateral.jobs.metrics import PlannedMetrics
 from collateral.plan.grid import build_grid
+from collateral.plots import page
+from collateral.plots import print as printed
 from collateral.results import layout
+from collateral.results.cell import CellResults
+from collateral.results.files import InvalidResultError, write_json
+from collateral.results.outputs import ModelOutputs
+from collateral.results.provenance import read_signed
+from collateral.results.split import Split
 
 REQUEST = {
     "data": {"name": "digits"},
@@ -81,9 +104,11 @@ def test_the_probabilities_are_written_and_hurt_examples_have_larger_ones(
     assert np.mean(near) > 10 * np.mean(far)
 
 
-def test_the_class_of_the_request_is_left_out_of_what_is_learned(results, base, monkeypatch):
+def test_the_class_of_the_request_is_left_out_of_what_is_learned(
+    tmp_path, results, base, monkeypatch
+):
     atlas = _forecast.read_atlas(results / "rings_atlas")
-    read_in = _forecast.read_base(base, SEEDS)
+    read_in = _forecast.read_base(base, request_cell(write_config(tmp_path)))
     seen = []
     fit = _forecast.Logistic.fit
 
@@ -159,8 +184,11 @@ def test_methods_that_the_atlas_lacks_or_ran_otherwise_are_named(tmp_path, resul
     assert "Run with other parameters in the atlas" in text
 
 
-def test_groups_are_named_where_the_config_has_some(results, base):
-    atlas, read_in = _forecast.read_atlas(results / "rings_atlas"), _forecast.read_base(base, SEEDS)
+def test_groups_are_named_where_the_config_has_some(tmp_path, results, base):
+    atlas, read_in = (
+        _forecast.read_atlas(results / "rings_atlas"),
+        _forecast.read_base(base, request_cell(write_config(tmp_path))),
+    )
     forget = np.flatnonzero(made_labels().train == 1)[:10]
     found = [*_forecast.make_forecasts(atlas, read_in, forget, ["ga"])]
     one = next(one for one in found if one.stratum == "others")
@@ -180,6 +208,127 @@ def test_another_data_set_or_model_has_no_atlas(tmp_path, results, base):
     fewer = type(fewer)(fewer.train[:-1], fewer.test, fewer.class_names)
     assert _forecast.find_atlas(results, same, fewer) is None
     assert _forecast.find_atlas(results, same, made_labels()) is not None
+
+
+def request_cell(path):
+    (benchmark,) = build_grid(read(path)).values()
+    return benchmark
+
+
+def test_a_forecast_is_kept_before_a_method_has_run_and_not_afterwards(
+    tmp_path, results, base, capsys
+):
+    config = write_config(tmp_path)
+    assert "Kept: the page of the finished run will show it" in run(
+        capsys, config, "--results", results
+    )
+    path = base / layout.FORECAST.format(cell="request")
+    before = path.read_bytes()
+    kept = read_signed(path, base)["methods"]
+    assert len(kept["ga"]["others"]["examples"]) == (NUM_CLASSES - 1) * TRAIN
+    assert kept["rl"]["others"]["examples"] == []
+    assert "there is no harm to forecast" in kept["rl"]["others"]["refusal"]
+    done = base / layout.RUN.format(cell="request", seed=SEEDS[1], run="rl") / layout.OUTPUTS
+    done.parent.mkdir(parents=True)
+    done.write_bytes(b"")
+    assert "A method has run already" in run(capsys, config, "--results", results)
+    assert path.read_bytes() == before
+
+
+def finish(base, hurt_class: int) -> CellResults:
+    """Write Retrain, GA and RL of the request; GA hurts the examples of one class."""
+    labels = made_labels()
+    forget = np.flatnonzero(labels.train == 1)[:10]
+    chosen = {"kind": "class_part", "class": "kind_b", "fraction": 0.25}
+    split = Split(forget, len(labels.train), (1,), chosen)
+    split.save(base / layout.SPLIT.format(cell="request"), labels, base / layout.LABELS)
+    nothing = fake_neighbours(SEEDS, np.zeros(280), np.zeros(70), NUM_CLASSES)
+    nothing.save(base / layout.NEIGHBOURS.format(cell="request"))
+    for seed in SEEDS:
+        logits = draw_base(seed, labels)
+        for name in ("retrain", "ga", "rl"):
+            loss = 0.4 * (labels.train == hurt_class) if name == "ga" else 0.0
+            made = ModelOutputs(
+                as_outputs(logits["train"][1], labels.train, loss),
+                as_outputs(logits["test"][1], labels.test),
+            )
+            folder = base / layout.RUN.format(cell="request", seed=seed, run=name)
+            made.save(folder / layout.OUTPUTS)
+            write_json(folder / layout.RECORD, {"run": name, "status": "ok", "extra": {}})
+    seal(base)
+    return CellResults(
+        folder=base,
+        cell="request",
+        seeds=SEEDS,
+        base_seeds=SEEDS,
+        methods=("ga", "rl"),
+        has_forecast=True,
+    )
+
+
+def test_the_outcome_stands_beside_the_forecast_on_the_page(tmp_path, results, base, capsys):
+    config = write_config(tmp_path)
+    run(capsys, config, "--results", results)
+    cell = finish(base, hurt_class=0)
+    rows = {(r.run, r.metric, r.at, r.seed): r.value for r in numbers.numbers(cell)}
+    assert rows["ga", "forecast_hurt", "class kind_a", None] > 30
+    assert rows["ga", "forecast_hurt", "class kind_c", None] == 0
+    expected = rows["ga", "forecast_expected", "others", None]
+    classes = [
+        value
+        for (r, m, at, _), value in rows.items()
+        if (r, m) == ("ga", "forecast_expected") and at.startswith("class") and at != "class kind_b"
+    ]
+    assert sum(classes) == pytest.approx(expected)
+    assert rows["ga", "forecast_auc", "others", SEEDS[0]] > 0.7
+    assert rows["rl", "forecast_refused", "others", None] == 1
+    table = FakeTable("request", "kind_b", "0.25", seeds=SEEDS)
+    for row in numbers.numbers(cell):
+        if row.seed is None:
+            table.add_overall(row.run, row.metric, row.value, row.set, row.at)
+    for (name, metric, at, seed), value in rows.items():
+        if seed == SEEDS[0]:
+            other = rows[name, metric, at, SEEDS[1]]
+            table.add(name, metric, value, other, set="retain", at=at)
+    for name in ("retrain", "ga", "rl"):
+        table.add(name, "ua", 0.5, 0.5)
+    shown = read_cell(tmp_path / "shown", table)
+    (made,) = views.tables(shown)
+    texts = {line.label: [f.value for f in line.fields] for g in made.grids[0].groups for line in g}
+    assert texts["RL, other classes"][0] == "refused"
+    assert texts["GA, other classes"][0] == f"{expected:.0f}"
+    assert views.words(shown).startswith("Retained examples, before and after: GA, other classes:")
+    (plot,) = views.plots(shown)
+    assert [panel.title for panel in plot.panels] == ["GA"]
+    assert [one.label for one in plot.panels[0].series] == ["forecast", "GA"]
+    printed.draw(plot)
+    page.draw(plot)
+
+
+def test_a_cell_without_a_forecast_has_none(base):
+    cell = replace(finish(base, hurt_class=0), has_forecast=False)
+    assert [*numbers.numbers(cell)] == []
+
+
+def test_a_changed_forecast_is_refused(tmp_path, results, base, capsys):
+    run(capsys, write_config(tmp_path), "--results", results)
+    cell = finish(base, hurt_class=0)
+    path = base / layout.FORECAST.format(cell="request")
+    path.write_text(path.read_text().replace("rings_atlas", "another_atlas"))
+    with pytest.raises(InvalidResultError, match="does not fit its own hash"):
+        [*numbers.numbers(cell)]
+
+
+def test_the_metrics_of_a_cell_read_its_forecast_if_there_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    benchmark = request_cell(write_config(tmp_path))
+    job = PlannedMetrics(benchmark, benchmark.cells["request"]).job
+    assert "forecast" not in job.inputs
+    path = tmp_path / "results" / "rings" / "request" / "forecast.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    job = PlannedMetrics(benchmark, benchmark.cells["request"]).job
+    assert job.inputs["forecast"] == "request/forecast.json"
 
 
 def test_init_gets_one_line_if_there_are_a_base_and_an_atlas(tmp_path, results, base):

@@ -13,6 +13,7 @@ from collateral.metrics import forecast as model
 from collateral.metrics.arrays import Floats, Ints, Mask
 from collateral.metrics.association import logit_margins
 from collateral.metrics.forecast import STRATA, BaseView, Evaluation, Examples, Logistic
+from collateral.metrics.statistics import shift_seeds
 from collateral.plan.grid import Benchmark, Cell
 from collateral.results import layout
 from collateral.results.cell import CellResults
@@ -20,10 +21,8 @@ from collateral.results.dataset import Labels
 from collateral.results.files import InvalidResultError
 from collateral.results.outputs import Embeddings, StoredOutputs
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import read_record, verify
+from collateral.results.provenance import INPUTS, hash_files, read_record, verify, write_signed
 from collateral.results.split import Split
-
-DIVERGED = "diverged"
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,12 @@ class BaseModels:
     root: Path
     labels: Labels
     views: Mapping[int, BaseView]
+    seeds: tuple[int, ...] = ()  # seeds of the benchmark
 
 
-def read_base(root: Path, seeds: Sequence[int]) -> BaseModels | None:
-    """Return the base models of these seeds that have outputs and features; None without any."""
-    folders = {seed: root / layout.BASE.format(seed=seed) for seed in dict.fromkeys(seeds)}
+def read_base(root: Path, benchmark: Benchmark) -> BaseModels | None:
+    """Return a benchmark's base models that have outputs and features; None without any."""
+    folders = {seed: root / layout.BASE.format(seed=seed) for seed in benchmark.base_seeds()}
     there = {
         seed: folder
         for seed, folder in folders.items()
@@ -47,7 +47,7 @@ def read_base(root: Path, seeds: Sequence[int]) -> BaseModels | None:
         return None
     labels = Labels.load(verify(root / layout.LABELS, root))
     views = {seed: _read_view(folder, root, labels) for seed, folder in there.items()}
-    return BaseModels(root, labels, views)
+    return BaseModels(root, labels, views, benchmark.seeds)
 
 
 def _read_view(folder: Path, root: Path, labels: Labels) -> BaseView:
@@ -184,33 +184,22 @@ class CellFacts:
     @staticmethod
     def read(atlas: FinishedAtlas, cell: CellResults) -> "CellFacts":
         """Read the base model and Retrain of every seed."""
-        rows, label = cell.split.retain, atlas.labels.train
+        rows, label = cell.split.retain, atlas.labels.train[cell.split.retain]
         views = [atlas.view(seed) for seed in cell.base_seeds]
         results = cell.retrained()
         retrained = np.array([one.train.confidence.astype(np.float64)[rows] for one in results])
-        margins = np.array(
-            [logit_margins(v.logits[rows].astype(np.float16), label[rows]) for v in views]
-        )
+        margins = np.array([logit_margins(one.train.logits[rows], label) for one in results])
         is_sound = [not one.is_diverged for one in results]
         return CellFacts(
             rows,
-            label[rows],
-            split_strata(label[rows], label[cell.split.forget]),
+            label,
+            model.split_strata(label, atlas.labels.train[cell.split.forget]),
             [model.predictors(view, cell.split.forget, rows) for view in views],
             retrained,
-            np.roll(retrained, -1, axis=0),
+            shift_seeds(retrained),
             model.floor_bounds(retrained, margins),
-            [
-                one and other
-                for one, other in zip(is_sound, [*is_sound[1:], is_sound[0]], strict=True)
-            ],
+            [one and other for one, other in zip(is_sound, np.roll(is_sound, -1), strict=True)],
         )
-
-
-def split_strata(label: Ints, forgotten: Ints) -> dict[str, Mask]:
-    """Return masks of the examples of forgotten classes, and of all others."""
-    is_own = np.isin(label, np.unique(forgotten))
-    return {"own": is_own, "others": ~is_own}
 
 
 def find_atlas(results: Path, benchmark: Benchmark, labels: Labels | None) -> FinishedAtlas | None:
@@ -289,7 +278,7 @@ def make_forecasts(
     own = [place for place, name in enumerate(atlas.emitters) if name in affected]
     for method in methods:
         for stratum, examples in atlas.examples(method).items():
-            mask = split_strata(label[rows], label[forget])[stratum]
+            mask = model.split_strata(label[rows], label[forget])[stratum]
             if not mask.any():
                 continue
             evaluation = _evaluate(atlas, method, stratum, examples)
@@ -315,3 +304,34 @@ def _evaluate(atlas: FinishedAtlas, method: str, stratum: str, examples: Example
         atlas._cache[key] = model.evaluate(examples)
     found: Evaluation = atlas._cache[key]
     return found
+
+
+def keep_forecasts(
+    base: BaseModels, cell: Cell, atlas: FinishedAtlas, made: Sequence[Forecast]
+) -> bool:
+    """Write the forecasts of a cell to its folder, for its page; only if nothing is unlearned yet.
+
+    Return whether they were written.
+    """
+    folders = [
+        base.root / layout.RUN.format(cell=cell.name, seed=seed, run=run)
+        for run in cell.runs
+        for seed in base.seeds
+    ]
+    if any((folder / layout.OUTPUTS).exists() for folder in folders):
+        return False
+    methods: dict[str, dict[str, Any]] = {}
+    for one in made:
+        methods.setdefault(one.method, {})[one.stratum] = {
+            "refusal": one.refusal,
+            "examples": [int(row) for row in one.rows] if not one.refusal else [],
+            "probability": [round(float(p), 6) for p in one.probability],
+        }
+    files = [base.root / layout.BASE.format(seed=seed) / layout.OUTPUTS for seed in base.views]
+    content = {
+        "atlas": atlas.root.name,
+        "methods": methods,
+        INPUTS: hash_files([base.root / layout.LABELS, *files], base.root),
+    }
+    write_signed(base.root / layout.FORECAST.format(cell=cell.name), content, base.root)
+    return True

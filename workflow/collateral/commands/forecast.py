@@ -22,6 +22,7 @@ from collateral.commands._forecast import (
     evaluate_atlas,
     find_atlas,
     find_forgotten,
+    keep_forecasts,
     make_forecasts,
     read_atlas,
     read_base,
@@ -39,6 +40,8 @@ from collateral.results.files import atomic, csv_text
 
 MOST_NAMED = 3  # number of classes, and of values of a group, that are named
 COLUMNS = ("cell", "method", "stratum", "example", "class", "probability")
+KEPT = "Kept: the page of the finished run will show it beside the outcome."
+NOT_KEPT = "A method has run already, so this is no forecast for the page; it is printed only."
 FRACTIONS = [0.5, 1.0]  # shares of the suggested atlas
 
 
@@ -70,7 +73,7 @@ def _describe(
     benchmark: Benchmark, results: Path, folder: Path | None, rows: list[dict[str, object]]
 ) -> Iterator[str]:
     """Yield what is forecast for a benchmark, or what is missing; add a row for each example."""
-    base = read_base(results / benchmark.name, benchmark.base_seeds())
+    base = read_base(results / benchmark.name, benchmark)
     labels = base.labels if base else None
     found = read_atlas(folder) if folder else find_atlas(results, benchmark, labels)
     if found is None or found.problem:
@@ -181,7 +184,10 @@ def _describe_cell(
         yield hang("    ", "Its forget set is not chosen yet, so nothing is forecast.")
         return
     methods = [name for name in benchmark.config.methods if name in atlas.methods]
-    for one in make_forecasts(atlas, base, forget, methods):
+    made = [*make_forecasts(atlas, base, forget, methods)]
+    is_kept = keep_forecasts(base, cell, atlas, made)
+    yield hang("    ", KEPT if is_kept else NOT_KEPT, 6)
+    for one in made:
         label = _label(atlas, one.method)
         where = STRATA[one.stratum]
         if one.refusal:
@@ -248,7 +254,7 @@ def likely_hurt(config: Path, results: Path = Path(paths.RESULTS)) -> str:
     """Return one line on who is likely to be hurt; empty without a base model and an atlas."""
     parts: list[str] = []
     for name, benchmark in build_grid(read(config, "config")).items():
-        base = read_base(results / name, benchmark.base_seeds())
+        base = read_base(results / name, benchmark)
         atlas = find_atlas(results, benchmark, base.labels) if base else None
         if base and atlas and not atlas.problem:
             parts += _likely_classes(benchmark, base, atlas)

@@ -32,6 +32,7 @@ class MetricsJob(Job):
             "split": [self.path(layout.SPLIT, cell=name) for name in cells],
             "neighbours": [self.path(layout.NEIGHBOURS, cell=name) for name in cells],
             "records": [f"{folder}/{layout.RECORD}" for folder in self._folders],
+            **({"forecast": self.path(layout.FORECAST)} if self.numbers.has_forecast else {}),
         }
 
     @property

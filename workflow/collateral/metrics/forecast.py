@@ -106,7 +106,7 @@ def floor_bounds(retrained: Floats, margins: Floats) -> Floats:
     """Return, for each seed and example, the 95 % bound of the loss between two retrainings.
 
     `retrained` are probabilities of the true class by seed and example; each seed is compared with
-    the next one. The bound is that of the example's decile of the base's margin, over all seeds.
+    the next one. The bound is that of the example's decile of Retrain's margin, over all seeds.
     """
     losses = retrained - np.roll(retrained, -1, axis=0)
     places = np.array([deciles(of_seed) for of_seed in margins])
@@ -121,6 +121,12 @@ def find_hurt(retrained: Floats, run: Floats, bounds: Floats) -> Mask:
     """Return which examples are hurt: a loss of at least 0.1, and beyond the bound."""
     loss = retrained - run
     return np.asarray((loss >= LEAST_LOSS) & (loss > bounds))
+
+
+def split_strata(label: Ints, forgotten: Ints) -> dict[str, Mask]:
+    """Return masks of the examples of forgotten classes, and of all others."""
+    is_own = np.isin(label, np.unique(forgotten))
+    return {"own": is_own, "others": ~is_own}
 
 
 def auc(scores: AnyFloats, is_hit: Mask) -> float:

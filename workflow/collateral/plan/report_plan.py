@@ -8,6 +8,7 @@ from pathlib import Path
 import collateral
 from collateral.contract.rows import MIA
 from collateral.data._metadata import draws_test
+from collateral.plan import paths
 from collateral.plan.fingerprint import hash_texts, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
@@ -95,6 +96,7 @@ def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
         positive=() if config.positive is None else (str(config.positive),),
         rounds=(*forget.earlier, cell.name) if forget.is_last else (),
         atlas=dict(forget.atlas),
+        has_forecast=Path(paths.FORECAST.format(benchmark=benchmark.name, cell=cell.name)).exists(),
         reference=benchmark.reference,
     )
 

@@ -18,7 +18,7 @@ from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.outputs import Epoch, Epochs, Exposure, Probe, StoredOutputs, SupportSizes
 from collateral.results.plan import CellNumbers
-from collateral.results.provenance import read_cost, read_record, verify
+from collateral.results.provenance import read_cost, read_record, read_signed, verify
 from collateral.results.split import Split
 
 Array = NDArray[Any]
@@ -130,6 +130,14 @@ class CellResults(CellNumbers):
     def neighbours(self) -> Neighbours:
         """Similarity of every example to the forget set."""
         return Neighbours.load(self._verified(layout.NEIGHBOURS))
+
+    @cached_property
+    def forecast(self) -> dict[str, Any]:
+        """Forecast of the cell, by method and stratum; empty if none was made."""
+        if not self.has_forecast:
+            return {}
+        content: dict[str, Any] = read_signed(self._below(layout.FORECAST), self.folder)
+        return dict(content["methods"])
 
     @cached_property
     def by_round(self) -> list[Self]:

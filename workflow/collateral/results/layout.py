@@ -24,6 +24,8 @@ BASE = "base/seed-{seed}"
 CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
+# File with the forecast of `collateral forecast`, made before anything was unlearned.
+FORECAST = f"{CELL}/forecast.json"
 PICTURES = f"{CELL}/pictures.npz"
 ROW_CACHE = f"{CELL}/.numbers"  # folder with cached metrics of each run
 TUNE = f"{CELL}/tune/{{method}}"
@@ -110,7 +112,7 @@ RUN_FILES = {**MODEL_FILES, "record": RECORD, "cost": COST}
 # Records that are results themselves: what was made is at the top level, for readers.
 OPEN_RECORDS = {Path(SPLIT).name, GLANCE}
 # JSON files that contain their own hash.
-SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
+SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, Path(FORECAST).name, *RECORDS.values()}
 
 
 def is_sweep(run: str) -> bool:

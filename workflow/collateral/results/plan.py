@@ -67,6 +67,7 @@ class CellNumbers:
     rounds: tuple[str, ...] = ()  # cells of all rounds, if this cell is the last
     # Place of the cell in the atlas, with the keys each, part and emitter; empty for other cells.
     atlas: Mapping[str, str] = field(default_factory=dict)
+    has_forecast: bool = False  # whether `collateral forecast` was run before the methods
     reference: str = layout.RETRAIN  # the run that all others are compared with
 
 

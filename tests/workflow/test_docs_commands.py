@@ -51,6 +51,7 @@ OF_SCRIPTS = {"docs/make_pictures.py": "drawn", "docs/generate.py": "tested"}
 # What commands in sentences leave out.
 LEFT_OUT = {
     ("collateral", "estimate"): ("config.yaml",),
+    ("collateral", "forecast"): ("config.yaml",),
     ("collateral", "init"): ("my-images", "--out", "init.yaml"),
     ("collateral", "unbundle"): ("smoke.tar", "--config", "configs/smoke.yaml"),
     ("collateral", "export"): ("smoke/digit_3-50", "ltd", "--out", "ltd.safetensors"),

@@ -59,11 +59,12 @@ def mantel_p(
     return (1 + np.count_nonzero(np.array(found) >= observed)) / (count + 1)
 
 
-def measure_tests(repeats: int, rng: np.random.Generator) -> Iterator[dict[str, object]]:
+def measure_tests(wanted: argparse.Namespace) -> Iterator[dict[str, object]]:
     """Yield the share of worlds in which each test rejects at 5 %."""
-    for size in (10, 20):
+    rng, repeats = np.random.default_rng(29), wanted.worlds
+    for size in wanted.classes:
         for has_hubs in (False, True):
-            for slope in (0.0, 0.06):
+            for slope in wanted.slopes:
                 own, plain, covers = [], [], []
                 for _ in range(repeats):
                     damage, similarity = make_world(size, slope, rng, has_hubs=has_hubs)
@@ -94,13 +95,14 @@ def draw_accuracies(
     return rng.binomial(IMAGES, np.clip(mean + noise, 0, 1)) / IMAGES
 
 
-def measure_entries(repeats: int, rng: np.random.Generator) -> Iterator[dict[str, object]]:
+def measure_entries(wanted: argparse.Namespace) -> Iterator[dict[str, object]]:
     """Yield how often entries are found by error where no method differs from Retrain.
 
     The accuracies are counts of 45 test images per class; classes differ in difficulty, and models
     in how much their accuracy varies over seeds.
     """
-    for size in (10, 20):
+    rng, repeats = np.random.default_rng(28), wanted.worlds
+    for size in wanted.classes:
         used, step = emitters.off_diagonal(size), np.full(size, 1 / IMAGES)
         any_found, shares, floors, power = [], [], [], []
         for _ in range(repeats):
@@ -124,16 +126,22 @@ def measure_entries(repeats: int, rng: np.random.Generator) -> Iterator[dict[str
         yield {**place, "test": harm, "rejected": np.mean(power)}
 
 
+MEASURES = {"entries": measure_entries, "similarity": measure_tests}
+
+
 def main() -> None:
     """Write the shares as CSV."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=1000)
-    worlds = parser.parse_args().worlds
+    parser.add_argument("--classes", type=int, nargs="+", default=[10, 20])
+    parser.add_argument("--slopes", type=float, nargs="+", default=[0.0, 0.06])
+    parser.add_argument("--tests", nargs="+", default=[*MEASURES], choices=[*MEASURES])
+    wanted = parser.parse_args()
     names = ["classes", "hubs", "slope", "worlds", "test", "rejected"]
     writer = csv.DictWriter(sys.stdout, names, lineterminator="\n")
     writer.writeheader()
-    for place, measure in enumerate((measure_entries, measure_tests)):
-        for row in measure(worlds, np.random.default_rng(28 + place)):
+    for name in wanted.tests:
+        for row in MEASURES[name](wanted):
             writer.writerow({**row, "rejected": f"{row['rejected']:.4f}"})
             sys.stdout.flush()
 

@@ -10,7 +10,7 @@ nothing. Without an atlas it prints the config that makes one, and its estimated
 from collections.abc import Iterable, Iterator, Sequence
 from math import isnan
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import yaml
@@ -142,7 +142,7 @@ def suggest_atlas(benchmark: Benchmark) -> str:
         }
         for name, raw in config.methods.items()
     }
-    content = {
+    content: dict[str, Any] = {
         **{key: kept[key] for key in ("data", "model", "init", "base") if key in kept},
         "seeds": list(config.seeds),
         "atlas": {"each": "class", "fractions": FRACTIONS},

@@ -73,7 +73,8 @@ def _measure_similarity(cell: CellResults, name: str) -> Floats:
     is_member = labels.columns[each].astype(str) == name
     if not is_member.any():
         return np.full(len(cell.seeds), nan)
-    return cell.neighbours.train_similarity[:, is_member].mean(axis=1, dtype=float)
+    means: Floats = cell.neighbours.train_similarity[:, is_member].mean(axis=1, dtype=float)
+    return means
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:

@@ -54,11 +54,12 @@ def _by_class(cell: CellResults, mask: Mask) -> dict[str, Mask]:
 
 def _place(about: Mapping[str, Any], rows: np.ndarray) -> Floats:
     """Return the forecast probability of every retained example; NaN where there is none."""
-    found = np.full(int(rows.max()) + 1, nan)
+    found: Floats = np.full(int(rows.max()) + 1, nan)
     examples = np.array(about["examples"], dtype=np.int64)
     is_there = examples < len(found)
     found[examples[is_there]] = np.array(about["probability"])[is_there]
-    return found[rows]
+    chosen: Floats = found[rows]
+    return chosen
 
 
 def _compare(

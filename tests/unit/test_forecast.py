@@ -235,8 +235,23 @@ def test_a_forecast_is_kept_before_a_method_has_run_and_not_afterwards(
     assert path.read_bytes() == before
 
 
-def finish(base, hurt_class: int) -> CellResults:
-    """Write Retrain, GA and RL of the request; GA hurts the examples of one class."""
+def kept_forecast(folder):
+    """Write an atlas, a base model and its forecast; return the folder of the request."""
+    write_atlas(folder / "results" / "rings_atlas")
+    base = folder / "results" / "rings"
+    labels = made_labels()
+    labels.save(base / layout.LABELS)
+    write_base(base, SEEDS[0], labels)
+    seal(base)
+    main(["forecast", str(write_config(folder)), "--results", str(folder / "results")])
+    return base
+
+
+def finish(base, hurt_class: int, noise: float = 0.0) -> CellResults:
+    """Write Retrain, GA and RL of the request; GA hurts the examples of one class.
+
+    With `noise`, the confidences of Retrain differ between seeds.
+    """
     labels = made_labels()
     forget = np.flatnonzero(labels.train == 1)[:10]
     chosen = {"kind": "class_part", "class": "kind_b", "fraction": 0.25}
@@ -248,6 +263,8 @@ def finish(base, hurt_class: int) -> CellResults:
         logits = draw_base(seed, labels)
         for name in ("retrain", "ga", "rl"):
             loss = 0.4 * (labels.train == hurt_class) if name == "ga" else 0.0
+            if name == "retrain":
+                loss = noise * np.random.default_rng(seed).normal(size=len(labels.train))
             made = ModelOutputs(
                 as_outputs(logits["train"][1], labels.train, loss),
                 as_outputs(logits["test"][1], labels.test),

@@ -49,7 +49,7 @@ def see(animals):
 
 
 def test_every_declared_metric_is_recomputed():
-    for name in ("requests", "shadows", "verdicts"):
+    for name in ("atlas", "requests", "shadows", "verdicts"):
         import_module(f"test_numbers_of_{name}")
     findings = map(FINDING.load, FINDING.names())
     declared = {name for finding in findings for name in getattr(finding, "METRICS", {})}

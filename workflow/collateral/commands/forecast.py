@@ -32,7 +32,7 @@ from collateral.config.load import load, read
 from collateral.contract.messages import listed
 from collateral.contract.terminal import hang
 from collateral.contract.work import count_cores
-from collateral.metrics.forecast import STRATA, Evaluation, Interval
+from collateral.metrics.forecast import STRATA, Evaluation, Interval, describe_rule
 from collateral.plan import estimate as plan
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, build_grid
@@ -231,8 +231,9 @@ def _quality(found: Evaluation) -> str:
     gap = found.calibration
     return (
         f"On {found.num_emitters} emitters never seen: AUC {_text(found.auc)}, {_text(found.gain)} "
-        f"above {best} alone ({found.baselines[best]:.2f}); predicted minus observed share "
-        f"{100 * gap.mean:+.1f} points [{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]."
+        f"above one rule alone ({describe_rule(best)}: {found.baselines[best]:.2f}); predicted "
+        f"minus observed share {100 * gap.mean:+.1f} points "
+        f"[{100 * gap.low:+.1f}, {100 * gap.high:+.1f}]."
     )
 
 

@@ -250,10 +250,15 @@ class Evaluation:
             return f"on emitters never seen it is not better than chance: AUC {_in_words(self.auc)}"
         if not self.gain.low > 0:
             return (
-                f"it is not better than {self.best_baseline} alone: gain in AUC "
-                f"{_in_words(self.gain)}"
+                f"it is not better than one rule alone ({describe_rule(self.best_baseline)}): gain "
+                f"in AUC {_in_words(self.gain)}"
             )
         return ""
+
+
+def describe_rule(name: str) -> str:
+    """Return the description of a predictor, or the name of another simple rule."""
+    return PREDICTORS.get(name, name)
 
 
 def _in_words(found: Interval) -> str:

@@ -79,7 +79,7 @@ METRICS = {
         digits=2,
     ),
     "atlas_p": Metric(
-        "p",
+        "p of similarity",
         "p-value of no relation with similarity, by permuting the classes after subtracting habits "
         "(double semi-partialling), adjusted by Holm over methods",
         "",

@@ -262,7 +262,8 @@ def _floor(atlas: Atlas) -> Floats:
         return np.zeros(values.shape[1])
     # Retrain of one emitter varies over seeds; the variance is pooled over emitters.
     variance = np.nanmean(values.var(axis=-1, ddof=1), axis=0)
-    return np.asarray(t_quantile(seeds) * np.sqrt(2 * variance / seeds))
+    freedom = len(values) * (seeds - 1)
+    return np.asarray(t_quantile(freedom + 1) * np.sqrt(2 * variance / seeds))
 
 
 def _find_top(maps: Sequence[Map], used: Mask) -> float:

@@ -140,7 +140,7 @@ def test_an_atlas_is_forecast_by_leaving_one_out(tmp_path, results, capsys):
 def test_five_emitters_forecast_nothing(tmp_path, base, results, capsys):
     small = write_atlas(tmp_path / "small" / "few", emitters=5)
     text = run(capsys, write_config(tmp_path), "--results", results, "--atlas", small)
-    assert "GA, all other classes: no forecast: 5 emitters have hurt examples" in text
+    assert "GA, all other classes: no forecast: 5 emitters have both hurt and other examples" in text
     assert "about" not in text.replace("about 0", "")
 
 
@@ -175,6 +175,13 @@ def test_without_an_atlas_it_prints_a_config_that_makes_one(tmp_path, capsys, mo
     (benchmark,) = build_grid(found).values()
     assert len(benchmark.cells) == 20
     assert benchmark.config.methods["ga"] == {"lr": tuned["ga"]["lr"][0]}
+
+
+def test_an_atlas_that_is_not_finished_is_not_proposed_again(tmp_path, capsys):
+    config = write_config(tmp_path, atlas={"fractions": [0.5]})
+    text = run(capsys, config, "--results", tmp_path / "results")
+    assert "this atlas is not finished" in text
+    assert "makes one" not in text
 
 
 def test_methods_that_the_atlas_lacks_or_ran_otherwise_are_named(tmp_path, results, base, capsys):

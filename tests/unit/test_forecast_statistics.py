@@ -123,7 +123,7 @@ def test_who_is_hurt_by_chance_is_refused():
 
 def test_five_emitters_are_refused_and_six_are_not():
     assert (
-        "5 emitters have hurt examples, and it takes 6"
+        "5 emitters have both hurt and other examples, and it takes 6"
         in model.evaluate(planted(5, np.random.default_rng(5))).refusal
     )
     assert model.evaluate(planted(6, np.random.default_rng(5))).refusal == ""

@@ -114,6 +114,9 @@ def _describe_missing(
     if found is not None:
         yield hang("  ", f"Nothing is forecast: in the atlas {found.root}, {found.problem}.")
         return
+    if benchmark.config.atlas is not None:
+        yield hang("  ", "Nothing is forecast: this atlas is not finished; run snakemake first.")
+        return
     yield hang(
         "  ",
         f"Nothing is forecast: {results} has no atlas of these data and this model. This config "

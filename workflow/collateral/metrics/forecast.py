@@ -244,7 +244,7 @@ class Evaluation:
             text = f"{self.net_hurt} examples are hurt beyond what retraining does"
             return f"{text}, and it takes {LEAST_HURT}: there is no harm to forecast"
         if self.num_emitters < LEAST_EMITTERS:
-            text = f"{self.num_emitters} emitters have hurt examples"
+            text = f"{self.num_emitters} emitters have both hurt and other examples"
             return f"{text}, and it takes {LEAST_EMITTERS}"
         if not self.auc.low > 0.5:
             return f"on emitters never seen it is not better than chance: AUC {_in_words(self.auc)}"

@@ -142,13 +142,17 @@ def describe_method(table: BenchmarkTable, atlas: Atlas, run: str) -> str:
     start = f"{label} changes {found:.0f} of {pairs} pairs against Retrain"
     if math.isnan(found):
         start = f"Pairs of {label} cannot be tested: it needs two seeds or more that did not fail"
+    ends = [number(f"atlas_slope_{end}") for end in ("low", "high")]
+    over_seeds = (
+        f" [{', '.join(map(shown.text, ends))}] over seeds" if not math.isnan(sum(ends)) else ""
+    )
     if math.isnan(p):
         middle = "whether similarity explains its damage cannot be tested"
     elif p < ALPHA:
         more = "more" if slope > 0 else "less"
         middle = (
             f"it takes {more} from similar classes, beyond the habits of emitters and receivers "
-            f"({shown.text(slope, sign=True)} points per 0.1, {_p(p)})"
+            f"({shown.text(slope, sign=True)} points per 0.1{over_seeds}, {_p(p)})"
         )
     else:
         middle = (

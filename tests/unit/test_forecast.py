@@ -140,7 +140,9 @@ def test_an_atlas_is_forecast_by_leaving_one_out(tmp_path, results, capsys):
 def test_five_emitters_forecast_nothing(tmp_path, base, results, capsys):
     small = write_atlas(tmp_path / "small" / "few", emitters=5)
     text = run(capsys, write_config(tmp_path), "--results", results, "--atlas", small)
-    assert "GA, all other classes: no forecast: 5 emitters have both hurt and other examples" in text
+    assert (
+        "GA, all other classes: no forecast: 5 emitters have both hurt and other examples" in text
+    )
     assert "about" not in text.replace("about 0", "")
 
 
@@ -165,8 +167,9 @@ def test_without_a_base_model_it_says_how_to_train_one(tmp_path, results, capsys
 
 def test_without_an_atlas_it_prints_a_config_that_makes_one(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(forecast, "select_speeds", lambda *_, **__: forecast.plan.SHIPPED["cpu"])
-    tuned = {"ga": {"lr": [0.01, 0.1]}, "rl": None}
-    main(["forecast", str(write_config(tmp_path, methods={"ga": {"lr": [0.01, 0.1]}}))])
+    tuned = {"ga": {"lr": [0.01, 0.1]}}
+    config = write_config(tmp_path, methods={"ga": tuned["ga"]})
+    main(["forecast", str(config), "--results", str(tmp_path / "results")])
     printed = capsys.readouterr().out
     assert "has no atlas of these data and this model" in " ".join(printed.split())
     assert "Estimated: About" in printed
@@ -174,7 +177,7 @@ def test_without_an_atlas_it_prints_a_config_that_makes_one(tmp_path, capsys, mo
     found = load(parse("\n".join(line[4:] for line in block)))
     (benchmark,) = build_grid(found).values()
     assert len(benchmark.cells) == 20
-    assert benchmark.config.methods["ga"] == {"lr": tuned["ga"]["lr"][0]}
+    assert benchmark.config.methods["ga"] == {"lr": 0.01}
 
 
 def test_an_atlas_that_is_not_finished_is_not_proposed_again(tmp_path, capsys):

@@ -25,7 +25,6 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,7 @@ def names() -> list[str]:
 
 def shrink(config: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a config with fewer epochs, rounds and seeds and smaller images."""
-    small = deepcopy(dict(config))
+    small = json.loads(json.dumps(config))  # so that what anchors share becomes copies
     for key, benchmark in small["benchmarks"].items():
         benchmark["seeds"] = benchmark["seeds"][:1]
         benchmark["base"] |= {"epochs": EPOCHS, "batch_size": BATCH}
@@ -119,7 +118,7 @@ def shrink_data(data: dict[str, Any], side: int | None) -> None:
     for key, most in (("padding", 2), ("per_class", TRAIN), ("imbalance", 6)):
         if key in data:
             data[key] = min(most, data[key])
-    for key, count in (("patched", 24), ("mislabelled", 8)):
+    for key, count in (("patched", 24), ("mislabelled", 10)):
         if key in data:
             data[key]["count"] = count
 
@@ -158,7 +157,8 @@ def make_files(folder: Path, config: dict[str, Any]) -> None:
             make_pets(folder / data["root"] / "oxford-iiit-pet")
         else:
             path = folder / data["path"]
-            MAKERS[path.name](path)
+            if not path.exists():
+                MAKERS[path.name](path)
     if "plugins" in config:
         config["plugins"] = [*map(str, copy_plugins(folder, config["plugins"]))]
     for benchmark in config["benchmarks"].values():

@@ -11,6 +11,7 @@ class Clip(torch.nn.Module):
     """Logits are the products of normalised image vectors with the weights of the head."""
 
     def __init__(self, info):
+        """Build the tower for the size of the images."""
         super().__init__()
         self.tower = timm.create_model(TOWER, num_classes=512, img_size=info.shape[:2])
         self.head = torch.nn.Linear(512, info.num_classes)

@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES) --logger collateral
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture lint schema docs bench release clean-results
+.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture suite lint schema docs bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,9 @@ bugs: setup ## put in fifty bugs, one at a time: do the nearest tests see them? 
 
 torture: setup ## kill, fill the disk, set the clock back ...: what a run must survive (an hour)
 	python tools/torture.py
+
+suite: setup ## the settings of configs/suite in miniature, with made images (docs/settings.md)
+	python tools/suite.py --cores $(CORES)
 
 lint: setup
 	ruff check .

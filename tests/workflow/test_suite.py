@@ -1,0 +1,43 @@
+"""The cheapest settings of configs/suite in miniature, from made files to the page."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import suite
+
+pytest.importorskip("torch")
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+CHEAPEST = ("persons", "long-tail", "poison")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite")
+    assert suite.main([*CHEAPEST, "--folder", str(folder), "--cores", "2", "--keep"]) == 0
+    return folder
+
+
+def benchmarks(folder: Path, name: str) -> dict:
+    return json.loads((folder / name / "config.yaml").read_text())["benchmarks"]
+
+
+@pytest.mark.parametrize("name", CHEAPEST)
+def test_every_method_has_numbers_in_every_cell(made, name):
+    for key, benchmark in benchmarks(made, name).items():
+        results = made / name / "results" / key
+        with (results / "metrics.csv").open() as file:
+            found = {(row["cell"], row["run"]) for row in csv.DictReader(file) if row["value"]}
+        runs = {"retrain", "original", *benchmark["methods"]}
+        assert {(cell, run) for cell in benchmark["cells"] for run in runs} <= found
+        assert "report.html" in {path.name for path in results.iterdir()}
+
+
+def test_a_lesion_is_in_one_part_alone_and_requested_ones_are_train_images(made):
+    folder = made / "persons/results/ham10000"
+    split = json.loads((folder / "request/split.json").read_text())
+    with (made / "persons/data/ham10000/labels.csv").open() as file:
+        rows = [row["lesion_id"] for row in csv.DictReader(file)]
+    assert len(split["forget"]) == sum(lesion in suite.LESIONS for lesion in rows)

@@ -1,7 +1,6 @@
 """The settings of configs/suite: they load and plan, state their hours, and stand in the docs."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -51,7 +50,8 @@ def test_a_miniature_plans_with_the_files_that_are_made(name, tmp_path, monkeypa
     whole = read_file(suite.SUITE / f"{name}.yaml")["benchmarks"]
     assert [work.benchmark.name for work in found.workloads] == [*whole]
     for work in found.workloads:
-        assert 40 <= work.size.num_train <= 1200
+        # For torchvision the plan has the official number of images, whatever files there are.
+        assert 40 <= work.size.num_train <= (3680 if name == "clip" else 1200)
         assert {*work.benchmark.config.methods} == {*whole[work.benchmark.name]["methods"]}
         for cell in work.benchmark.cells.values():
             assert 0 < work.sizes(cell).forget < work.sizes(cell).retain
@@ -101,4 +101,4 @@ def test_an_unknown_setting_is_refused(capsys):
     with pytest.raises(SystemExit):
         suite.main(["no-such-setting"])
     assert "no-such-setting" in capsys.readouterr().err
-    assert not os.path.exists(suite.ROOT / "build/suite/no-such-setting")
+    assert not (suite.ROOT / "build/suite/no-such-setting").exists()

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,11 @@ CHEAPEST = ("persons", "long-tail", "poison")
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("suite")
-    assert suite.main([*CHEAPEST, "--folder", str(folder), "--cores", "2", "--keep"]) == 0
+    words = [*CHEAPEST, "--folder", str(folder), "--cores", "2", "--keep"]
+    done = subprocess.run(
+        [sys.executable, suite.__file__, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
 

@@ -306,7 +306,10 @@ def copy_plugins(folder: Path, plugins: Sequence[str]) -> Iterator[Path]:
 
 
 def make_weights(path: Path, model: str) -> None:
-    """Write weights of a model of timm for its own image size, drawn at random."""
+    """Write weights drawn at random: of timm's models for their own image size, of CLIP for ours.
+
+    Only weights of timm's own models are resampled for another size, not those within a plug-in.
+    """
     import timm
     import torch
     from safetensors.torch import save_file
@@ -315,7 +318,7 @@ def make_weights(path: Path, model: str) -> None:
     if model.startswith("timm/"):
         weights = timm.create_model(model.removeprefix("timm/"), num_classes=1000).state_dict()
     else:
-        tower = timm.create_model(SMALL_TOWER, num_classes=512)
+        tower = timm.create_model(SMALL_TOWER, num_classes=512, img_size=SIDES["clip"])
         weights = {f"tower.{name}": value for name, value in tower.state_dict().items()}
         text = torch.nn.functional.normalize(torch.randn(37, 512), dim=1)
         weights |= {"head.weight": 100 * text, "head.bias": torch.zeros(37)}

@@ -41,7 +41,7 @@ def test_every_method_has_numbers_in_every_cell(made, name):
         assert "report.html" in {path.name for path in results.iterdir()}
 
 
-def test_a_lesion_is_in_one_part_alone_and_requested_ones_are_train_images(made):
+def test_all_pictures_of_the_requested_lesions_are_train_images_and_forgotten(made):
     folder = made / "persons/results/ham10000"
     split = json.loads((folder / "request/split.json").read_text())
     with (made / "persons/data/ham10000/labels.csv").open() as file:

@@ -4,6 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 CONFIG ?= config.yaml
 CORES ?= all
+# Of a release: its number, and `yes` to tag the commit.
+VERSION ?=
+TAG ?=
 # Memory that is not given back to the system between steps: 7 to 26 % faster training on a CPU.
 export MALLOC_TRIM_THRESHOLD_ := 268435456
 export MALLOC_MMAP_THRESHOLD_ := 268435456
@@ -12,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES) --logger collateral
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture lint schema docs bench release clean-results
+.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture suite lint schema docs bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -76,6 +79,9 @@ bugs: setup ## put in fifty bugs, one at a time: do the nearest tests see them? 
 torture: setup ## kill, fill the disk, set the clock back ...: what a run must survive (an hour)
 	python tools/torture.py
 
+suite: setup ## the settings of configs/suite in miniature, with made images (docs/settings.md)
+	python tools/suite.py --cores $(CORES)
+
 lint: setup
 	ruff check .
 	ruff format --check .
@@ -100,8 +106,8 @@ docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads now
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (benchmarks/README.md)
 	python benchmarks/all.py
 
-release: setup docs ## sdist, wheel, docs and the default run's bundle into dist/; TAG=yes tags the commit
-	TAG=$(TAG) .ci/release
+release: setup docs ## VERSION=0.2.0: number, build, install and run a release, in dist/; TAG=yes tags it
+	VERSION=$(VERSION) TAG=$(TAG) .ci/release
 
 clean-results: ## forget everything that was computed
 	rm -rf results/[!R]* results/.checkpoints logs

@@ -10,6 +10,7 @@ HOME = Path("collateral/_workflow")
 SHIPPED = (
     "Snakefile",
     "config.yaml",
+    "configs/**/*.py",  # plug-ins of configs/suite
     "configs/**/*.yaml",
     "envs/*.yaml",
     "envs/*.sh",

@@ -24,6 +24,7 @@ from generators import (
     rule_graph,
     snakemake_files,
     statistics,
+    trust,
 )
 from generators.snakemake_files import RULES
 from generators.tables import fill_marks
@@ -48,6 +49,7 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "contents": plugins.contents(findings.in_order()),
         "findings": findings.findings(),
     },
+    "limitations": lambda: {"settings": results.list_of_settings()},
     "methods": lambda: {
         "contents": plugins.table_of_methods(),
         "shared": plugins.shared_keys(),
@@ -57,6 +59,7 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
     "reproduction": reproduction.result_tables,
     "results": lambda: {"benchmarks": results.results_table()},
     "statistics": statistics.calibration_tables,
+    "which-number": trust.which_number_tables,
 }
 
 
@@ -75,8 +78,10 @@ FILES: dict[str, Callable[[], str]] = {
     str(SCHEMA_FILE.relative_to(ROOT)): schema_text,
     "workflow/schemas/config.schema.yaml": snakemake_files.catalog_schema,
     **{f"envs/{name}.yaml": partial(snakemake_files.conda_file, name) for name in RULES},
+    "environment.yml": snakemake_files.whole_environment,
     **{f"docs/{name}.md": partial(marked_page, name) for name in MARKED},
     "docs/troubleshooting.md": partial(fill_messages, DOCS / "troubleshooting.md"),
+    "workflow/collateral/report/doubts.csv": trust.doubts,
     "docs/images/workflow.svg": rule_graph.rule_graph,
     "README.md": lambda: fill_marks(ROOT / "README.md", captions.sentences(("tour-page",))),
 }

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from generators.results import DATA, read_results
+from generators.results import DATA
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
@@ -35,6 +35,7 @@ from collateral.plots.plot import Panel, Plot, Series, fit_y
 from collateral.plots.print import draw, draw_band, print_style
 from collateral.plots.style import COLOURS
 from collateral.plugins.find import FINDING
+from collateral.report.board import read_kept
 from collateral.report.decision import build_decision
 from collateral.report.page import template
 from collateral.results import layout
@@ -47,16 +48,17 @@ RESULTS = ROOT / "results"
 DEFAULT = next(iter(read(ROOT / "config.yaml").benchmarks))  # benchmark of the default run
 KEPT = DATA / "default"
 # Findings whose numbers the captions and the table of results need; others are not kept.
-NEEDED = ("accuracy", "forget_set", "gap", "gates", "locality", "membership", "verdict")
+NEEDED = ("accuracy", "forget_set", "gap", "gates", "locality", "membership", "rmia", "verdict")
 NEEDED_COSTS = ("rte", "rte_share", "rte_share_with_tuning", "tuning_seconds", "paying_deletions")
 BY_BIN = ("bin_", "delta_", "epoch_")  # beginnings of the names of numbers that are not kept
 PANEL = 2  # index of the panel with the confidence of retained examples
 COLUMNS = 6
 LINEAR, TICKS = 5, (-5, 0, 5, 50)  # percentage points; beyond LINEAR the scale is logarithmic
 DPI = 130
-PAGE = (1440, 900)  # window in which a page is photographed, in pixels
+PAGE = (1440, 1180)  # window in which a page is photographed, in pixels
 RECORD = (1000, 1300)  # window of a record of a request
 MOST_BYTES = 200_000
+COLOURS_KEPT = 96  # with half as many, the red of verdicts turns brown
 
 
 class Missing(Exception):
@@ -109,7 +111,7 @@ def results_of(benchmark: str) -> BenchmarkTable:
     folders = [RESULTS / DEFAULT] if not benchmark else [DATA / benchmark, RESULTS / benchmark]
     for folder in folders:
         if (folder / layout.METRICS).is_file():
-            return read_results(folder)
+            return read_kept(folder)
     raise Missing(f"{folders[-1].relative_to(ROOT)} has no results")
 
 
@@ -232,7 +234,7 @@ def keep_numbers() -> None:
 
 def current_sentences() -> dict[str, str]:
     """Return the sentence of each picture of the default run by the present code."""
-    table = read_results(KEPT)
+    table = read_kept(KEPT)
     return {name: one.sentence(table) for name, one in PICTURES.items() if one.has_sentence}
 
 
@@ -246,9 +248,11 @@ def write(figure: Figure, path: Path) -> None:
 
 
 def save_small(picture: Image.Image, path: Path) -> None:
-    """Save an image with a palette; raise if its file is too large for a repository."""
+    """Save an image with few colours; raise if its file is too large for a repository."""
     path.parent.mkdir(exist_ok=True)
-    picture.convert("RGB").quantize(48).save(path, optimize=True)
+    # An octree keeps rare colours, such as the green of the one method that is like Retrain.
+    few = picture.convert("RGB").quantize(COLOURS_KEPT, method=Image.Quantize.FASTOCTREE)
+    few.save(path, optimize=True)
     if path.stat().st_size > MOST_BYTES:
         raise SystemExit(f"make_pictures: {path}: more than {MOST_BYTES} bytes; draw less")
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
@@ -272,7 +276,7 @@ def main() -> None:
             print(f"docs/images/{name}.png stays: {error}")
             continue
         if picture.has_sentence:
-            sentences[name] = picture.sentence(read_results(KEPT))
+            sentences[name] = picture.sentence(read_kept(KEPT))
     CAPTIONS.write_text(json.dumps(sentences, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -10,6 +10,9 @@ OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # link to a file outs
 RELEASED = re.compile(
     r"\[(!\[[^\]]*\]\([^)]*\))\]\(\.\./\.\./releases/[^)]*\)"
 )  # link around a picture
+BESIDE = re.compile(
+    r"(?<!!)\[([^\]]+)\]\((?!docs/|\.\./|\w+:|#)[^)]*\)"
+)  # README's link to a file outside docs/
 COMMENT = re.compile(r"^<!-- .*? -->$", re.M)
 
 
@@ -23,8 +26,8 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def as_page(readme: str) -> str:
-    """Return the README with links relative to docs/, and without links to releases."""
-    return RELEASED.sub(r"\1", readme).replace("](docs/", "](")
+    """Return the README with links relative to docs/, and without links to anything else here."""
+    return BESIDE.sub(r"\1", RELEASED.sub(r"\1", readme)).replace("](docs/", "](")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:

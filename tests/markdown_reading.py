@@ -11,8 +11,9 @@ HEADING = re.compile(r"^#+ +(.+?) *#*$", re.M)
 
 
 def pages() -> list[Path]:
-    """Return README and the pages of docs/."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """Return README, the pages beside it that give commands or promises, and those of docs/."""
+    beside = [ROOT / name for name in ("README.md", "AGENTS.md", "MAINTENANCE.md")]
+    return [*beside, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path, *languages: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from collateral.config.yaml import read_file
 from collateral.contract.data import DataOptions, DatasetSize
-from collateral.contract.params import TrainedParams, WarmedParams
+from collateral.contract.params import TrainedParams, TrainingParams, WarmedParams
 from collateral.models._metadata import find_metadata
 from collateral.plugins.find import (
     CONTROL,
@@ -144,6 +144,8 @@ def _own(name: str) -> list[Key]:
     """Return the rows of the keys that are specific to a method."""
     params = params_class(name)
     rows = [row for row in rows_of(params, params.published) if row not in _epochs(name)]
+    if issubclass(params, TrainingParams):  # the keys of `base` are listed in docs/config.md
+        rows = [row for row in rows if row not in rows_of(TrainingParams)]
     return [row for row in rows if not (issubclass(params, TrainedParams) and _is_shared(row))]
 
 
@@ -177,6 +179,9 @@ def _changed(name: str) -> Iterator[tuple[str, str]]:
 def _own_keys(name: str) -> str:
     if params_class(name).inherits:
         return ""
+    if issubclass(params_class(name), TrainingParams):
+        listed = list_of(_own(name)) if _own(name) else ""
+        return f"{listed}\n\nAnd the training keys of [`base`](config.md#base).".strip()
     if rows := _own(name):
         return list_of(rows)
     return "" if params_class(name).model_fields else "No parameters."
@@ -212,6 +217,9 @@ def _configured(name: str) -> str:
         if name in entry["methods"]:
             line = f"{{{name}: {written(entry['methods'][name])}}}"
             return f"```yaml\nmethods: {line} # {file}\n```"
+    if key := params_class(name).made_by:
+        made = "seeds: [0, 1, 2]\ntrust: {references: 1}"
+        return f"Made by the key [`{key}`](config.md#{key}) alone.\n\n```yaml\n{made}\n```"
     return f"```yaml\ncontrols: [{name}]\n```"
 
 

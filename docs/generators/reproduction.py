@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from collateral.findings._shared.compare import ComparedColumn
 from collateral.findings.columns import run_row
 from collateral.findings.metric_index import find_metric
+from collateral.report.board import read_kept
 from collateral.results.layout import RETRAIN
 from collateral.results.table import CellTable
 from generators.claims import claims_table
-from generators.results import DATA, read_results
+from generators.results import DATA
 from generators.tables import table
 from paper.findings.printed import views as printed
 
@@ -30,8 +31,8 @@ def result_tables() -> dict[str, str]:
     """Return the tables of the page by mark: claims, the paper's base model, and the small one."""
     return {
         "claims": claims_table(),
-        "printed": _printed(read_results(DATA / "paper-public-base").cells[0]),
-        **{f"{NAME} {cell.name}": _compared(cell) for cell in read_results(DATA / NAME).cells},
+        "printed": _printed(read_kept(DATA / "paper-public-base").cells[0]),
+        **{f"{NAME} {cell.name}": _compared(cell) for cell in read_kept(DATA / NAME).cells},
     }
 
 

@@ -31,6 +31,24 @@ def conda_file(name: str) -> str:
     return head + "".join(f"  - {line}\n" for line in lines)
 
 
+def whole_environment() -> str:
+    """Return the conda environment of everything: pip installs in it what `make setup` installs."""
+    [package] = re.findall(r"^\$\(VENV\)/\.done:(?:.*\n\t)+?.* -e '(\S+)'$", makefile(), re.M)
+    oldest = project()["requires-python"].removeprefix(">=")
+    lines = [f"python {oldest}.*", "pip", "pip:"]
+    lines += ["  - --constraint envs/constraints.txt", f"  - --editable {package}"]
+    return (
+        "# `conda env create --file environment.yml` in a checkout: what `make setup` installs.\n"
+        "# Written by docs/generate.py from the Makefile.\n"
+        "name: collateral\nchannels: [conda-forge, nodefaults]\ndependencies:\n"
+    ) + "".join(f"{'    ' if line.startswith('  ') else '  - '}{line}\n" for line in lines)
+
+
+def makefile() -> str:
+    """Return the text of the Makefile."""
+    return (ROOT / "Makefile").read_text()
+
+
 def conda_pins(name: str) -> list[str]:
     """Return the dependencies of an extra with exact versions, as conda writes them."""
     versions = constraints()

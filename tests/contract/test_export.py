@@ -86,7 +86,9 @@ class Bench:
         """Make the base of a seed, or Retrain where there is a split."""
         own, beside = None, None
         if weights:
-            own = OwnFile(key="base.weights", name=Path(weights).name, rename=rename or {})
+            own = OwnFile(
+                key="base.weights", sha256=content_hash(Path(weights)), rename=rename or {}
+            )
             beside = {"weights": str(weights)}
         given = {"params": {} if own else params or RECIPE, "own": own}
         about = {"model": self.model, "seed": seed, **given}

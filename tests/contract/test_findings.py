@@ -245,7 +245,7 @@ def test_the_finding_of_the_docs_works(tmp_path):
     page = (Path(__file__).parents[2] / "docs/extend.md").read_text()
     text = page.partition("\n## A finding\n")[2]
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
-    blocks, (columns, plots, nearness) = blocks[:3], blocks[3:]
+    blocks, (columns, plots, nearness, claims) = blocks[:3], blocks[3:]
     files = {block.splitlines()[0].removeprefix("# "): block for block in blocks}
     assert list(files) == ["__init__.py", "numbers.py", "views.py"]
     assert sum(len(block.splitlines()) for block in blocks) < 40
@@ -282,6 +282,9 @@ def test_the_finding_of_the_docs_works(tmp_path):
         [[retrain], [*methods]] = table.grids[0].groups
         assert [field.value for field in retrain.fields] == ["–", "–"]
         assert [line.fields[1].value for line in methods][:1] == ["+0.1 ± 0.1"]
+        scope: dict = {}
+        exec(claims, scope)
+        assert {one.metric for one in scope["CLAIMS"]} == {*FINDING.load("overconfidence").METRICS}
         (folder / "drawing.py").write_text(plots)
         (plot,) = FINDING.load("overconfidence", "drawing").plots(cell)
         assert {one.label for one in plot.panels[0].series} >= {"FT", "GA"}

@@ -17,6 +17,7 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model, wrap_model
 from collateral.models._classifier import Classifier
+from collateral.results.provenance import content_hash
 from collateral.training.fit import fit
 from collateral.training.job_io import Session, read_tensors
 from collateral.training.run import Run
@@ -104,7 +105,7 @@ def test_jobs_of_the_base_and_of_methods_freeze_it(tmp_path_factory):
     main(workshop.job(
         "base", "base", {}, {"weights": str(start)}, seed=0, freeze=("head",),
         params={"epochs": 2, "batch_size": 32},
-        own={"key": "init.weights", "name": start.name},
+        own={"key": "init.weights", "sha256": content_hash(start)},
     ))  # fmt: skip
     main(workshop.method("unlearn", "ft", "ft", {"epochs": 1}, freeze=("head",)))
     main(workshop.method("unlearn", "free", "ft", {"epochs": 1}))

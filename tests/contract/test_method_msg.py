@@ -1,7 +1,5 @@
 """MSG and CT: which weights are drawn anew, how they are trained, and where there are none."""
 
-import math
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -138,7 +136,9 @@ def test_a_model_without_convolutions_is_skipped_and_stays_the_base(small, varia
     assert not any(isinstance(module, nn.Conv2d) for module in perceptron.modules())
     state = {name: tensor.clone() for name, tensor in perceptron.state_dict().items()}
     method = replace(small.method("msg"), load_base=lambda: perceptron)
-    model, run = method.unlearn(Params(variant=variant), tracker=lambda _: {"seen": math.pi})
+    model, run = method.unlearn(
+        Params(variant=variant), tracker=lambda _: {"seen": torch.tensor(7)}
+    )
     assert run.skipped == "the model has no convolutions"
     assert all(torch.equal(model.state_dict()[name], state[name]) for name in state)
-    assert [row["epoch"] for row in run.history] == [None, 0]
+    assert [kept["seen"] for kept in run.tracked] == [7, 7]  # the base, and the end

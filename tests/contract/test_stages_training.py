@@ -14,7 +14,6 @@ from collateral.contract.conventions import Skipped
 from collateral.jobs.tune import TuneJob
 from collateral.methods.ft import method as ft
 from collateral.methods.ltd.params import Prepare
-from collateral.metrics.accuracy import accuracies
 from collateral.plugins.find import (
     METHOD,
     params_class,
@@ -22,7 +21,7 @@ from collateral.plugins.find import (
     prepared_name,
 )
 from collateral.results.dataset import Labels
-from collateral.results.outputs import Epochs, ModelOutputs, Outputs, StoredOutputs
+from collateral.results.outputs import Epoch, Epochs, ModelOutputs, Outputs, StoredOutputs
 from collateral.results.provenance import file_hash, hash_files, merge
 from collateral.results.split import Split, ids_hash
 from collateral.stages import train, tune, unlearn
@@ -445,13 +444,10 @@ METHODS = {
     "iu": {"samples": 9},  # no epochs at all
 }
 POINTS = {"ltd": 4, "ga": 3, "iu": 2}  # the base and every epoch, or the end
-TRACKED = {f"epoch_{name}{on}" for name in ("ra", "ua", "ta") for on in ("", "_affected")}
 
 
-def tracked_rows(workshop: Workshop, name: str) -> list[dict[str, float]]:
-    with (workshop.folder / name / "history.csv").open() as file:
-        rows = [{k: v for k, v in row.items() if k in TRACKED} for row in csv.DictReader(file)]
-    return [{k: float(v) for k, v in row.items()} for row in rows if any(row.values())]
+def read_epochs(workshop: Workshop, name: str) -> list[Epoch]:
+    return Epochs.load(workshop.folder / name / "epochs.npz").models
 
 
 @pytest.fixture(scope="module", params=list(METHODS))
@@ -464,33 +460,16 @@ def tracked(workshop, request) -> str:
     return method
 
 
-def test_tracking_changes_nothing_but_the_history_and_adds_the_epochs(workshop, tracked):
+def test_tracking_changes_nothing_and_adds_the_epochs(workshop, tracked):
     plain, seen = (workshop.results(f"{tracked}-{name}") for name in ("plain", "tracked"))
     assert seen.pop("epochs.npz")
     assert seen["record.json"]["files"].pop("epochs.npz")
     assert plain.keys() == seen.keys()
-    assert plain.pop("history.csv") != seen.pop("history.csv")
-    files = [one["record.json"]["files"].pop("history.csv") for one in (plain, seen)]
-    assert files[0] != files[1]
     assert plain == seen
-    assert tracked_rows(workshop, f"{tracked}-plain") == []
-
-
-def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
-    rows = tracked_rows(workshop, f"{tracked}-tracked")
-    assert len(rows) == POINTS[tracked]
-    assert all(row.keys() == TRACKED for row in rows)
-    labels, split = Labels.load(workshop.labels), Split.load(workshop.split, workshop.folder)
-    for row, name in ((rows[0], "base"), (rows[-1], f"{tracked}-tracked")):
-        path = workshop.folder / name / "outputs.npz"
-        train, test = (StoredOutputs(path, part).prediction for part in ("train", "test"))
-        label = split.divide(labels.train, labels.test)
-        expected = accuracies(split.divide(train, test), label, split.affected)
-        assert row == {f"epoch_{metric}": value for metric, value in expected.items()}
 
 
 def test_tracking_stores_outputs_of_the_base_and_of_every_epoch(workshop, tracked):
-    epochs = Epochs.load(workshop.folder / f"{tracked}-tracked" / "epochs.npz").models
+    epochs = read_epochs(workshop, f"{tracked}-tracked")
     assert len(epochs) == POINTS[tracked]
     for epoch, name in ((epochs[0], "base"), (epochs[-1], f"{tracked}-tracked")):
         for part in ("train", "test"):
@@ -523,12 +502,12 @@ def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(workshop, tracked, 
         """Return a tracker that is killed when it is asked once more than `killed_at` times."""
         calls = []
 
-        def measured(session, split):
+        def measured(session):
             def measure(model):
                 calls.append(model)
                 if len(calls) > killed_at:
                     raise Killed
-                return make_tracker(session, split)(model)
+                return make_tracker(session)(model)
 
             return measure
 
@@ -553,15 +532,15 @@ def test_a_tracked_run_does_not_go_on_from_one_that_was_not(workshop, monkeypatc
         main(workshop.method("unlearn", "late", "ltd", METHODS["ltd"]))
     monkeypatch.undo()
     main(workshop.method("unlearn", "late", "ltd", METHODS["ltd"], track=True))
-    assert len(tracked_rows(workshop, "late")) == POINTS["ltd"]
+    assert len(read_epochs(workshop, "late")) == POINTS["ltd"]
 
 
 def test_a_model_that_diverges_is_measured_as_undefined(workshop):
     wild = {**FT, "lr": 1e38}
     main(workshop.method("unlearn", "tracked-wild", "ft", wild, run="x", track=True))
-    first, *others = tracked_rows(workshop, "tracked-wild")
-    assert 0 <= first["epoch_ra"] <= 1
-    assert len(others) == FT["epochs"] and all(np.isnan(row["epoch_ra"]) for row in others)
+    first, *others = read_epochs(workshop, "tracked-wild")
+    assert not first.is_diverged
+    assert len(others) == FT["epochs"] and all(epoch.is_diverged for epoch in others)
 
 
 def test_a_control_is_given_retrains_outputs(workshop):

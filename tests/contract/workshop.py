@@ -19,7 +19,7 @@ from collateral.jobs.support_size import SupportSizeJob
 from collateral.jobs.teacher import TeacherJob
 from collateral.jobs.tune import TuneJob
 from collateral.jobs.unlearn import UnlearnJob
-from collateral.results.provenance import read_record
+from collateral.results.provenance import content_hash, read_record
 from collateral.stages._workspace import Workspace
 from collateral.stages.run import run_job
 
@@ -176,7 +176,7 @@ def own_file(kind: str, weights=None, init=None, rename=None, rte=None, key=""):
     if file is None:
         return None, {}
     key = INIT if init else (key or f"{kind}.weights")
-    own = OwnFile(key=key, name=Path(file).name, rename=rename or {}, rte=rte)
+    own = OwnFile(key=key, sha256=content_hash(Path(file)), rename=rename or {}, rte=rte)
     return own, {"weights": str(file)}
 
 

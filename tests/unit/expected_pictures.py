@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from fake_cell import checked
 from numpy.typing import NDArray
 from scipy.stats import t
 
@@ -141,7 +142,7 @@ class Long:
     def table(self) -> BenchmarkTable:
         """What pictures are drawn from."""
         paths = [self.folder / name for name in (layout.METRICS, layout.COSTS)]
-        return read_tables(self.plan, *paths)
+        return checked(read_tables(self.plan, *paths))
 
     @cached_property
     def cells(self) -> list[Cell]:

@@ -14,6 +14,7 @@ import numpy as np
 from sealing import seal
 
 from collateral.contract.rows import ATTACKS, Row
+from collateral.findings.checks import run_checks
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers
 from collateral.results import layout
@@ -23,7 +24,14 @@ from collateral.results.files import write_json
 from collateral.results.outputs import Epochs, ModelOutputs, Outputs, keep_outputs
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.split import Split
-from collateral.results.table import COLUMNS, COST_COLUMNS, CellTable, read_tables, write_cell
+from collateral.results.table import (
+    COLUMNS,
+    COST_COLUMNS,
+    BenchmarkTable,
+    CellTable,
+    read_tables,
+    write_cell,
+)
 
 COST = {
     "seconds": {"unlearn": 1.5},
@@ -100,11 +108,8 @@ class FakeCell:
 
 
 def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
-    """Write the outputs by epoch of a tracked run, and an empty history."""
-    kept = [keep_outputs(model) for model in models]
-    Epochs.stack(kept).save(place / layout.EPOCHS)
-    if not (place / layout.HISTORY).exists():
-        (place / layout.HISTORY).write_text("loop,epoch\n")
+    """Write the outputs by epoch of a tracked run."""
+    Epochs.stack([keep_outputs(model) for model in models]).save(place / layout.EPOCHS)
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
@@ -184,7 +189,12 @@ def table_of(
     seal(folder)
     names_of_runs = {run: run.upper() for run in runs if run != "retrain"}
     paths = [folder / f"{name}.csv" for name in names]
-    return read_tables(BenchmarkPlan(names_of_runs), *paths).cells[0]
+    return checked(read_tables(BenchmarkPlan(names_of_runs), *paths)).cells[0]
+
+
+def checked(table: BenchmarkTable) -> BenchmarkTable:
+    """Return the table with the outcomes of its checks, as gather writes them to gates.json."""
+    return table.with_gates(run_checks(table)[0])
 
 
 def _is_wrong(of: int, count: int) -> np.ndarray:

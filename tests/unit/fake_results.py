@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fake_cell import fake_neighbours
+from fake_cell import checked, fake_neighbours
 from sealing import seal
 
 from collateral.contract.rows import At
@@ -15,6 +15,7 @@ from collateral.findings.registry import write_problems
 from collateral.results import layout
 from collateral.results.dataset import Labels, Pictures
 from collateral.results.files import write_json
+from collateral.results.gates import write_gates
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
@@ -108,10 +109,13 @@ def join_cells(*cells: FakeCell) -> FakeCell:
 
 
 def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> BenchmarkTable:
-    """Write the rows of some cells and read them as tables, figures and page do."""
+    """Write the rows of some cells and their checks; read them as tables, figures and page do."""
     join_cells(*cells).write(folder)
     plan = plan or BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells})
-    return read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
+    table = checked(read_tables(plan, folder / "metrics.csv", folder / "costs.csv"))
+    write_gates(folder / layout.GATES, table.gates)
+    seal(folder)
+    return table
 
 
 def read_cell(folder: Path, cell: FakeCell, plan: BenchmarkPlan | None = None) -> CellTable:

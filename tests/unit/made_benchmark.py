@@ -371,30 +371,6 @@ class Made:
         course = self.course(cell, run, seed)
         kept = [keep_outputs(model) for model in course]
         Epochs.stack(kept).save(place / layout.EPOCHS)
-        rows = [
-            {"loop": int(epoch > 0), "epoch": epoch - 1 if epoch else "", **self.rates(cell, model)}
-            for epoch, model in enumerate(course)
-        ]
-        with (place / layout.HISTORY).open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-
-    def rates(self, cell: str, model: ModelOutputs) -> dict[str, float]:
-        """The accuracies of a model, as training logs them after an epoch."""
-        split, labels = self.split(cell), self.labels
-        right = model.train.prediction == labels.train, model.test.prediction == labels.test
-        is_of = np.isin(labels.train, split.affected), np.isin(labels.test, split.affected)
-        chosen = {
-            "ua": (0, split.forget),
-            "ra": (0, split.retain),
-            "ta": (1, np.arange(len(right[1]))),
-        }
-        found = {}
-        for name, (k, index) in chosen.items():
-            found[f"epoch_{name}"] = _mean(right[k][index])
-            found[f"epoch_{name}_affected"] = _mean(right[k][index][is_of[k][index]])
-        return found
 
     def _write_teachers(self, root: Path, cell: str, seed: int) -> None:
         place = root / layout.SUPPORT_SIZE.format(cell=cell, seed=seed)

@@ -22,6 +22,7 @@ RECOMPUTED: dict[str, str] = {}  # the test that recomputes a metric, by the met
 _compared: dict[str, set[float]] = defaultdict(set)  # numbers that `same` compared, by metric
 # Metrics that may have one value: `at` says it, a sound split has 0, or one cell has a number.
 ONE_VALUE = {"on_device", "verdict", "split_faults", "friedman_p", "critical_difference"}
+ONE_VALUE |= {"atlas_pairs", "atlas_floor", "atlas_asymmetry_low"}  # all matrices are alike
 ONE_VALUE |= {"retrain_by_gap", "retrain_by_failure", "retrain_by_cost", "estimated_ua"}
 SETS = ("forget", "retain", "test")
 BINS = 10

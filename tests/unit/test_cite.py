@@ -1,5 +1,6 @@
 """`collateral cite`: BibTeX of what a config uses; every shipped part has its entry."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -17,11 +18,12 @@ from collateral.plugins.find import CONTROL, DATA, METHOD, MODEL, params_class
 
 ROOT = Path(__file__).parents[2]
 PAPER = "dolgova2026forgetting"
-# Parts that nobody published: the user's own files, computed images, and small networks of ours.
+# Parts that nobody published: the user's own files, computed images, small networks of ours, and
+# controls that are models of known truth.
 UNPUBLISHED = {
     DATA: {"arrays", "folder", "parquet", "synthetic"},
     MODEL: {"mlp", "small_cnn"},
-    CONTROL: {"original"},
+    CONTROL: {"original", *(name for name in CONTROL.names() if params_class(name).made_by)},
     METHOD: set(),
 }
 CONFIG = """
@@ -96,6 +98,15 @@ def test_each_entry_is_printed_once_with_what_it_is_cited_for(cited):
         "wightman2019timm": "% model timm/resnet18",
         "": "% No publication is known of: model small_cnn, control original",
     }
+
+
+def test_json_has_the_same_entries_and_what_has_none(tmp_path, capsys, cited):
+    by_key = cited()
+    main(["cite", str(tmp_path / "config.yaml"), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["without publication"] == ["model small_cnn", "control original"]
+    comments = {one["entry"]: f"% {', '.join(one['cited for'])}" for one in found["entries"]}
+    assert [*comments.values()] == [text for key, text in by_key.items() if key]
 
 
 def test_models_of_a_sweep_over_teachers_are_cited(cited):

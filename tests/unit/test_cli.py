@@ -28,8 +28,8 @@ from collateral.results.provenance import write_record
 from collateral.stages import check
 
 # Commands in the overview, in its order.
-FOR_PEOPLE = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence"]
-FOR_PEOPLE += ["bundle", "unbundle", "claims"]
+FOR_PEOPLE = ["init", "estimate", "forecast", "doctor", "list", "cite", "verify", "export"]
+FOR_PEOPLE += ["evidence", "bundle", "unbundle", "publish", "submit", "judge", "board", "claims"]
 COMMAND = "from collateral.cli import main; main()"
 
 

@@ -135,7 +135,7 @@ def test_another_start_is_named(finished, tmp_path):
     found = compare(plan, finished).different
     assert set(found) == {"base/seed-3/record.json", f"{CELL}/seed-3/retrain/record.json"}
     places = {line.partition(":")[0] for lines in found.values() for line in lines}
-    assert places == {"own", "init.hash"}
+    assert places == {"own"}
 
 
 def test_a_base_of_ones_own_in_place_of_a_trained_one_is_named(finished):
@@ -154,12 +154,16 @@ def test_given_weights_are_compared_by_the_hash_of_their_file(finished):
     name = f"{CELL}/seed-3/theirs/record.json"
     assert compare(plan, finished).missing == [name]
     write_records(finished, plan, name)
-    own = {"name": "theirs.pt", "hash": content_hash(finished / "theirs.pt"), "rename": {}}
-    changed(finished, name, made={"weights": own})
+    first = content_hash(finished / "theirs.pt")
+    changed(finished, name, made={"weights": {"name": "theirs.pt", "hash": first, "rename": {}}})
     assert compare(plan, finished).different == {}
+    (finished / "theirs.pt").rename(finished / "moved.pt")
+    moved = grid(**TUNED, given={"theirs": {"weights": str(finished / "moved.pt")}})
+    assert compare(moved, finished).different == {}
     (finished / "theirs.pt").write_bytes(b"others")
     [line] = compare(plan, finished).different[name]
-    assert line.startswith("weights.hash: ")
+    other = content_hash(finished / "theirs.pt")
+    assert line == f'own.sha256: "{first[:59]}..., planned "{other[:59]}...'
     (finished / "theirs.pt").unlink()  # figures come from the cache, without it
     assert compare(plan, finished).different == {}
 

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import yaml
+from image_files import write_folder
 from plug_ins import HEAD, forgotten_after, write_method
 
 from collateral.cli import main
@@ -30,6 +31,7 @@ from collateral.jobs.teacher import PlannedTeacher
 from collateral.jobs.tune import PlannedTune
 from collateral.jobs.unlearn import PlannedUnlearn
 from collateral.models._metadata import find_metadata
+from collateral.plan import estimate as estimates
 from collateral.plan.estimate import (
     PRESENTING_SECONDS,
     SHARED_SECONDS,
@@ -40,6 +42,7 @@ from collateral.plan.estimate import (
     Speeds,
     TrainedModel,
     checkpoint_bytes,
+    data_mb,
     duration,
     estimate,
     finished_speeds,
@@ -263,14 +266,72 @@ def test_seconds_of_metrics_grow_with_examples_and_runs():
     assert by_rule["data"] == pytest.approx(0.5 + 8e-8 * ALL * (64 + 16))
 
 
-def test_memory_for_a_scheduler_has_the_mapped_images_once():
-    """1,000 classes of 60 and 20 images; every further attempt doubles it."""
+def large_workload(**changes):
+    """1,000 classes of 60 and 20 images of 224 pixels, which are never made."""
     data = {"name": "synthetic", "families": 500, "classes_per_family": 2, "size": 224}
-    work = workload(data=data, model="timm/resnet18", base={"batch_size": 128})
-    values, weights = 224 * 224, find_metadata("timm/resnet18", IMAGES).bytes(1000)
-    megabytes = 4000 + round((80_000 * values + 8 * weights + 4 * 64 * 128 * values) / 2**20)
-    found = [memory_mb(work.benchmark, attempt) for attempt in (1, 2, 3)]
-    assert found == [megabytes, 2 * megabytes, 4 * megabytes]
+    return workload(data=data, model="timm/resnet18", base={"batch_size": 128}, **changes)
+
+
+def memory_of(job, has_gpu=True, attempt=1):
+    """Return the main memory of a job above the least, in MB."""
+    return memory_mb(job, attempt, has_gpu=has_gpu) / 2 ** (attempt - 1) - 4000
+
+
+def test_memory_for_a_scheduler_has_weights_and_outputs_but_no_mapped_images():
+    """Of 512 features and 1,000 classes; without a GPU, activations too."""
+    base = PlannedBase(large_workload().benchmark, 0)
+    weights = find_metadata("timm/resnet18", IMAGES).bytes(1000)
+    needed = 8 * weights + 8 * 80_000 * (512 + 1000)
+    activations = 4 * 64 * 128 * 224 * 224
+    assert needed < 1.4e9 < activations < 80_000 * 224 * 224  # images are the most
+    assert memory_of(base) == round(needed / 2**20)
+    assert memory_of(base, has_gpu=False) == round((needed + activations) / 2**20)
+    assert [memory_mb(base, n, has_gpu=True) for n in (2, 3)] == [
+        times * memory_mb(base, 1, has_gpu=True) for times in (2, 4)
+    ]
+
+
+def test_memory_grows_with_what_a_method_prepares():
+    """30 images of class 0 are forgotten: AMUN has a float image of each, SSD two importances."""
+    small = "ft", "amun", "ssd", "rum"
+    methods = {name: {} for name in small} | {"rum": {"high": {"uses": "amun"}}}
+    work = large_workload(methods=methods)
+    base, found = PlannedBase(work.benchmark, 0), {}
+    for name in small:
+        found[name] = job(work, PlannedUnlearn, 0, name)
+    weights = work.facts.numbers
+    numbers = {name: one.prepared_numbers for name, one in found.items()}
+    images = 30 * 224 * 224
+    # A third of the forget set is RUM's high part, but all of it is counted.
+    assert numbers == {"ft": 0, "amun": images, "ssd": 2 * weights, "rum": images}
+    for has_gpu, copies in ((True, 2), (False, 8)):
+        least = memory_of(base, has_gpu)
+        for name, one in found.items():
+            more = memory_of(one, has_gpu) - least
+            assert more == pytest.approx(copies * 4 * numbers[name] / 2**20, abs=1)
+    assert memory_of(job(work, PlannedRetrain, 0)) == memory_of(base)
+
+
+def test_memory_of_tuning_is_that_of_its_largest_trial():
+    methods = {"natmu": {"blends": [1, 7, 3]}, "ft": {"lr": [0.1, 0.2]}}
+    work = large_workload(methods=methods)
+    numbers = job(work, PlannedTune, "natmu").prepared_numbers
+    assert numbers == 7 * 30 * 224 * 224 // 4
+    assert job(work, PlannedTune, "ft").prepared_numbers == 0
+
+
+def test_data_that_are_read_in_pieces_need_no_memory_for_images(tmp_path, monkeypatch):
+    """3 bytes of each value otherwise; paths and labels are always in memory."""
+    assert data_mb(large_workload().benchmark, 1) == 1000 + round(3 * 80_000 * 224**2 / 2**20)
+    assert data_mb(large_workload().benchmark, 2) == 2 * data_mb(large_workload().benchmark, 1)
+    write_folder(tmp_path, each=(40, 3), height=9, width=9)
+    data = {"name": "folder", "path": str(tmp_path), "size": 1024}
+    benchmark = workload(data=data, classes=["cat"]).benchmark
+    assert data_mb(benchmark, 1) == 500 < 86 * 1024**2 * 3 * 3 / 2**20
+    assert data_mb(benchmark, 3) == 2000
+    size = SimpleNamespace(num_examples=131_689, image_bytes=224 * 224 * 3)  # of ImageNet-100
+    monkeypatch.setattr(estimates, "find_workload", lambda _: SimpleNamespace(size=size))
+    assert 600 < data_mb(benchmark, 1) < 700
 
 
 def finish(results, benchmark, model, speed, device="cuda", processor=None):
@@ -510,7 +571,10 @@ def test_data_that_cannot_be_read_leave_the_least(tmp_path, kind):
         damaged(path) if kind == "damaged" else path.write_text("x")
     benchmark = own_data(path)
     assert minutes(PlannedBase(benchmark, 0), 1) == 30
-    assert memory_mb(benchmark, 1) == 4000 + 192  # activations of 256 images of 32x32x3
+    # Activations of 256 images of 32x32x3, without a GPU.
+    base = PlannedBase(benchmark, 0)
+    assert (memory_of(base), memory_of(base, has_gpu=False)) == (0, 192)
+    assert data_mb(benchmark, 1) == 500
     with pytest.raises(SizeUnknownError, match=rf"data\.path: .*{path.name}"):
         _ = Workload(benchmark).size
 

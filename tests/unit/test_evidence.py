@@ -146,7 +146,7 @@ def test_checks_are_those_of_the_page_and_green_ones_come_last(here, animals):
     assert sorted(found) == sorted((gate.name, gate.colour, gate.text) for gate in gates)
     colours = [check["colour"] for check in record["checks"]]
     assert {"amber", "green"} <= {*colours}
-    assert colours == sorted(colours, key=["red", "amber", "green"].index)
+    assert colours == sorted(colours, key=["red", "amber", "grey", "green"].index)
 
 
 def test_with_a_red_check_there_is_no_verdict(here):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from drive import run_stage
-from fake_results import RUNS, FakeCell, full_cell, supports_cell
+from fake_results import RUNS, FakeCell, full_cell, read_cells, supports_cell
 from PIL import Image
 
 from collateral.jobs.figures import FiguresJob
@@ -23,11 +23,7 @@ def stage(tmp_path):
     """Return a function: cells in, the folder of their figures out."""
 
     def run(*cells, plan=PLAN, out="figures", processes=1):
-        joined = FakeCell()
-        for cell in cells:
-            joined.metrics += cell.metrics
-            joined.costs += cell.costs
-        joined.write(tmp_path)
+        read_cells(tmp_path, *cells, plan=plan)
         plan.save(tmp_path / "plan.json")
         run_stage(FiguresJob, tmp_path, threads=processes)
         return (tmp_path / "figures").rename(tmp_path / out)

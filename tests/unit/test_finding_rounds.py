@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from fake_cell import FakeCell, FakeRun, fake_neighbours, key_of
+from fake_cell import FakeCell, FakeRun, checked, fake_neighbours, key_of
 
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers
@@ -189,7 +189,8 @@ def table(folder, **more):
         own = [row for row in rows if find_metric(row.metric).is_cost == (name == "costs")]
         write_cell(folder / f"{name}.csv", last, own, columns)
     plan = BenchmarkPlan({run: run.upper() for run in more if run in ("ft", "ga")})
-    (found,) = read_tables(plan, folder / "metrics.csv", folder / "costs.csv").cells
+    read = read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
+    (found,) = checked(read).cells
     return found
 
 

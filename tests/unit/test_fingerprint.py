@@ -318,7 +318,7 @@ def modules_of_the_package():
 
 def test_algorithms_of_the_contract_count():
     """What a module of the contract decides about results is part of every fingerprint."""
-    counted = {"conventions", "metrics", "rows", "tables", "verdicts"}
+    counted = {"claims", "conventions", "metrics", "rows", "tables", "verdicts"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
     names = {path[-1] for path in modules_of_the_package() if path[0] == "contract"}
     declaring = {name.rpartition(".")[2] for name in UNCOUNTED if ".contract." in name}

@@ -16,7 +16,7 @@ from collateral.config.errors import ConfigError, format_key
 from collateral.config.load import load
 from collateral.config.yaml import parse
 from collateral.jobs import list_jobs, read_job
-from collateral.plan.estimate import memory_mb, minutes
+from collateral.plan.estimate import data_mb, memory_mb, minutes
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import plan_hash
@@ -204,11 +204,12 @@ def planned(config: Any) -> int:
 
 
 def _asked(benchmark: Benchmark) -> Iterator[Any]:
-    yield plan_hash(benchmark), benchmark.labels(), memory_mb(benchmark, 3)
+    yield plan_hash(benchmark), benchmark.labels(), data_mb(benchmark, 3)
     for job in list_jobs(benchmark):
         assert read_job(job.text) == job.job
         yield job.inputs, job.code, job.beside, getattr(job, "own", None)
         yield minutes(job, 1), job.rule, job.files, job.own_file
+        yield [memory_mb(job, 3, has_gpu=has_gpu) for has_gpu in (True, False)]
 
 
 def outcome(raw: Any) -> str:

@@ -275,6 +275,18 @@ def test_test_images_of_forgotten_persons_are_named(tmp_path, drawn):
     gate = asked(tmp_path, cell, test_drawn=drawn)["test set unseen"]
     assert gate.colour == "amber"
     assert gate.text.startswith("3 test images have a value that is to be forgotten")
+    assert gate.text.endswith("; take them out of the test set")
+
+
+def test_test_images_of_a_forgotten_subclass_may_stay(tmp_path):
+    """Whether a value is a subclass or a person, only the user knows."""
+    cell = good_cell()
+    cell.add_overall("retrain", "forgotten_in_test", 100)
+    cell.add_overall("retrain", "sibling_examples", 100, at="bus")
+    gate = asked(tmp_path, cell)["test set unseen"]
+    assert gate.colour == "amber"
+    assert "right if it is a subclass" in gate.text
+    assert gate.text.endswith("if it is a person, take them out of the test set")
 
 
 def test_without_shadow_models_there_is_no_gate_for_them(tmp_path):
@@ -300,6 +312,10 @@ def good_cell(num_seeds: int = 5) -> FakeCell:
     ]
     for name, value in known.items():
         cell.add("retrain", name, *[value] * num_seeds)
+    cell.metrics = [row for row in cell.metrics if (row["run"], row["metric"]) != ("retrain", "ta")]
+    cell.add("retrain", "ta", *[0.9 + seed / 100 for seed in range(num_seeds)])
+    cell.add("ga", "regret", 0.05, *[np.nan] * (num_seeds - 1))
+    cell.add("ga", "trial_nearest", 2.0, *[np.nan] * (num_seeds - 1))
     cell.add_overall("retrain", "margin", 0.05, at="ua")
     for at, shown in (("ua", 1), ("mia", -1)):
         cell.add_overall("original", "shown", shown, at=at)
@@ -391,7 +407,15 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
         ("exact copies", "amber", "exact_copies", [], "cannot be said"),
         ("near copies", "amber", "near_copies", [7], "7 forgotten images"),
         ("near copies", "amber", "near_copies", [], "cannot be said"),
-        ("near copies", "green", "image_side", [8], "8 pixels"),
+        ("near copies", "grey", "image_side", [8], "not looked for in images of 8 pixels"),
+        (
+            "retrainings vary",
+            "amber",
+            "ta",
+            [0.9] * 5,
+            "TA is the same in all 5 retrainings (standard deviations over 5 retrainings, in "
+            "points: UA 0.0, RA 0.0, TA 0.0",
+        ),
         ("Retrain learned", "green", "ra", [0.95, 0.9, 0.95, 0.95, 0.95], "90.0 %"),
     ],
 )
@@ -470,9 +494,26 @@ def test_the_defaults_that_are_tried_beside_a_grid_are_no_end_of_it(tmp_path):
 @pytest.mark.parametrize("trial", [0, 1])
 def test_of_two_values_none_is_inside_and_this_is_said(tmp_path, trial):
     plan = CellPlan(trials={"ga": [*RATES[:2], {"lr": 0.1}]}, candidates={"ga": 2})
-    found = asked(tmp_path, took(trial), plan)["tuning"]
+    found = asked(tmp_path / "a", took(trial), plan)["tuning"]
+    assert found.colour == "grey"  # nothing was checked, so that nothing has passed
+    assert found.text.endswith("end of its grid was chosen: only two values were tried of GA lr")
+    pair = [{"lr": rate, "alpha": alpha} for rate in (1, 2, 3) for alpha in (5, 6)]
+    found = asked(tmp_path / "b", took(2), CellPlan(trials={"ga": pair}))["tuning"]
     assert found.colour == "green"
-    assert found.text.endswith("not checked, because only two values were tried: GA lr")
+    assert found.text.endswith("not checked, because only two values were tried: GA alpha")
+
+
+@pytest.mark.parametrize(("regret", "colour"), [(0.0501, "amber"), (0.0499, "green")])
+def test_a_chosen_trial_far_from_the_nearest_is_amber(tmp_path, regret, colour):
+    found = asked(tmp_path, changed("regret", regret, *[np.nan] * 4, run="ga"))["selection"]
+    assert found.colour == colour
+    assert ("GA by 5.0 points (lr 0.2 in place of lr 0.3)" in found.text) == (colour == "amber")
+
+
+def test_what_was_not_tuned_or_repeated_is_not_checked(tmp_path):
+    untuned = asked(tmp_path / "a", good_cell(), CellPlan())
+    assert {untuned[name].colour for name in ("tuning", "selection")} == {"grey"}
+    assert asked(tmp_path / "b", good_cell(num_seeds=1))["retrainings vary"].colour == "grey"
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ from statistics import fmean
 import generate
 import pytest
 from generators.claims import RESULTS
-from generators.results import find_results, kept_results, read_results
+from generators.results import find_results, kept_results
 from markdown_reading import ROOT
+
+from collateral.report.board import read_kept
 
 REPAIR = "run `python docs/generate.py`"
 GRAPH = "docs/images/workflow.svg"
@@ -45,7 +47,7 @@ def test_the_table_of_results_has_every_method_of_every_kept_benchmark():
             rows = {(row["cell"], row["run"], row["kind"]) for row in csv.DictReader(file)}
         runs = {(cell, run) for cell, run, kind in rows if kind == "method" and cell}
         plain = {(cell, run) for cell, run in runs if "@" not in run}
-        benchmark = read_results(folder)
+        benchmark = read_kept(folder)
         shown = {(c.name, run) for c in benchmark.cells for run in c.runs("method")}
         assert plain == shown, folder.name
         assert {cell for cell, _ in plain} <= {forget_set for _, forget_set, _ in cells}

@@ -8,6 +8,7 @@ from small_grid import CLASSES, FRACTIONS, grid
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.jobs import read_job
+from collateral.jobs.base import PlannedBase
 from collateral.jobs.split import PlannedSplit
 from collateral.plan.grid import build_grid
 from collateral.plan.report_plan import make_plan
@@ -95,13 +96,15 @@ def test_labels_are_in_the_configs_order():
 
 def test_matched_runs_have_a_base_for_every_seed():
     benchmark = grid()
-    assert benchmark.base_seeds() == (3, 1, 2)
+    assert benchmark.base_seeds == (3, 1, 2)
+    assert [job.seed for job in PlannedBase.list_all(benchmark)] == [3, 1, 2]
     assert [benchmark.base_seed(seed) for seed in (3, 1, 2)] == [3, 1, 2]
 
 
 def test_shared_runs_have_the_first_seeds_base():
     benchmark = grid(base={"sharing": "shared"})
-    assert benchmark.base_seeds() == (3,)
+    assert benchmark.base_seeds == (3, 3, 3)
+    assert [job.seed for job in PlannedBase.list_all(benchmark)] == [3]
     assert [benchmark.base_seed(seed) for seed in (3, 1, 2)] == [3, 3, 3]
 
 

@@ -1,13 +1,17 @@
 """What a job of the plan is: its description, its inputs, its code; no Snakemake."""
 
 import json
+import re
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
+from collateral.cli import main
 from collateral.config.errors import ConfigError
 from collateral.contract.work import inference_work, training_work
 from collateral.jobs import (
@@ -19,9 +23,10 @@ from collateral.jobs import (
     metrics,
     read_argument,
     read_job,
+    stages_of_kinds,
 )
-from collateral.jobs._job import Job, OwnFile, PlannedInCell
-from collateral.jobs.base import PlannedBase
+from collateral.jobs._job import Job, OwnFile, Part, PlannedInCell
+from collateral.jobs.base import BaseJob, PlannedBase
 from collateral.jobs.data import PlannedData
 from collateral.jobs.expose import PlannedExpose
 from collateral.jobs.given import PlannedGiven
@@ -34,13 +39,14 @@ from collateral.jobs.split import PlannedSplit
 from collateral.jobs.support_size import PlannedSupportSize
 from collateral.jobs.teacher import PlannedTeacher
 from collateral.jobs.tune import PlannedTune
-from collateral.jobs.unlearn import PlannedUnlearn
+from collateral.jobs.unlearn import PlannedUnlearn, UnlearnJob
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.preflight import check_plan
 from collateral.plan.report_plan import make_plan
 from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.job_text import job_kind
+from collateral.results.provenance import content_hash, write_signed
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -102,7 +108,8 @@ def test_every_description_is_read_back_from_its_text():
     assert len({job.kind_name for job in jobs}) == 15
     for job in jobs:
         assert read_job(job.text) == job.job
-        assert read_job(job.text).content() == json.loads(job.text) == job.job.content()
+        assert read_job(job.text).content() == job.job.content()
+        assert json.loads(job.text).keys() <= job.job.content().keys()
         assert job_kind(["run", job.text]) == job.kind_name
 
 
@@ -116,11 +123,133 @@ def test_a_description_is_the_same_text_in_every_process():
         assert "/results/" not in text and str(Path.cwd()) not in text
 
 
-def test_a_field_that_is_not_known_is_refused():
-    job = unlearn("ft", 1)
-    text = job.text.replace('"base_seed"', '"other": 1, "base_seed"')
-    with pytest.raises(ValueError, match="other"):
-        read_job(text)
+def test_a_new_field_with_a_default_leaves_the_text_of_finished_jobs_as_it_is():
+    class Longer(UnlearnJob):
+        later: int = 7
+        parts: tuple[str, ...] = ()
+
+    old = unlearn("ft", 1).job
+    known = {name: getattr(old, name) for name in UnlearnJob.model_fields}
+    fields = json.loads(old.text()).keys() - {"kind"}
+    assert Longer(**known).changed().keys() == fields
+    assert Longer(**known, later=8).changed() == old.changed() | {"later": 8}
+    # What a record contains is whole.
+    assert Longer(**known).content().keys() == {"kind", *Longer.model_fields}
+
+
+def test_parts_of_a_description_leave_out_their_defaults_and_values_of_the_config_do_not():
+    own = OwnFile(key="init", sha256="1f")
+    job = BaseJob(benchmark="b", seed=0, model="mlp", params={"lr": 0.1}, own=own)
+    assert json.loads(job.text())["own"] == {"key": "init", "sha256": "1f"}
+    renamed = job.model_copy(update={"own": own.model_copy(update={"rename": {"a": "b"}})})
+    assert json.loads(renamed.text())["own"]["rename"] == {"a": "b"}
+    probe = probing()
+    assert json.loads(probe.text)["params"] == probe.job.content()["params"]
+
+
+# Defaults of descriptions: name of the class, of the field, and the default. A line is added for a
+# new field with a default, and none may change: finished jobs with the default would stay as they
+# are, though they now mean something else. A changed default is a field of another name.
+DEFAULTS = """
+base BaseJob.freeze = ()
+base BaseJob.own = None
+base OwnFile.rename = {}
+base OwnFile.rte = None
+expose ExposeJob.freeze = ()
+expose ExposeJob.tuning = None
+given GivenJob.freeze = ()
+given GivenJob.own = None
+given OwnFile.rename = {}
+given OwnFile.rte = None
+index IndexJob.benchmark = ''
+index IndexJob.theory = ''
+metrics MetricsJob.has_teacher = False
+metrics MetricsJob.by_seed = ()
+probe ProbeJob.freeze = ()
+probe ProbeJob.reference_seed = None
+retrain RetrainJob.freeze = ()
+retrain RetrainJob.own = None
+retrain OwnFile.rename = {}
+retrain OwnFile.rte = None
+shadow ShadowJob.freeze = ()
+shadow ShadowJob.own = None
+shadow OwnFile.rename = {}
+shadow OwnFile.rte = None
+split SplitJob.needs = None
+split SplitJob.base_seed = 0
+split SplitJob.num_shadows = 0
+split SplitJob.earlier = ()
+support_size SupportSizeJob.freeze = ()
+support_size SupportSizeJob.tuning = None
+support_size SupportSizeJob.before = None
+support_size SupportSizeJob.preparing = Preparing(tunings=(), runs=(), teacher=False)
+support_size Preparing.tunings = ()
+support_size Preparing.runs = ()
+support_size Preparing.teacher = False
+teacher TeacherJob.freeze = ()
+teacher TeacherJob.tuning = None
+teacher TeacherJob.before = None
+teacher TeacherJob.preparing = Preparing(tunings=(), runs=(), teacher=False)
+teacher Preparing.tunings = ()
+teacher Preparing.runs = ()
+teacher Preparing.teacher = False
+theory TheoryJob.benchmark = ''
+tune TuneJob.freeze = ()
+tune TuneJob.tuning = None
+tune TuneJob.before = None
+tune TuneJob.preparing = Preparing(tunings=(), runs=(), teacher=False)
+tune TuneJob.has_teacher = False
+tune Preparing.tunings = ()
+tune Preparing.runs = ()
+tune Preparing.teacher = False
+unlearn UnlearnJob.freeze = ()
+unlearn UnlearnJob.tuning = None
+unlearn UnlearnJob.before = None
+unlearn UnlearnJob.preparing = Preparing(tunings=(), runs=(), teacher=False)
+unlearn UnlearnJob.vary = {}
+unlearn UnlearnJob.track = False
+unlearn UnlearnJob.needs_retrain = False
+unlearn Preparing.tunings = ()
+unlearn Preparing.runs = ()
+unlearn Preparing.teacher = False
+"""
+
+
+def test_no_default_of_a_description_has_changed():
+    assert [*list_defaults()] == DEFAULTS.strip().splitlines()
+
+
+def list_defaults():
+    for name in stages_of_kinds():
+        todo = [description_class(name)]
+        for part in todo:
+            for field, about in part.model_fields.items():
+                if not about.is_required():
+                    default = about.get_default(call_default_factory=True)
+                    yield f"{name} {part.__name__}.{field} = {default!r}"
+                kinds = [about.annotation, *get_args(about.annotation)]
+                todo += [k for k in kinds if isinstance(k, type) and issubclass(k, Part)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('"base_seed"', '"other": 1, "base_seed"', "other: unknown key (value 1); allowed: "),
+        ('"seed": 1', '"seed": "x"', "seed: 'x': "),
+        (', "seed": 1', "", "seed: missing; it has no default"),
+        ('"unlearn"', '"unlern"', "kind: 'unlern' is no kind of job; known: "),
+        ('"kind": ', "", "the description is not JSON: "),
+    ],
+)
+def test_a_mistake_in_a_description_is_named_in_one_line(capsys, before, after, said):
+    text = unlearn("ft", 1).text
+    assert text.count(before) == 1
+    with pytest.raises(ValueError, match="^" + re.escape(said)) as raised:
+        read_job(text.replace(before, after))
+    assert "\n" not in str(raised.value)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", text.replace(before, after)])
+    assert str(ended.value).startswith("collateral ") and said in str(ended.value)
 
 
 # Data and forget sets.
@@ -215,54 +344,84 @@ def test_base_and_retrained_models_are_trained_alike():
 
 def test_base_and_retrain_start_from_one_file(tmp_path):
     file = tmp_path / "my weights.pt"
+    file.write_bytes(b"start")
     benchmark = grid(init={"weights": str(file), "rename": {"module.": ""}})
     base, retrain = trained(benchmark)
-    own = OwnFile(key="init.weights", name="my weights.pt", rename={"module.": ""})
+    own = OwnFile(key="init.weights", sha256=content_hash(file), rename={"module.": ""})
     assert base.job.own == retrain.job.own == own
     assert not base.job.is_given
     assert base.beside == retrain.beside == {"weights": str(file)}
-    assert "user" not in base.inputs
-    file.touch()
-    assert base.inputs["user"] == retrain.inputs["user"] == [str(file)]
+    assert "user" not in base.inputs  # else Snakemake would run the job again if the file is moved
 
 
 def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tmp_path):
     files = [tmp_path / f"own-{seed}.pt" for seed in (3, 1, 2)]
     benchmark = grid(base={"weights": str(tmp_path / "own-{seed}.pt"), "epochs": 7})
     base, retrain = trained(benchmark)
-    files[1].touch()
+    files[1].write_bytes(b"own")
     bases = [PlannedBase(benchmark, seed) for seed in (3, 1, 2)]
     assert [job.beside for job in bases] == [{"weights": str(file)} for file in files]
-    assert [job.user_files for job in bases] == [[], [str(files[1])], []]
+    assert [job.job.own.sha256 for job in bases] == ["", content_hash(files[1]), ""]
     assert all(job.job.is_given for job in bases)
-    assert (retrain.job.own, retrain.beside, retrain.user_files) == (None, {}, [])
+    assert (retrain.job.own, retrain.beside) == (None, {})
     assert base.job.params == {} and retrain.job.params["epochs"] == 7
     evaluated = inference_work(retrain.workload.size.num_examples)
     assert base.work == evaluated * 2
     assert retrain.work == training_work(7 * retrain.num_trained) + evaluated
 
 
-def test_a_description_has_no_path_of_the_users_weights(tmp_path):
-    """The same weights at another place are the same job; their content is compared by hash."""
-    one, other = (
-        PlannedBase(grid(base={"weights": str(tmp_path / folder / "own.pt")}), 1)
-        for folder in ("here", "there")
-    )
-    assert one.text == other.text and one.beside != other.beside
+@pytest.mark.parametrize(
+    ("key", "wildcards"),
+    [("base", "-{seed}"), ("retrain", "-{cell}-{seed}"), ("init", ""), ("given", "{cell}{seed}")],
+)
+def test_the_users_weights_are_known_by_content_and_neither_by_folder_nor_by_name(
+    tmp_path, key, wildcards
+):
+    def plan(name, content):
+        file = tmp_path / f"{name}{wildcards}.pt"
+        own = {"weights": str(file)}
+        benchmark = grid(**{key: {"its": own} if key == "given" else own})
+        cell = benchmark.cells["digit_3-50"]
+        jobs = {"retrain": PlannedRetrain(benchmark, cell, 1)}
+        jobs |= {"given": PlannedGiven(benchmark, cell, 1, "its")} if key == "given" else {}
+        job = jobs.get(key, PlannedBase(benchmark, 1))
+        Path(job.beside["weights"]).parent.mkdir(exist_ok=True)
+        Path(job.beside["weights"]).write_bytes(content)
+        return job
+
+    first, moved, other = plan("own", b"own"), plan("there/its", b"own"), plan("its", b"others")
+    assert first.text == moved.text and first.inputs == moved.inputs
+    assert first.code == moved.code == other.code
+    assert first.beside != moved.beside
+    assert other.text != first.text
+    assert plan("own", b"longer").text not in (first.text, other.text)  # at the same place
+
+
+def test_weights_that_were_deleted_are_those_that_the_record_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = partial(PlannedBase, grid(base={"weights": "own.pt"}), 1)
+    assert plan().job.own.sha256 == ""
+    record = Path("results/b/base/seed-1/record.json")
+    record.parent.mkdir(parents=True)
+    write_signed(record, {"made": {"weights": {"hash": "1f"}}}, Path("results/b"))
+    assert plan().job.own.sha256 == "1f"
+    Path("own.pt").write_bytes(b"again")
+    assert plan().job.own.sha256 == content_hash(Path("own.pt"))
+    Path("own.pt").unlink()
+    record.write_text("{")
+    assert plan().job.own.sha256 == ""
 
 
 def test_a_base_belongs_to_no_cell_so_the_word_cell_in_its_files_name_stays():
     job = PlannedBase(grid(base={"weights": "own-{cell}-{seed}.pt"}), 1)
-    assert job.job.own.name == "own-{cell}-1.pt"
+    assert job.beside == {"weights": "own-{cell}-1.pt"}
 
 
 def test_a_retrained_model_of_ones_own_is_not_trained(tmp_path):
     own = {"weights": str(tmp_path / "{cell}-{seed}.pt"), "rename": {"a.": ""}, "rte": 9}
     benchmark = grid(retrain=own)
     job = PlannedRetrain(benchmark, benchmark.cells["digit_8-90"], 3)
-    assert job.job.own == OwnFile(
-        key="retrain.weights", name="digit_8-90-3.pt", rename={"a.": ""}, rte=9
-    )
+    assert job.job.own == OwnFile(key="retrain.weights", sha256="", rename={"a.": ""}, rte=9)
     assert job.beside == {"weights": str(tmp_path / "digit_8-90-3.pt")}
     assert job.job.params == {}
     assert job.work == inference_work(job.workload.size.num_examples) * 2
@@ -279,8 +438,9 @@ def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
         assert [one for one in records if "/its/" in one] == wanted
         assert cell.names_by_kind("method") == ["ft", "its"]
     job = PlannedGiven(benchmark, benchmark.cells["digit_3-50"], 1, "its")
-    own = OwnFile(key="given.its.weights", name="its weights-digit_3-50-1.pt", rte=120)
+    own = OwnFile(key="given.its.weights", sha256="", rte=120)
     assert (job.job.run, job.job.own) == ("its", own)
+    assert job.beside == {"weights": str(tmp_path / "its weights-digit_3-50-1.pt")}
     assert job.work == inference_work(job.workload.size.num_examples) * 2
 
 
@@ -752,14 +912,14 @@ def test_the_description_of_a_shadow_model_contains_the_base_recipe_and_its_pool
 
 
 def test_a_shadow_model_starts_from_the_file_that_base_and_retrain_start_from(tmp_path):
-    (tmp_path / "start.pt").touch()
+    (tmp_path / "start.pt").write_bytes(b"start")
     init = {"weights": str(tmp_path / "start.pt"), "rename": {"a.": "b."}}
     benchmark = grid(**POOL, init=init)
     job, base = PlannedShadow(benchmark, 3), PlannedBase(benchmark, 3)
     assert job.job.own == base.job.own
     assert job.job.own.rename == {"a.": "b."}
+    assert job.job.own.sha256 == content_hash(tmp_path / "start.pt")
     assert job.beside == {"weights": str(tmp_path / "start.pt")}
-    assert job.inputs["user"] == [str(tmp_path / "start.pt")]
 
 
 def test_a_shadow_model_is_trained_by_retrains_recipe_where_the_base_is_the_users_own(tmp_path):

@@ -38,7 +38,7 @@ class Judged:
     def __init__(self, long, made, cell, runs, count, level):
         self.long, self.cell, self.count, self.level = long, cell, count, level
         self.num_forgotten = len(made.split(cell).forget)
-        self.retrained = self.errors_of_retrain()
+        self.retrained = self.rates("retrain")
         self.runs = {run: self.rates(run) for run in runs}
         self.sound = [run for run, own in self.runs.items() if not np.isnan(own["ua"]).any()]
         self.test()
@@ -46,18 +46,11 @@ class Judged:
     def values(self, run, *place):
         return self.long.values(self.cell, run, *place)[: self.count]
 
-    def errors_of_retrain(self):
-        rates = {at: self.values("retrain", at) for at in ("ua", "mia")}
-        for at, name in PLACES.items():
-            side = at.removesuffix("_test")
-            rates[at] = 1 - self.values("retrain", f"{side}_accuracy", name)
-        return rates | {"damage": rates["near"] - rates["far"]}
-
     def rates(self, run):
         rates = {at: self.values(run, at) for at in ("ua", "mia")}
         for at, name in PLACES.items():
             side = at.removesuffix("_test")
-            rates[at] = self.retrained[at] + self.values(run, f"{side}_loss", name)
+            rates[at] = 1 - self.values(run, f"{side}_accuracy", name)
         return rates | {"damage": rates["near"] - rates["far"]}
 
     @cache  # noqa: B019

@@ -8,7 +8,7 @@ import pytest
 from image_files import picture, write_folder, write_image
 from PIL import Image
 
-from collateral.data import folder
+from collateral.data import arrays, folder
 from collateral.data._readers import decoding, pieces
 from collateral.data._readers.pieces import ArrayPieces, DatasetInPieces
 from collateral.data._readers.pixels import ChannelSums, statistics
@@ -113,6 +113,102 @@ def test_a_broken_image_leaves_no_file(tmp_path):
         data.save(tmp_path / "out/dataset.npz")
     assert not list((tmp_path / "out").iterdir())
     assert len(opened(tmp_path / "images", broken="skip").read().train_images) == 13
+
+
+def write_npz(folder, save=np.savez, train=None, count=11, tests=4):
+    """Write arrays of a user's own; return the images, as they are in the file."""
+    rng = np.random.default_rng(count)
+    stored = rng.integers(0, 256, (count, 8, 8, 3), dtype=np.uint8)
+    test = rng.integers(0, 256, (tests, 8, 8, 3), dtype=np.uint8)
+    stored = stored if train is None else train(stored)
+    labels = {"train_labels": np.arange(count) * 3 % 4 // 2, "test_labels": np.arange(tests) % 2}
+    folder.mkdir(exist_ok=True)
+    save(folder / "own.npz", train_images=stored, test_images=test, **labels)
+    return stored, test
+
+
+def opened_npz(folder, **more):
+    given = arrays.Options(path=folder / "own.npz", **more)
+    return take_subset(arrays.open_pieces(given), given)
+
+
+STORED = {
+    "plain": (np.savez, None),
+    "compressed": (np.savez_compressed, None),
+    "columns first": (np.savez, np.asfortranarray),
+    "floats": (np.savez, lambda images: (images / 255).astype(np.float16)),
+    "big-endian": (np.savez_compressed, lambda images: (images / 255).astype(">f4")),
+    "grey": (np.savez, lambda images: np.ascontiguousarray(images[..., 0])),
+}
+
+
+@pytest.mark.parametrize("case", STORED)
+def test_arrays_are_the_same_in_pieces_and_in_memory(tmp_path, case):
+    save, change = STORED[case]
+    stored, test = write_npz(tmp_path, save, change)
+    if case == "grey":
+        content = dict(np.load(tmp_path / "own.npz"))
+        np.savez(tmp_path / "own.npz", **{**content, "test_images": test[..., :1]})
+        test = test[..., :1]
+    opened_npz(tmp_path).save(tmp_path / "dataset.npz")
+    found = Dataset.load(tmp_path / "dataset.npz")
+    is_whole = stored.dtype == np.uint8
+    expected = stored if is_whole else np.rint(stored.astype(np.float32) * 255).astype(np.uint8)
+    expected = expected.reshape(*expected.shape[:3], -1)
+    assert (found.train_images == expected).all() and len(expected) == 11
+    assert (found.test_images == test).all()
+    assert (found.mean, found.std) == statistics(expected)
+    assert found.labels.train.tolist() == [0, 1, 1, 0] * 2 + [0, 1, 1]
+
+
+def test_arrays_that_are_left_out_are_in_the_mean_but_not_in_the_file(tmp_path):
+    stored, test = write_npz(tmp_path)
+    data = opened_npz(tmp_path, classes=("class_1", "class_0"), per_class=3, test_per_class=1)
+    found = data.read()
+    assert (found.train_images == stored[[0, 1, 2, 3, 4, 5]]).all()
+    assert found.labels.train.tolist() == [1, 0, 0, 1, 1, 0]
+    assert (found.test_images == test[:2]).all()
+    assert (found.mean, found.std) == statistics(stored) != statistics(found.train_images)
+    alone = opened_npz(tmp_path, classes=("class_1", "class_0"), per_class=2, test_per_class=1)
+    assert (alone.train_images.read() == stored[[0, 1, 2, 3]]).all()
+
+
+def test_damage_to_test_images_is_found_when_they_are_written(tmp_path):
+    _, test = write_npz(tmp_path, tests=60)
+    content = (tmp_path / "own.npz").read_bytes()
+    place = content.index(test[59].tobytes()) + 100
+    damaged = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+    (tmp_path / "own.npz").write_bytes(damaged)
+    data = opened_npz(tmp_path)  # only the first test images are read
+    with pytest.raises(ValueError, match=r"data\.path: cannot read .*own\.npz"):
+        data.save(tmp_path / "out/dataset.npz")
+    assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_no_more_than_a_few_pieces_of_an_array_are_in_memory(tmp_path, monkeypatch, save):
+    """Of 400 images of 256 x 256 (79 MB), less than a third."""
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 2**21)
+    images = np.zeros((400, 256, 256, 3), np.uint8)
+    images[7, 3], images[399, 200:] = 250, 9
+    labels = np.arange(400) % 2
+    save(
+        tmp_path / "own.npz",
+        **{"train_images": images, "train_labels": labels},
+        **{"test_images": images[:10], "test_labels": labels[:10]},
+    )
+    expected = statistics(images)
+    del images
+    before, most = own_megabytes(), []
+    data = opened_npz(tmp_path)
+    for piece in data.train_images:
+        most.append(own_megabytes())
+        assert len(piece) == 10
+    data.save(tmp_path / "dataset.npz")
+    assert max(*most, own_megabytes()) - before < 25
+    found = Dataset.load(tmp_path / "dataset.npz")
+    assert (found.mean, found.std) == expected
+    assert found.train_images[399, 200:].min() == found.train_images[399, 200:].max() == 9
 
 
 def test_pieces_that_are_not_the_whole_array_are_an_error(tmp_path):

@@ -134,6 +134,8 @@ def test_the_version_is_written_in_one_place_and_elsewhere_the_same():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     zenodo = json.loads((ROOT / ".zenodo.json").read_text())
     assert str(citation["version"]) == zenodo["version"] == collateral.__version__
+    entry = (ROOT / "workflow/collateral/citation.bib").read_text()
+    assert f"version = {{{collateral.__version__}}}" in entry
 
 
 def test_citation_and_zenodo_say_the_same():
@@ -214,6 +216,7 @@ def test_no_release_is_made_without_a_section_of_the_changelog(repository):
     assert f"CHANGELOG.md has no section '## {collateral.__version__}'" in refused(repository)
 
 
-def test_no_version_is_released_twice(repository):
+def test_no_version_is_released_of_two_commits(repository):
     git(repository, "tag", f"v{collateral.__version__}")
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", "Later")
     assert f"v{collateral.__version__} is there already" in refused(repository)

@@ -117,8 +117,8 @@ def test_the_words_name_the_method_that_hurts_most(tmp_path):
     cell = read_cell(tmp_path, near_cell(half=0.254, ga=(0.32, 0.01), ft=(0.006, 0.0)))
     assert words(cell) == (
         "GA: an average gap of 3.1 points, but 32.0 points [6.6, 57.4] less accurate than Retrain "
-        "on the 25 retained examples most similar to the forgotten ones (20 %), against 1.0 points "
-        "on all others. Open: FT (+0.6 [−24.8, +26.0])."
+        "on the 25 retained examples most similar to the forgotten ones (20 %) by the base "
+        "model's features, against 1.0 points on all others. Open: FT (+0.6 [−24.8, +26.0])."
     )
 
 
@@ -511,7 +511,7 @@ def test_the_page_says_what_is_forgotten_and_which_exact_copies_stay_behind(benc
     said = gathered(folder).cells[0].forgotten
     assert said.words == (
         "3 of 8 train examples are forgotten: 2 of 4 digit_3, 1 of 4 digit_8. "
-        "Chosen by files, path gone <b>.txt. "
+        "Chosen by a list of files (path gone <b>.txt). "
         "Forgotten examples with an exact copy among the retained: 1."
     )
     [[line]] = said.copies[0].grids[0].groups

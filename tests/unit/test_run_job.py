@@ -10,7 +10,9 @@ from collateral.jobs import kinds, list_jobs
 from collateral.jobs._job import OwnFile
 from collateral.jobs.base import BaseJob
 from collateral.jobs.data import DataJob
+from collateral.jobs.gather import GatherJob
 from collateral.jobs.theory import TheoryJob
+from collateral.results.provenance import content_hash, read_signed
 from collateral.results.record import Made
 from collateral.stages import _workspace, run
 from collateral.stages._workspace import Workspace
@@ -60,11 +62,28 @@ def test_a_job_that_trains_deletes_its_own_checkpoints_at_its_end(tmp_path, monk
     assert not own.exists() and other.exists()
 
 
+def test_the_record_of_metrics_lists_no_costs_and_that_of_costs_lists_all(tmp_path):
+    """Costs contain times, and the record of the metrics is the same in every run."""
+    job = GatherJob(benchmark="b", cells=("one", "two"))
+    inputs = {f"{cell}/{name}" for cell in job.cells for name in ("metrics.csv", "problems.json")}
+    costs = {"one/costs.csv", "two/costs.csv"}
+    for name in (*inputs, *costs, *job.files.values(), "plan.json"):
+        file = tmp_path / "b" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"content of {name}")
+    run.write_records(Workspace(job, tmp_path, "code"), Made({}))
+    found = {name: read_signed(tmp_path / f"b/{name}.json") for name in ("metrics", "costs")}
+    assert {*found["metrics"]["inputs"]} == {*inputs, "plan.json"}
+    assert {*found["costs"]["inputs"]} == {*inputs, *costs, "plan.json"}
+    assert {*found["metrics"]["files"]} == {"metrics.csv", "problems.json", "gates.json"}
+    assert {*found["costs"]["files"]} == {"costs.csv"}
+
+
 def base_with(tmp_path, weights: bytes, name="start.pt"):
     """Return what identifies the checkpoints of a base model that starts from a user's file."""
     file = tmp_path / name
     file.write_bytes(weights)
-    own = OwnFile(key="init.weights", name="start.pt")
+    own = OwnFile(key="init.weights", sha256=content_hash(file))
     job = BaseJob(benchmark="b", seed=0, model="mlp", params={}, own=own)
     return Workspace(job, tmp_path, beside={"weights": str(file)})
 
@@ -75,7 +94,15 @@ def test_a_job_does_not_resume_from_checkpoints_of_other_initial_weights(tmp_pat
     assert base_with(tmp_path, b"one", "moved.pt").checkpoint_identity == known
     other = base_with(tmp_path, b"two")
     assert other.checkpoint_identity != known
-    assert {key: known[key] for key in other.identity} == other.identity  # by name it is the same
+
+
+def test_a_job_stops_if_the_users_weights_are_not_those_of_its_description(tmp_path):
+    """They were changed between the plan and the job; the record would name others than it used."""
+    place = base_with(tmp_path, b"one")
+    run.check_own_file(place)
+    Path(place.beside["weights"]).write_bytes(b"two")
+    with pytest.raises(ValueError, match=r"^init.weights: '.*start.pt' was changed after"):
+        run.check_own_file(place)
 
 
 def test_a_job_does_not_resume_from_checkpoints_of_other_packages(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from sealing import seal
 
 from collateral.contract.metrics import DIGITS
 from collateral.findings.metric_index import find_metric
+from collateral.report import page
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 
@@ -215,3 +216,50 @@ def test_a_cell_begins_on_a_new_page_and_a_table_is_on_one(printed):
         "[...document.querySelectorAll('figure')].map((c) => getComputedStyle(c).breakInside)"
     )
     assert set(inside) == {"avoid"}
+
+
+DOUBT = "Do not trust this number as a sign of forgetting: on digits, it is fooled."
+
+
+@pytest.fixture(scope="module")
+def doubted(browser, animals):
+    """The page if UA is not to be trusted, and MIA only with another number."""
+    link = {"link": "../../docs/which-number.md"}
+    doubts = {
+        "ua|": {"text": DOUBT, "grey": True, **link},
+        "mia|": {"text": "Use this number only with Probe.", "grey": False, **link},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page, "read_doubts", lambda: doubts)
+        file = animals.root / "doubted.html"
+        file.write_text(render(benchmark_part(seal(animals.root))), encoding="utf-8")
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(file.as_uri())
+    yield opened
+    file.unlink()
+
+
+def test_a_number_that_is_not_to_be_trusted_is_grey_and_says_why(doubted):
+    numbers = doubted.locator("button[data-source*='|ua|']")
+    colours = {
+        metric: {
+            one.evaluate("(one) => getComputedStyle(one).color")
+            for one in doubted.locator(f"button[data-source$='|{metric}||']").all()[:5]
+        }
+        for metric in ("ua", "mia", "ta")
+    }
+    assert numbers.count() > 5 and all(colours.values())
+    assert not colours["ua"] & colours["ta"]
+    assert colours["mia"] & colours["ta"]
+    for metric, text in (("ua", DOUBT), ("mia", "Use this number only with Probe."), ("ta", "")):
+        doubted.locator(f"button[data-source$='|{metric}||']").first.evaluate(
+            "(one) => one.click()"
+        )
+        dialog = wait_for_dialog(doubted)
+        links = dialog.locator("a[href$='which-number.md']")
+        assert links.count() == bool(text)
+        assert text in dialog.inner_text()
+        if text:
+            assert links.first.inner_text() == "See docs/which-number.md."
+        dialog.evaluate("(one) => one.close()")

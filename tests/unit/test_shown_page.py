@@ -151,7 +151,9 @@ def test_what_ran_has_the_parameters_of_each_run(animals):
             record = json.loads(record_of(animals, cell, run, animals.made.seeds[0]).read_text())
             assert shown.pop("Method") == record["method"]
             parts = {heading: text.split(", ") for heading, text in shown.items() if text != "–"}
-            values = {key: str(value) for key, value in record["params"].items()}
+            spelled = {"None": "null", "True": "true", "False": "false"}
+            texts = {key: str(value) for key, value in record["params"].items()}
+            values = {key: spelled.get(text, text) for key, text in texts.items()}
             listed = {h: [one.split(" (")[0] for one in texts] for h, texts in parts.items()}
             # Each parameter stands once, below the heading of its origin.
             named = [one for texts in listed.values() for one in texts if "=" in one]
@@ -405,7 +407,8 @@ def test_the_copies_that_stay_behind_are_named_by_their_files(animals):
 
 def test_the_strip_of_checks_counts_them_and_lists_each_below_its_colour(animals):
     gates = json.loads((animals.root / layout.GATES).read_text())["gates"]
-    colours = {c: [g for g in gates if g["colour"] == c] for c in ("red", "amber", "green")}
+    order = ("red", "amber", "grey", "green")
+    colours = {colour: [g for g in gates if g["colour"] == colour] for colour in order}
     assert {colour: len(found) > 0 for colour, found in colours.items()} == dict.fromkeys(
         colours, True
     )
@@ -413,9 +416,13 @@ def test_the_strip_of_checks_counts_them_and_lists_each_below_its_colour(animals
     pill = animals.page.one("button", "checks-button").all("span")
     # Failures and warnings are counted once per check, whatever the number of cells.
     red, amber = (len({gate["name"] for gate in colours[colour]}) for colour in ("red", "amber"))
-    green = len(colours["green"])
+    green, grey = len(colours["green"]), len(colours["grey"])
     warnings = f"{amber} warning{'s' if amber > 1 else ''}"
-    assert [one.text for one in pill] == [f"{red} failed", warnings, f"{green} checks passed"]
+    assert [one.text for one in pill] == [
+        f"{red} failed",
+        warnings,
+        f"{green} checks passed, {grey} not made",
+    ]
     lists = section.all("ul", "gates")
     for shown, (colour, wanted) in zip(lists, colours.items(), strict=True):
         text = " ".join(shown.text.split())
@@ -430,7 +437,8 @@ def test_the_strip_of_checks_counts_them_and_lists_each_below_its_colour(animals
             of_text = {t: ", ".join(g["cell"] for g in found if g["text"] == t) for t in texts}
             cells = [f"{names}: {text}" for text, names in of_text.items()]
             total = sum(gate["name"] == name.text for gate in gates)
-            count = f"{name.text}: {colour} in {len(found)} of {total} cells"
+            word = "not made" if colour == "grey" else colour
+            count = f"{name.text}: {word} in {len(found)} of {total} cells"
             listed = [one.text for one in name.parent.all("li")[1:]]
             if len(found) == 1:
                 assert (listed, name.parent.text) == ([], f"{name.text} {cells[0]}")

@@ -130,7 +130,7 @@ def equivalent(a, s, name, *_):
 def gates_counted(a, s, colour, *_):
     gates = json.loads((a.root / layout.GATES).read_text())["gates"]
     colours = [gate["colour"] for gate in gates if gate["name"] == s.finding]
-    return [colours.count(colour), len(colours)]
+    return [colours.count("grey" if colour == "not made" else colour), len(colours)]
 
 
 def extremes(a, s, *groups):
@@ -447,10 +447,6 @@ def forgotten(a, s, *_):
     return [len(split.forget), len(label), *(n for name in order for n in counts[name])]
 
 
-def fraction(a, s, *_):
-    return [a.made.split(s.cell).chosen["fraction"]]
-
-
 def shares(a, s, *names):
     """Return which part of each class is forgotten, in percent."""
     split, label = a.made.split(s.cell), a.made.labels.train
@@ -536,6 +532,27 @@ def worst_class(a, s, label, name, *_):
     return [points(known[name])]
 
 
+def same_ta(a, s, *_):
+    assert len({*a.long.values(s.cell, "retrain", "ta")}) == 1
+    return [len(a.long.seeds)]
+
+
+def regrets_of(a, cell):
+    """Return the regret of each tuned method, in points."""
+    found = {run: points(a.long.mean(cell, run, "regret")) for run in a.made.of_kind("method")}
+    return {run: regret for run, regret in found.items() if not math.isnan(regret)}
+
+
+def regret_of_choice(a, s, label, *_):
+    """Return the regret of a method, and the chosen and the nearest value."""
+    run = a.run_of(label)
+    assert regrets_of(a, s.cell)[run] > 5
+    places = (int(a.long.mean(s.cell, run, f"trial_{which}")) for which in ("chosen", "nearest"))
+    trials = [TRIALS[run][place] for place in places]
+    values = [value for trial in trials for value in trial.values()]
+    return [regrets_of(a, s.cell)[run], *values]
+
+
 LABELS = r"([A-Z]\w*(?:, [A-Z]\w*)*)"
 UNIT = "(?: %| points| s| nats)?"
 EXAMPLES = rf"([NnFf]\w+ \w+) examples (lose|gain) {N} points( more than far ones)?"
@@ -602,7 +619,8 @@ CLAUSES = [
     Clause(
         rf"{NAME}: an average gap of {N} points, (but|and) {N} points \[{N}, {N}\] less accurate "
         rf"than Retrain on the {N} "
-        rf"retained examples most similar to the forgotten ones \({N} %\), against {N} "
+        rf"retained examples most similar to the forgotten ones \({N} %\) by the base model's "
+        rf"features, against {N} "
         rf"points on all others",
         lambda a, s, label, _g, word, *__: worst(a, s, label, word),
     ),
@@ -686,7 +704,6 @@ CLAUSES = [
         rf"(?:{N} of {N} [a-z]+(?:, )?)?",
         forgotten,
     ),
-    Clause(rf"fraction {N}", fraction),
     Clause(rf"exact copy among the retained: {N}", lambda a, s, *_: [s.cell == WHOLE]),
     Clause(
         rf"withdrawn: {N} % of ([a-z]+), {N} % of ([a-z]+), {N} % of ([a-z]+) forgotten", shares
@@ -788,7 +805,29 @@ CLAUSES = [
     ),
     Clause(rf"open \({N} seeds\)", lambda a, s, *_: [len(a.long.seeds)], is_rare=True),
     Clause(rf"{N} seeds are too few to say", lambda a, s, *_: [len(a.long.seeds)], is_rare=True),
-    Clause(rf"(red|amber|green) in {N} of {N} cells", gates_counted),
+    Clause(rf"(red|amber|green|not made) in {N} of {N} cells", gates_counted),
+    Clause(
+        rf"standard deviations over {N} retrainings, in points: UA {N}, RA {N}, TA {N}, MIA {N}",
+        lambda a, s, *_: [
+            len(a.long.seeds),
+            *(
+                points(np.std(a.long.values(s.cell, "retrain", at), ddof=1))
+                for at in ("ua", "ra", "ta", "mia")
+            ),
+        ],
+    ),
+    Clause(rf"TA is the same in all {N} retrainings", same_ta, is_rare=True),
+    Clause(
+        rf"nearer to Retrain by at most {N} points of average gap, the bar is {N}",
+        lambda a, s, *_: [max(regrets_of(a, s.cell).values()), 5.0],
+        is_rare=True,
+    ),
+    Clause(
+        rf"{NAME} by {N} points \([a-z]+ [^()]+ in place of [^()]+\)",
+        regret_of_choice,
+        is_rare=True,
+    ),
+    Clause(rf"; the bar is {N}", lambda *_: [5.0], is_rare=True),
     Clause(rf"with {N} seeds and {N} methods", lambda a, s, *_: [len(a.long.seeds), 4]),
 ]
 

@@ -16,6 +16,7 @@ from made_benchmark import PART, SIZES, TRIALS, WHOLE
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import PART_HEADINGS
 from collateral.findings.probe.views import CKA_HEADINGS, GAPS
+from collateral.findings.reported import LABELS
 from collateral.plugins.find import FINDING
 
 ROWS_OF_RETRAIN = {
@@ -55,7 +56,7 @@ def plain_place(animals, one):
 
 
 def near_and_far(animals, one):
-    side, _, of = re.sub(r" \(\d+\)$", "", one.heading).partition(", ")
+    side, _, of = re.sub(r" \(\d+, \d+ %\)$", "", one.heading).partition(", ")
     metric = f"{side.lower()}_loss" + "_sd" * (one.row in ROWS_OF_RETRAIN)
     run = "retrain" if one.row in ROWS_OF_RETRAIN else animals.run_of(one.row)
     return run, metric, {"retained": "retain", "test": "test"}[of], ""
@@ -170,7 +171,8 @@ def trajectory(animals, one):
 def reported(animals, one):
     fields = [f for f in animals.fields if (f.cell, f.table) == (one.cell, "reported")]
     name = fields[fields.index(one) - 1].value
-    return animals.run_of(one.row), headings().get(name, name), "", ""
+    reported_as = {label: metric for metric, label in LABELS.items()}
+    return animals.run_of(one.row), headings().get(name, reported_as.get(name, name)), "", ""
 
 
 def rmia(animals, one):

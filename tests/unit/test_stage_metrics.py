@@ -38,13 +38,6 @@ RETRAINED = [  # predictions of the train and the test set, by seed
 TRUTH = (LABELS.train, LABELS.test)
 SEEDS = (0, 1, 2)
 RUNS = ("ga", "ft")
-# The base, an epoch of another loop, and two epochs; affected RA is undefined.
-HISTORY = """loop,epoch,epoch_ra_affected,epoch_ua,loss
-0,,nan,0.5,
-1,0,,,0.7
-2,0,nan,0.25,0.6
-2,1,nan,0.0,0.5
-"""
 
 
 def outputs(predictions: list[int], confidence: list[float]) -> Outputs:
@@ -86,8 +79,9 @@ def cell_folder(tmp_path_factory) -> Path:
         # Members at 0.75: the boundary is at 0.375, and the forget set is beyond it.
         ft = ModelOutputs(outputs(TRUTH[0], [0.75] * 8), outputs(TRUTH[1], unsure))
         write_run(folder, "ft", seed, ft)
-        (folder / f"seed-{seed}" / "ft" / "history.csv").write_text(HISTORY)
-        write_epochs(folder / f"seed-{seed}" / "ft", [ft] * 3)
+        half = ModelOutputs(outputs([0, 1, *TRUTH[0][2:]], [0.75] * 8), ft.test)
+        lost = ModelOutputs(outputs(TRUTH[0], [math.nan] * 8), ft.test)
+        write_epochs(folder / f"seed-{seed}" / "ft", [ft, half, lost])
         broken = seed == 1
         ga = ModelOutputs(
             outputs([0] * 8, [math.nan if broken else 0.5] * 8), outputs([0] * 4, unsure)
@@ -179,13 +173,20 @@ def test_rows_are_sorted_and_complete(cell_folder):
     ]
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
-    # By seed: 11 own numbers, 48 against Retrain, 20 counts and 4 accuracies of Retrain. Over all:
+    # By seed: 11 own numbers, 4 accuracies near and far, 48 against Retrain, 20 counts. Over all:
     # 40 edges, 4 counts of near and far, 46 of noise, the level of the look, 9 floors and 2 sizes
     # of the affected class, whose index is a name; 2 gaps, an error and the seeds of the verdict a
-    # run. And of ft `steps`; by 3 epochs 2 numbers of the history, MIA, near and far in 2 sets; 4
+    # run. And of ft `steps`; by 3 epochs 6 accuracies, MIA, near and far in 2 sets; 4
     # over all seeds. Of Retrain, 3 by seed and 6 over all that gates look at, and the base's UA.
     numbers = (
-        3 * (11 + 20 + 4 + 3 + 1) + 3 + 6 * (11 + 48) + 90 + 4 + 2 * 4 + 3 * (1 + 6 + 15) + 3 * 4
+        3 * (11 + 20 + 4 + 3 + 1)
+        + 3
+        + 6 * (11 + 4 + 48)
+        + 90
+        + 4
+        + 2 * 4
+        + 3 * (1 + 18 + 15)
+        + 3 * 4
     )
     # Against Retrain, and Retrain's too: by seed 2 products, 3 measures of 3 sets, AUC and TPR;
     # over all 4 ends of intervals and 3 divergences of laws, and how many non-members there are.
@@ -241,13 +242,20 @@ def test_what_was_tracked_is_counted_from_the_base(cell_folder):
     rows = read(cell_folder / "metrics.csv")
     tracked = [row for row in rows if row["metric"].startswith("epoch_") and row["seed"]]
     found = [(row["run"], row["metric"], row["at"], row["value"]) for row in tracked]
-    of_history = [row for row in found if not row[1].endswith(("_loss", "_mia"))]
-    expected = [("ft", "epoch_ra_affected", str(epoch), "") for epoch in range(3)]
-    expected += [("ft", "epoch_ua", str(i), ua) for i, ua in enumerate(("0.5", "0.25", "0.0"))]
-    assert of_history == expected * 3
-    # Each epoch's model is the last one's, which remembers the forget set.
+    rates = [row for row in found if not row[1].endswith(("_loss", "_mia"))]
+    # After the first epoch, half of the forget set is wrong; in the second, the model diverges.
+    changed = {"epoch_ua": ("1.0", "0.5", ""), "epoch_ua_affected": ("1.0", "0.5", "")}
+    names = sorted(f"epoch_{name}{end}" for name in ("ra", "ua", "ta") for end in ("", "_affected"))
+    expected = [
+        ("ft", name, str(epoch), value)
+        for name in names
+        for epoch, value in enumerate(changed.get(name, ("1.0", "1.0", "")))
+    ]
+    assert rates == expected * 3
+    # The confidences of the first two models are those of one that remembers the forget set.
     mia = [row for row in found if row[1] == "epoch_mia"]
-    assert mia == [("ft", "epoch_mia", str(epoch), "0.0") for epoch in range(3)] * 3
+    values = enumerate(("0.0", "0.0", ""))
+    assert mia == [("ft", "epoch_mia", str(epoch), value) for epoch, value in values] * 3
 
 
 def test_costs_are_a_table_of_their_own(cell_folder):

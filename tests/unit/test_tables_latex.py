@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from fake_cell import checked
 from made_benchmark import folder_of
 
 from collateral.contract.tables import Field, Grid, Line, Table
@@ -52,7 +53,7 @@ def folder(request):
 
 def test_every_table_of_a_benchmark(folder, tmp_path):
     plan = BenchmarkPlan.load(folder / layout.PLAN)
-    table = read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
+    table = checked(read_tables(plan, folder / "metrics.csv", folder / "costs.csv"))
     for finding in in_page_order("views", reference=table.reference):
         for place, source in enumerate([table, *table.cells]):
             for one in make_tables(finding, source):

@@ -62,6 +62,21 @@ def test_files_with_metadata_are_left_to_snakemake(project, finished):
     assert [*unknown(compared=[f"{CELL}/seed-3/ft/record.json"]).files] == [TUNE_RECORD]
 
 
+def test_a_job_that_gains_a_file_is_left_to_snakemake_if_it_knows_all_its_others(project, finished):
+    """As a run that is tracked from now on: Snakemake runs it, because epochs.npz is missing."""
+    changed(finished, f"{CELL}/seed-3/ft/record.json", seed=4)
+    folder = RECORD.removesuffix("record.json")
+    names = ("model.safetensors", "outputs.npz", "history.csv", "record.json", "cost.json")
+    *files, last = [f"{folder}{name}" for name in names]
+    for path in set(files) - {RECORD}:
+        write(project, path)
+    assert unknown(known=files).files == []
+    for forgotten in files:  # Snakemake does not compare the job with the plan
+        assert unknown(known=set(files) - {forgotten}).files == [RECORD]
+    write(project, last)  # nothing is gained
+    assert unknown(known=[*files, last]).files == [RECORD]
+
+
 def test_a_broken_record_is_made_again(project, finished):
     (finished / CELL / "seed-3/ft/record.json").write_text("{")
     assert unknown().records[RECORD].startswith("broken: ")

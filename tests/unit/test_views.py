@@ -32,7 +32,8 @@ def near_table(tables_of):
 def test_losses_are_in_points_with_their_sign(near_table):
     [grid] = near_table(full_cell()).grids
     assert grid.headings == [
-        *("Near, retained (30)", "Far, retained (240)", "Near, test (30)", "Far, test (240)")
+        *("Near, retained (30, 11 %)", "Far, retained (240, 89 %)"),
+        *("Near, test (30, 11 %)", "Far, test (240, 89 %)"),
     ]
     # Three seeds, a tenth of a point apart.
     assert texts_of(grid)["GA"] == ["+40.1 ± 0.1", "+0.1 ± 0.1"] * 2

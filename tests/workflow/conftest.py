@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 import yaml
 
+from collateral.jobs import read_job
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 COPIED = ("Snakefile", "config", "config.yaml", "configs", "envs", "profiles", "workflow")
@@ -44,8 +46,9 @@ class Job:
 
     @property
     def told(self) -> dict[str, Any]:
-        """The description that the job is told; empty for a rule that runs no stage."""
-        return json.loads(self.command[2]) if self.command[:2] == ["collateral", "run"] else {}
+        """The description that the job is told, whole; empty for a rule that runs no stage."""
+        is_run = self.command[:2] == ["collateral", "run"]
+        return read_job(self.command[2]).content() if is_run else {}
 
     @property
     def beside(self) -> dict[str, Any]:

@@ -25,8 +25,8 @@ NEEDS = {
 }
 FAR = {"git", "pip", "pip-audit"}
 # Targets of make and scripts that fetch packages, or take longer than all tests together.
-FETCHING = {"setup", "docs"}
-LONG = {"bench", "bugs", "mutants", "torture"}
+FETCHING = {"setup", "docs", "release"}
+LONG = {"bench", "bugs", "mutants", "suite", "torture"}
 LONG_SCRIPTS = ("benchmarks/", "tools/mutants.py", "tools/seed_by_seed.py")
 
 

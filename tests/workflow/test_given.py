@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 
 import pytest
 from conftest import Project, copy_project
@@ -109,6 +110,15 @@ def test_a_record_says_what_is_missing(made, address, run, missing):
     assert all(len(model["sha256"]) == 64 for model in record["models"])
     checked = made.collateral("verify", f"{run}/evidence.json")
     assert checked.returncode == 0, checked.stdout
+
+
+def test_the_same_weights_at_another_place_make_nothing_again(made):
+    for folder in ("base", "digit_3-50"):
+        shutil.copytree(made.folder / MADE / folder, made.folder / "moved" / folder)
+    config = JUDGED.replace(MADE, "moved")
+    (made.folder / "moved.yaml").write_text(config)
+    wanted = made.planned("results/judged/check.done", "--configfile", "moved.yaml")
+    assert not {"base", "retrain", "given"} & wanted.keys()
 
 
 def test_other_weights_of_the_same_name_are_looked_at_again(made):

@@ -40,7 +40,10 @@ BENCHMARKS = {
     "large": LARGE.replace("200}", "200, batch_size: 512}", 1),
     "own": BENCHMARK.replace("cifar100", "untold"),
 }
-MEMORY = 4000 + 26 + 192 + 176
+# Of ResNet-56 without a GPU: the weights 8 times; 64 features and 100 logits of 60,000 images twice
+# as float32; activations.
+MEMORY = 4000 + 26 + 75 + 192
+ON_GPU = MEMORY - 192
 Asked = dict[str, dict[str, str]]
 
 
@@ -84,7 +87,7 @@ def test_time_and_memory_follow_data_and_work(asked):
     assert asked["base"]["runtime"] == asked["retrain"]["runtime"] == "104"
     assert asked["tune"]["runtime"] == "32"
     assert asked["unlearn ft"]["runtime"] == "30"  # the least
-    # 4000, the weights 8 times, 256 bytes of each value of 256 images, and all images once.
+    # 4000, weights and outputs, and without a GPU 256 bytes of each value of 256 images.
     assert asked["base"]["mem_mb"] == str(MEMORY)
 
 
@@ -131,6 +134,24 @@ def test_every_other_rule_runs_where_snakemake_runs():
 def test_larger_images_and_batches_ask_for_more(planned):
     asked = int(planned["large"]["base"]["mem_mb"])
     assert asked == pytest.approx(4000 + 26 + 2 * 4 / 3 * 192, rel=0.02)
+    assert asked > MEMORY + 200
+
+
+def test_activations_are_in_the_memory_of_the_gpu_if_there_is_one(project):
+    slurm = ("--workflow-profile", "profiles/slurm")
+    one = ("--set-resources", "base:gpu=0")
+    cases = {
+        (): (MEMORY, MEMORY),
+        ("--resources", "gpu=1"): (ON_GPU, ON_GPU),
+        slurm: (ON_GPU, ON_GPU),
+        # What the command line sets replaces all that the profile sets, also of other rules.
+        (*slurm, *one): (MEMORY, MEMORY),
+        (*slurm, *one, "base:gres=gpu:1"): (ON_GPU, MEMORY),
+    }
+    for options, (base, retrain) in cases.items():
+        asked = resources(project, *options)["big"]
+        found = asked["base"]["mem_mb"], asked["retrain"]["mem_mb"]
+        assert found == (str(base), str(retrain)), options
 
 
 def test_data_that_do_not_tell_their_size_do_not_stop_a_dry_run(planned):

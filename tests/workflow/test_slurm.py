@@ -147,12 +147,12 @@ def trainings(project: Project) -> list[Training]:
     """Return the processes that train in a project, all of them at one time."""
     found = []
     for process in psutil.process_iter():
-        if is_training(process):
-            try:
-                if Path(process.cwd()).samefile(project.folder):
-                    found.append(training_of(process))
-            except (psutil.Error, OSError):
-                continue  # it is gone
+        try:
+            # Another checkout may run jobs beside this one, of which the words are not ours.
+            if Path(process.cwd()).samefile(project.folder) and is_training(process):
+                found.append(training_of(process))
+        except (psutil.Error, OSError):
+            continue  # it is gone
     # To look takes a while: what ended meanwhile did not run beside what began.
     return [training for training in found if is_training(training.process)]
 

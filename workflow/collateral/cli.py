@@ -32,8 +32,8 @@ from collateral.results.record import peak_rss_mb
 # Flag or name of a command-line argument, and its keywords for argparse's `add_argument`.
 Argument = tuple[str, dict[str, Any]]
 # Commands that `collateral --help` lists first, in this order; all others follow by name.
-FIRST = ["init", "estimate", "doctor", "list", "cite", "verify", "export", "evidence", "bundle"]
-FIRST += ["unbundle"]
+FIRST = ["init", "estimate", "forecast", "doctor", "list", "cite", "verify", "export"]
+FIRST += ["evidence", "bundle", "unbundle", "publish", "submit", "judge", "board"]
 # Commands for make, the Snakefile and scripts, which the overview leaves out. They have --help too.
 HIDDEN = ("cached", RUN, "stale", "unlock", "weights", "where")
 EXAMPLE = """\

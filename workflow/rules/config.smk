@@ -6,8 +6,7 @@ from snakemake.common.configfile import load_configfile
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.config.yaml import reread
-from collateral.config.yaml import read_file
+from collateral.config.yaml import read_file, reread
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
 from collateral.plan.paths import default_config
@@ -21,9 +20,11 @@ if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:
     )
 
 WRONG = "The config is not valid:\n"
+KNOWN = {}  # contents of config files that were read already
 if "benchmarks" not in config:
     try:
-        read_file(Path(default_config()))  # reports errors that Snakemake's reader hides
+        # This reports errors that Snakemake's reader hides.
+        KNOWN[str(default_config())] = read_file(Path(default_config()))
     except ConfigError as error:
         raise WorkflowError(f"{WRONG}{error}") from None
 
@@ -31,7 +32,7 @@ if "benchmarks" not in config:
 
 
 try:
-    CONFIG = load(reread(config, workflow, load_configfile))
+    CONFIG = load(reread(config, workflow, load_configfile, KNOWN))
     GRID = build_grid(CONFIG)
     # Installed packages are not checked here if jobs run in their own software environments.
     check_plan(

@@ -21,7 +21,7 @@ rule given:
     threads: 1
     resources:
         gpu=WHOLE_GPU,
-        mem_mb=memory,
+        mem_mb=memory("given"),
         runtime=minutes("given"),
     params:
         **described("given"),

@@ -22,7 +22,7 @@ rule probe:
     threads: 1
     resources:
         gpu=WHOLE_GPU,
-        mem_mb=memory,
+        mem_mb=memory("probe"),
         runtime=minutes("probe"),
     params:
         **described("probe"),

@@ -2,7 +2,7 @@
 
 from collateral.plan import estimate
 from collateral.plan.paths import home, set_install_variables
-from collateral.plan.run_hooks import slots_per_gpu
+from collateral.plan.run_hooks import has_gpu, slots_per_gpu
 
 set_install_variables(home())
 
@@ -61,9 +61,14 @@ def presenting_threads(wildcards):
     return max(1, min(most, len(GRID[wildcards.benchmark].cells) // CELLS_PER_THREAD))
 
 
-def memory(wildcards, attempt):
-    """Return the main memory of a training job, in MB."""
-    return estimate.memory_mb(GRID[wildcards.benchmark], attempt)
+def memory(kind):
+    """Return a resource function, which returns the main memory of a job of this kind in MB."""
+
+    def limit(wildcards, attempt):
+        planned = job(kind, wildcards)
+        return estimate.memory_mb(planned, attempt, has_gpu=has_gpu(workflow, planned.rule))
+
+    return limit
 
 
 def data_memory(wildcards, attempt):

@@ -21,7 +21,7 @@ rule shadow:
     threads: 1
     resources:
         gpu=1,
-        mem_mb=memory,
+        mem_mb=memory("shadow"),
         runtime=minutes("shadow"),
     params:
         **described("shadow"),
@@ -45,7 +45,7 @@ rule expose:
     threads: 1
     resources:
         gpu=1,
-        mem_mb=memory,
+        mem_mb=memory("expose"),
         runtime=minutes("expose"),
     params:
         **described("expose"),

@@ -21,7 +21,7 @@ rule support_size:
     threads: 1
     resources:
         gpu=WHOLE_GPU,
-        mem_mb=memory,
+        mem_mb=memory("support_size"),
         runtime=minutes("support_size"),
     params:
         **described("support_size"),

@@ -20,7 +20,7 @@ rule base:
     threads: 1
     resources:
         gpu=1,
-        mem_mb=memory,
+        mem_mb=memory("base"),
         runtime=minutes("base"),
     params:
         **described("base"),
@@ -42,7 +42,7 @@ rule retrain:
     threads: 1
     resources:
         gpu=1,
-        mem_mb=memory,
+        mem_mb=memory("retrain"),
         runtime=minutes("retrain"),
     params:
         **described("retrain"),

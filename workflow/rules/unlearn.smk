@@ -23,7 +23,7 @@ rule teacher:
     threads: 1
     resources:
         gpu=WHOLE_GPU,
-        mem_mb=memory,
+        mem_mb=memory("teacher"),
         runtime=minutes("teacher"),
     params:
         **described("teacher"),
@@ -48,7 +48,7 @@ rule tune:
     threads: 1
     resources:
         gpu=WHOLE_GPU,
-        mem_mb=memory,
+        mem_mb=memory("tune"),
         runtime=minutes("tune"),
     params:
         **described("tune"),
@@ -72,7 +72,7 @@ rule unlearn:
     threads: 1
     resources:
         gpu=WHOLE_GPU,
-        mem_mb=memory,
+        mem_mb=memory("unlearn"),
         runtime=minutes("unlearn"),
     params:
         **described("unlearn"),

@@ -22,6 +22,7 @@ from collateral.commands.verify import compute_again
 from collateral.plan.diff import first_lines
 from collateral.report.evidence import (
     changed_files,
+    check_again,
     copy_records,
     differences,
     gather,
@@ -34,7 +35,7 @@ from collateral.report.own_part import same_parts
 from collateral.results import layout
 from collateral.results.address import RESULTS, FoundRun, check_has_model, find_run
 from collateral.results.files import InvalidResultError, read_json, write_json
-from collateral.results.provenance import hash_files, verify
+from collateral.results.provenance import hash_files
 
 PAGE, RECORD, RECORDS = "evidence.html", "evidence.json", "records"
 CRATE = "ro-crate-metadata.json"
@@ -76,7 +77,7 @@ def evidence(
     _check_folder(folder, found)
     if sign:
         _check_key(sign)
-    table = read_cell(found, verify(found.benchmark / found.cell / layout.METRICS, found.benchmark))
+    table = read_cell(found)
     content = {
         "made": date.today().isoformat(),
         "requested": requested and requested.isoformat(),
@@ -229,7 +230,7 @@ def _compare_with_results(
     """
     with TemporaryDirectory() as name:
         long = compute_again(found.benchmark / found.cell / layout.METRICS_RECORD, Path(name))
-        table, text = read_cell(found, long), long.read_bytes()
+        table, text = check_again(found, long), long.read_bytes()
     checked = {key: record[key] for key in record if key not in (*STATED, *OTHERS)}
     now = gather(found, table)
     if faults := list(differences(checked, now)):

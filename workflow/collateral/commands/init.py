@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -47,10 +48,21 @@ def init(
     with atomic(out) as temporary:
         temporary.write_text(found.text)
     print(_describe(found, out), end="")
+    if line := _likely_hurt(found.name, out):
+        print(f"\n{line}")
+
+
+def _likely_hurt(name: str, config: Path) -> str:
+    """Return a line on who is likely to be hurt, if a base model is there and an atlas; else ""."""
+    if not Path(paths.BASE.format(benchmark=name, seed=0)).parent.is_dir():
+        return ""
+    # Imported only if there are results, because numpy may be missing where a config is written.
+    line: str = import_module("collateral.commands.forecast").likely_hurt(config)
+    return line
 
 
 def _option_errors(wish: InitRequest) -> Iterator[str]:
-    """Yield an error for each wrong option of the time, the forget set, the test set or folder."""
+    """Yield an error for each wrong option on time, forget set, test set or output folder."""
     if not wish.minutes > 0:  # This includes nan.
         yield f"--minutes: {wish.minutes:g}: should be above 0"
     if wish.forget and wish.forget_where:

@@ -83,7 +83,7 @@ class Listed:
             yield hang(f"{name:{width}}  ", "; ".join(filter(None, parts)))
 
     def in_full(self, name: str) -> Iterator[str]:
-        """Yield the lines of everything that is known about a name."""
+        """Yield the full description of a plug-in, line by line."""
         if not self.has(name):
             raise ValueError(self.no_such(name))
         yield ", ".join(filter(None, (name, self.source(name))))

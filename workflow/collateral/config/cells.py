@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from collateral.config.errors import Place
-from collateral.config.schema import BenchmarkConfig
-from collateral.data._metadata import find_class_names
+from collateral.config.schema import CLASS, BenchmarkConfig
+from collateral.data._metadata import find_class_names, find_size
 from collateral.plugins.find import DATA, FORGET
 
 LONGEST = 100  # maximum length of a name
@@ -44,6 +44,9 @@ class ForgetSpec:
     # Names of the cells of earlier rounds; empty if there are no rounds.
     earlier: tuple[str, ...] = ()
     is_last: bool = False  # whether the cell is the last of several rounds
+    # Place in the atlas: `each` (class or a column), `part` (percent forgotten) and `emitter` (the
+    # class or group that is forgotten); empty for other cells.
+    atlas: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def entry(self) -> str:
@@ -58,7 +61,7 @@ class ForgetSpec:
 
 def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
     """Return all cells: one per class and fraction, one per entry of `cells:`, one per round."""
-    cells = class_cells(benchmark)
+    cells = class_cells(benchmark) | atlas_cells(benchmark)
     for name, cell in benchmark.cells.items():
         if not cell.rounds:
             cells[name] = _forget_spec(cell.forget, ("cells", name, "forget"))
@@ -125,6 +128,48 @@ def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
             cell = f"{slug(str(name))}-{format(100 * fraction, 'g')}"
             cells[cell] = ForgetSpec("class_part", params)
     return cells
+
+
+def atlas_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
+    """Return a dict from name to cell of the atlas: one per class and share, or one per group."""
+    atlas, cells = benchmark.atlas, {}
+    if atlas is None:
+        return {}
+    for value in list_emitters(benchmark):
+        for fraction in atlas.fractions:
+            part = format(100 * fraction, "g")
+            place = {"each": atlas.each, "part": part, "emitter": str(value)}
+            if atlas.each == CLASS:
+                params = {"class": value, "fraction": fraction, "order": benchmark.order}
+                cells[f"{slug(str(value))}-{part}"] = ForgetSpec("class_part", params, atlas=place)
+            else:
+                params = {"column": atlas.each, "is": value}
+                name = slug(f"{atlas.each}-{value}")
+                cells[name] = ForgetSpec("where", params, atlas=place)
+    return cells
+
+
+def list_emitters(benchmark: BenchmarkConfig) -> list[str | int]:
+    """Return the classes or groups that the atlas forgets; empty if they cannot be known."""
+    atlas = benchmark.atlas
+    if atlas is None:
+        return []
+    if atlas.each == CLASS:
+        return [
+            class_name(benchmark, label) for label in atlas.only or known_classes(benchmark) or ()
+        ]
+    return [*atlas.only] or _known_values(benchmark, atlas.each)
+
+
+def _known_values(benchmark: BenchmarkConfig, column: str) -> list[str | int]:
+    """Return the sorted values of a metadata column of train examples; empty if it is unknown."""
+    name = str(benchmark.data.get("name"))
+    try:
+        options = DATA.load(name).Options.model_validate(benchmark.data_options)
+        values = find_size(name, options).columns().get(column, [])
+    except (ValueError, OSError):
+        return []  # an unknown data set, wrong options and missing files are reported elsewhere
+    return sorted({str(value) for value in values if str(value).strip()})
 
 
 def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:

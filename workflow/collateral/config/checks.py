@@ -12,12 +12,15 @@ from collateral.config.weights import CELL, NONE, SEED
 from collateral.contract.conventions import OF_MODEL, PAPER, TEACHER, class_index
 from collateral.contract.data import DataOptions
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
+from collateral.contract.params import TrainingParams
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, params_class
-from collateral.results.layout import RESERVED
+from collateral.results.layout import ORIGINAL, RESERVED
 
+LEAST_JUDGED = 2  # minimum number of judged seeds, because one has no interval
 # Name of the module, in the folder of a finding, that contains published numbers of Retrain.
 RETRAIN_PART = "retrain"
+LEAST_EMITTERS = 3  # minimum number of classes or groups of an atlas
 
 
 def benchmark_errors(name: str, benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -44,8 +47,8 @@ def _missing_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         yield (), "nothing to judge: list `methods`, or weights under `given`"
     if bool(benchmark.classes) != bool(benchmark.fractions):
         yield (), "`classes` and `fractions` go together: both, or neither"
-    elif not benchmark.classes and not benchmark.cells:
-        yield (), "nothing to forget: give `classes` and `fractions`, or `cells`"
+    elif not (benchmark.classes or benchmark.cells or benchmark.atlas):
+        yield (), "nothing to forget: give `classes` and `fractions`, or `cells`, or `atlas`"
 
 
 def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
@@ -82,7 +85,7 @@ def _effect_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
         (("probe", "patch"), bool(benchmark.data.get("patched")), "`data.patched`", ""),
         (("margin",), benchmark.has_retrain, "Retrain", reference),
         (("looks",), benchmark.has_retrain, "Retrain", reference),
-        (("order",), bool(benchmark.classes), "`classes`", ""),
+        (("order",), bool(benchmark.classes or benchmark.atlas), "`classes` or `atlas`", ""),
         (("select",), is_tuned or benchmark.select == PAPER, "a method with a list of values", ""),
     ]
     for place, has_effect, needed, found in rows:
@@ -190,6 +193,8 @@ def _control_error(benchmark: BenchmarkConfig, name: str) -> str:
         return unknown_name("control", name, CONTROL.names())
     if not benchmark.has_retrain and params_class(name).needs_retrain:
         return f"'{name}' needs Retrain, which the config does not have"
+    if key := params_class(name).made_by:
+        return f"'{name}' is made by the key `{key}`; leave it out here"
     parent = params_class(name).inherits
     users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
     if parent and parent not in users and len(users) != 1:
@@ -267,17 +272,73 @@ def _needs_shadows(kind: Any) -> bool:
     return FORGET.has(kind) and getattr(FORGET.load(kind), "NEEDS", "") == "shadows"
 
 
+def _trust_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check that known models can be made and compared, and that their recipes are valid."""
+    if (trust := benchmark.trust) is None:
+        return
+    judged = len(benchmark.seeds) - trust.references
+    rows = [
+        (not benchmark.has_retrain, f"needs Retrain, and `retrain` is {NONE} or `printed`"),
+        (
+            judged < LEAST_JUDGED,
+            f"`references` takes {trust.references} of {len(benchmark.seeds)} seeds; at least "
+            f"{LEAST_JUDGED} others are judged",
+        ),
+        (ORIGINAL not in benchmark.controls, f"needs `controls: [{ORIGINAL}]`"),
+        (benchmark.base.sharing == "shared", "needs a base per seed; `base.sharing` is shared"),
+        (benchmark.base.weights is not None, "needs bases that are trained here"),
+        (benchmark.init is not None, "needs models with random initial weights, without `init`"),
+        (bool(benchmark.freeze), "needs models that are trained whole, without `freeze`"),
+        (bool(cells.streams(benchmark)), "not with `rounds` under `cells`"),
+    ]
+    yield from ((("trust",), text) for is_wrong, text in rows if is_wrong)
+    known = list(cells.list_cells(benchmark))
+    for name in trust.damage:
+        if name not in known:
+            yield ("trust", "damage", name), unknown_name("cell", name, known)
+    training = benchmark.base.model_dump(include=set(TrainingParams.model_fields))
+    for name, values in trust.recipes.items():
+        where = ("trust", "recipes", name)
+        yield from _name_errors(where)
+        yield from find_errors(TrainingParams, {**training, **values}, where)
+
+
+def _atlas_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
+    """Check that the classes or groups of the atlas are known, are several, and have own names."""
+    if (atlas := benchmark.atlas) is None or not DATA.has(benchmark.data.get("name")):
+        return
+    by_class = atlas.each == cells.CLASS
+    if not by_class and atlas.fractions != (1.0,):
+        yield ("atlas", "fractions"), "of classes alone: a group is forgotten whole; leave it out"
+    classes = cells.known_classes(benchmark) if by_class else None
+    for index, label in enumerate(atlas.only if classes else ()):
+        if error := _error(class_index, label, classes):
+            yield ("atlas", "only", index), error
+            return
+    emitters = cells.list_emitters(benchmark)
+    if not emitters:
+        what = "the classes are" if by_class else f"values of a column {quoted(atlas.each)} are"
+        yield ("atlas",), f"{what} not known before the data are read; list them under `only`"
+    elif len(emitters) < LEAST_EMITTERS:
+        text = f"{len(emitters)} of them; an atlas needs {LEAST_EMITTERS} at least"
+        yield ("atlas", "only" if atlas.only else "each"), text
+    if len(cells.atlas_cells(benchmark)) < len(emitters) * len(atlas.fractions):
+        yield ("atlas",), "two classes, groups or shares make one cell's name"
+
+
 def _cell_name_errors(benchmark: BenchmarkConfig) -> Iterator[Problem]:
     """Check that all cells have distinct names that can be names of folders."""
-    of_classes = cells.class_cells(benchmark)
+    of_classes, of_atlas = cells.class_cells(benchmark), cells.atlas_cells(benchmark)
     if len(of_classes) < len(benchmark.classes) * len(benchmark.fractions):
         yield ("classes",), "two of them, or two fractions, make one cell's name"
     for name in benchmark.cells:
         yield from _name_errors(("cells", name))
         if name in of_classes:
             yield ("cells", name), "`classes` and `fractions` make a cell of this name already"
+        elif name in of_atlas:
+            yield ("cells", name), "`atlas` makes a cell of this name already"
         for one in cells.round_names(benchmark, name):
-            if one in (*benchmark.cells, *of_classes) or not cells.is_slug(one):
+            if one in (*benchmark.cells, *of_classes, *of_atlas) or not cells.is_slug(one):
                 why = f"which is a name of another cell, or has more than {cells.LONGEST} letters"
                 yield ("cells", name), f"its rounds make a cell {quoted(one)}, {why}"
 
@@ -414,6 +475,8 @@ CHECKS = (
     _weights_errors,
     _retrain_errors,
     _shadow_errors,
+    _trust_errors,
+    _atlas_errors,
     _cell_name_errors,
     _cell_errors,
     _sweep_errors,

@@ -40,7 +40,9 @@ def json_schema() -> Schema:
     benchmark["data"]["anyOf"] = data_sets
     families = [{"pattern": f"^{prefix}"} for prefix in MODEL.families]
     benchmark["model"]["anyOf"] = [{"enum": MODEL.names()}, *families]
-    benchmark["controls"]["items"]["enum"] = CONTROL.names()
+    benchmark["controls"]["items"]["enum"] = [
+        n for n in CONTROL.names() if not params_class(n).made_by
+    ]
     benchmark["methods"] |= {
         "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},
         "additionalProperties": _other_name(),

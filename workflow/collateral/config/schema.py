@@ -79,6 +79,31 @@ class CellConfig(Strict):
         return self
 
 
+CLASS = "class"  # value of `atlas.each` that stands for the classes of the data set
+
+
+class AtlasConfig(Strict):
+    """One cell per class, or per group, of the data set: who hurts whom (the atlas of damage)."""
+
+    each: str = Field(
+        CLASS,
+        description="What is forgotten in turn: `class`, or the name of a metadata column, whose "
+        "values are groups of examples (a hospital, a person). Each class or group has a cell of "
+        "its own.",
+    )
+    fractions: tuple[Share, ...] = Field(
+        (1.0,),
+        min_length=1,
+        description="Shares of each class to forget, e.g. [0.5, 1.0]. Each share gives its own "
+        "atlas. Groups are always forgotten as a whole.",
+    )
+    only: tuple[ClassLabel, ...] = Field(
+        (),
+        description="Classes, or values of the column, that are forgotten. The test of similarity "
+        "needs five of them, a forecast six. Default: all.",
+    )
+
+
 class SweepConfig(Strict):
     """A sweep: a method with one varied parameter; its runs are named `ltd@support=random`."""
 
@@ -179,6 +204,84 @@ class ShadowsConfig(Strict):
         return self
 
 
+class TrustConfig(Strict):
+    """Which numbers can be trusted? Models of which it is known whether they saw the forget set."""
+
+    references: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        20,
+        description="Number of seeds, the first ones of `seeds`, whose Retrain serves as the "
+        "reference: each other seed is compared with one of them, in turn. The other seeds are the "
+        "judged ones; their models decide about a number.",
+    )
+    shares: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
+        (0.25, 0.5, 0.75),
+        description="Doses: shares of the forget set. For each share, a model is trained on the "
+        "retained examples and on this share of the forget set.",
+    )
+    dose_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        30, description="Number of judged seeds for which a model is trained per dose in `shares`."
+    )
+    damage: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict,
+        description="Standard deviation of the noise that is added to the weights of damaged "
+        "models, for each cell by name, as a multiple of the standard deviation of each weight "
+        "tensor. Cells that are not named: 0.1.",
+    )
+    recipes: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="Other training recipes, under names that you choose, e.g. {short: {epochs: "
+        "10}}. Each has the training parameters that differ from those in `base`. Default: none.",
+    )
+    recipe_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        8, description="Number of judged seeds for which models are trained with each of `recipes`."
+    )
+    edit_seeds: Annotated[StrictInt, Field(ge=0, le=MOST)] = Field(
+        30,
+        description="Number of judged seeds whose models are also judged after an edit that "
+        "forgets nothing: weights rounded to int8, or one more epoch of training.",
+    )
+    impostors: bool = Field(
+        True,
+        description="Also make the silent and the damaged models. Without them, with `shares: []` "
+        "and with `edit_seeds: 0`, only base models and Retrains are compared: numbers have an "
+        "AUC, and no verdict.",
+    )
+    method_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
+        5, description="Number of judged seeds (see `references`) for which the methods are run."
+    )
+    least_models: Annotated[StrictInt, Field(ge=2, le=MOST)] = Field(
+        20,
+        description="Minimum number of seeds. With fewer, the benchmark says of no metric whether "
+        "it can be trusted.",
+    )
+    least_auc: Share = Field(
+        0.8,
+        description="A number is trusted only if its AUC for telling models that saw the forget "
+        "set from models that did not has a confidence interval with a lower limit of at least "
+        "this value.",
+    )
+    least_dose: Share = Field(
+        0.75,
+        description="A number is trusted only if it puts at least this share of all pairs of doses "
+        "in the right order.",
+    )
+    passes: Share = Field(
+        0.65,
+        description="An impostor (a model that only seems to have forgotten) is recognised if the "
+        "lower limit of the confidence interval of the number's AUC is at least this value.",
+    )
+    most_change: Annotated[float, Field(gt=0)] = Field(
+        0.2,
+        description="Maximum change of a number by an edit that forgets nothing, as a share of the "
+        "distance between models that saw the forget set and models that did not.",
+    )
+    flat: Annotated[float, Field(gt=0, lt=0.5)] = Field(
+        0.1,
+        description="A number that measures harm does not depend on forgetting if its AUC differs "
+        "from 0.5 by at most this value.",
+    )
+
+
 class BenchmarkConfig(Strict):
     """A benchmark: one data set, one model, and all experiments with both."""
 
@@ -224,6 +327,12 @@ class BenchmarkConfig(Strict):
         description="Which train examples of each class in `classes` are forgotten. `first`: the "
         "first ones in data-set order (paper). `random`: a random choice.",
     )
+    atlas: AtlasConfig | None = Field(
+        None,
+        description="Forget every class, or every group, in turn: one cell each. The page then "
+        "shows who hurts whom, and `collateral forecast` can learn from it. Used in addition to "
+        "`classes` and `cells`. Default: none.",
+    )
     cells: dict[str, CellConfig] = Field(
         default_factory=dict,
         description="Further forget sets, by name. They are used in addition to `classes` and "
@@ -251,8 +360,8 @@ class BenchmarkConfig(Strict):
     )
     controls: tuple[str, ...] = Field(
         ("original",),
-        description="Runs to compare with that are no unlearning methods. `original`: the "
-        "unchanged base model. `ideal`: LTD with Retrain as the teacher.",
+        description="Further runs, with which methods are compared. `original`: the unchanged base "
+        "model. `ideal`: LTD that learns from Retrain in place of a local teacher.",
     )
     sweeps: dict[str, SweepConfig] = Field(
         default_factory=dict,
@@ -299,6 +408,11 @@ class BenchmarkConfig(Strict):
         description="Pool of shadow models, i.e. models that are trained on random parts of the "
         "train set. The membership attack U-LiRA and forget sets of kind `memorised` need them. "
         "Default: no shadow models.",
+    )
+    trust: TrustConfig | None = Field(
+        None,
+        description="Judge the numbers themselves: do they tell models that saw the forget set "
+        "from models that did not? Only for benchmarks made for this question.",
     )
     margin: dict[MarginKey, Annotated[float, Field(gt=0, le=100)]] = Field(
         default_factory=dict,

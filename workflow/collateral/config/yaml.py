@@ -147,13 +147,18 @@ def _length(value: Any, known: dict[int, int]) -> int:
 Reader = Callable[[Any], Mapping[str, Any]]
 
 
-def reread(config: Any, workflow: Any, their_reader: Reader) -> Any:
-    """Parse the config files again as YAML 1.2; return `config` with the newly parsed values."""
+def reread(config: Any, workflow: Any, their_reader: Reader, known: Mapping[str, Any]) -> Any:
+    """Parse the config files again as YAML 1.2; return `config` with the newly parsed values.
+
+    `known` has the contents of files that `read_file` has read already, by path.
+    """
     settings = workflow.config_settings
     count = len(settings.configfiles)  # config files of the command line, which are merged last
-    files = [*workflow.configfiles[count:], *workflow.configfiles[:count]]
-    ours = _merge([*map(_read, files), _options(settings.config_args)])
-    theirs = _merge([*map(their_reader, files), settings.config])
+    own, of_command_line = workflow.configfiles[count:], workflow.configfiles[:count]
+    read = [known[str(file)] if str(file) in known else _read(file) for file in own]
+    ours = _merge([*read, *map(_read, of_command_line), _options(settings.config_args)])
+    # Snakemake keeps what it read from the command line.
+    theirs = _merge([*map(their_reader, own), settings.overwrite_config])
     # If another workflow imports this one, `config` may be only a part of that workflow's config.
     for key in _find_keys(workflow.modifier_stack[0].globals["config"], config) or ():
         theirs, ours = theirs.get(key, {}), ours.get(key, {})

@@ -10,13 +10,14 @@ from collateral.contract.rows import TRACKED
 IDEALS = ("retrain", "high", "low")
 EMPTY = "–"  # text for an undefined number
 # Units, each with the default number of decimals; None for four significant digits.
-DIGITS: dict[str, int | None] = {"%": 1, "points": 1, "points per 0.1": 2, "s": 2, "MB": 0}
+DIGITS: dict[str, int | None] = {"%": 1, "points": 1, "points per 0.1": 2, "s": 1, "MB": 0}
 DIGITS |= {"examples": 0, "cosine": 2, "nats": 3, "epochs": 1, "classes": 1, "cells": 0}
 DIGITS |= {"rate": None, "": None}
 # Factor for each unit: displayed value = factor * stored value; for instance, 0.5 becomes 50 %.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
 PERCENT = FACTORS["%"]
 LAST_BITS = 1e-12  # a spread below this fraction of the value is only rounding error
+SHORTEST = 0.1  # seconds; shorter times vary too much from run to run to show more digits
 # Units that column headings show; other units are in the label or in a caption.
 IN_HEADINGS = ("%", "s", "MB", "nats")
 
@@ -60,6 +61,8 @@ class Metric:
         """Format a stored number in its unit, with its spread: "47.4 ± 3.2"; "–" if undefined."""
         if math.isnan(value):
             return EMPTY
+        if self.unit == "s" and 0 < value < SHORTEST / 2:
+            return f"< {SHORTEST}"
         shown = self._format_number(value, value, "+" if sign else "")
         if math.isnan(spread):
             return shown
@@ -71,8 +74,8 @@ class Metric:
         digits = DIGITS[self.unit] if self.digits is None else self.digits
         if digits is None:
             return f"{self.factor * number:{sign}.4g}".replace("-", "−")
-        if self.unit == "s" and value >= 10:
-            digits -= 1  # hundredths of a second are noise in times above 10 s
+        if self.unit == "s" and value >= 100:
+            digits -= 1  # tenths of a second are noise in times above 100 s
         text = f"{self.factor * number:{sign}.{digits}f}"
         is_zero = not text.strip("+-0.")
         return (text.lstrip("+-") if is_zero else text).replace("-", "−")

@@ -141,6 +141,7 @@ class MethodParams(Strict):
     starts_anew: ClassVar[bool] = False
     needs_retrain: ClassVar[bool] = False  # whether a control reads Retrain's soft labels
     inherits: ClassVar[str | None] = None  # method whose parameters a control takes
+    made_by: ClassVar[str] = ""  # key of the config that makes the runs of a control, if one does
 
     @property
     def parts(self) -> Sequence[tuple[str, "MethodParams"]]:

@@ -19,6 +19,7 @@ from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 
 if TYPE_CHECKING:
+    from collateral.data._readers.pieces import DatasetInPieces
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
@@ -71,17 +72,28 @@ def test_columns(options: Options) -> tuple[list[int], Columns]:
     return read_examples(*parts).read_part(test=True)
 
 
-def load(options: Options) -> Dataset:
-    """Return the user's images in the order of their file."""
-    from collateral.data._readers.npz import read_examples, read_parts
-    from collateral.data._readers.pixels import statistics
-    from collateral.results.dataset import Dataset
+def open_pieces(options: Options) -> DatasetInPieces:
+    """Open the user's images in the order of their file; they are read once to normalise them."""
+    from collateral.data._readers.npz import open_images, read_examples, read_parts
+    from collateral.data._readers.pieces import DatasetInPieces
+    from collateral.data._readers.pixels import ChannelSums
 
     parts = read_parts(options.path, options.test_path)
-    train, test = (part.read_images() for part in parts)
+    train, test = map(open_images, parts)
     if train.shape[1:] != test.shape[1:]:
         raise parts[1].wrong(parts[1].images_key, test.shape, f"(N, H, W, C) as {train.shape}")
     examples = read_examples(*parts)
     examples.check("data.path")
+    sums = ChannelSums()
+    for images in train:
+        sums.add(images)
+    normalisation = sums.statistics()  # of all train images, also of those that are left out
     labels = examples.split_labels()
-    return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
+    return DatasetInPieces(
+        train, test, labels, *normalisation, padding=options.padding, flip=options.flip
+    )
+
+
+def load(options: Options) -> Dataset:
+    """Load all images into memory."""
+    return open_pieces(options).read()

@@ -1,7 +1,8 @@
 """Any classification data set of torchvision by its name, such as `dataset: CIFAR10`.
 
 Images are as in torchvision; they are scaled and cropped if `size` is given or if they differ in
-size. Train and test set are torchvision's; if there is no test set, a fraction is drawn.
+size. Train and test set are torchvision's; if there is no test set, a fraction is drawn. All images
+are read into memory at once: use `folder` or `parquet` for a set that does not fit.
 """
 
 from __future__ import annotations

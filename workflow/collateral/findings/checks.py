@@ -1,4 +1,7 @@
-"""Sanity checks of a cell. A check returns a colour: green (good), amber (warning), red (fault)."""
+"""Sanity checks of a cell.
+
+A check returns a colour: green (passed), amber (warning), red (failed) or grey (not made).
+"""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import format_percent
+from collateral.contract.metrics import LAST_BITS, format_percent
 from collateral.findings._shared.captions import count_seeds, list_seeds
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
 from collateral.metrics import power
 from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
 from collateral.metrics.likelihood_attacks import NORMAL_95
-from collateral.metrics.statistics import mean_of_defined
+from collateral.metrics.statistics import mean_of_defined, std
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import ORIGINAL, RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
@@ -25,6 +28,8 @@ LEAST_RA = 0.9
 SMALL_BATCH = 32  # minimum batch size; in smaller batches, the statistics of batch norm are noisy
 # Maximum difference in test accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
+# Maximum regret: average gap of the chosen trial minus that of the trial nearest to Retrain.
+MOST_REGRET = 0.05
 LEAST_RANGE = 64  # minimum difference of the largest and the smallest pixel value, of 255
 PART = "checks"  # `Problem.part` of a check that raised an error
 OLD = "the results are from before this was kept, so it cannot be said"
@@ -47,12 +52,6 @@ def run_checks(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
     outcomes = (_run(name, check, cell) for cell in table.cells for name, check in checks.items())
     found = [one for one in outcomes if one]
     return [gate for gate, _ in found], [problem for _, problem in found if problem]
-
-
-def red_gates(cell: CellTable) -> list[Gate]:
-    """Return the failed (red) checks of a cell; a cell with a failed check gets no verdict."""
-    gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
-    return [gate for gate in gates if gate.colour == "red"]
 
 
 def _run(name: str, check: Check, cell: CellTable) -> tuple[Gate, Problem | None] | None:
@@ -206,8 +205,14 @@ def check_test_set(cell: CellTable) -> Outcome | None:
         text = "the test set is a share of the images, on which your base may have been trained"
         return "amber", f"{text}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
     if (count := cell.number(cell.reference, "forgotten_in_test")) > 0:
-        text = f"{count:.0f} test images have a value that is to be forgotten (the same person)"
-        return "amber", f"{text}, and count in TA and MIA; take them out of the test set"
+        text = f"{count:.0f} test images have a value that is to be forgotten"
+        advice = " (the same person), and count in TA and MIA; take them out of the test set"
+        if cell.indices(cell.reference, "sibling_examples"):
+            advice = (
+                ", and count in TA and MIA: right if it is a subclass (the table of siblings has "
+                "them alone); if it is a person, take them out of the test set"
+            )
+        return "amber", f"{text}{advice}"
     if cell.benchmark.test_drawn is None:
         return None  # Collateral trained the base model without the test set
     return "green", "the test set is one that you named, not a share of the images drawn here"
@@ -239,7 +244,7 @@ def check_near_copies(cell: CellTable) -> Outcome:
     found, side = (cell.number(cell.reference, name) for name in ("near_copies", "image_side"))
     if side < LEAST_SIDE:
         text = f"not looked for in images of {side:.0f} pixels: below {LEAST_SIDE} many look alike"
-        return "green", text
+        return "grey", text
     if math.isnan(found):
         return "amber", f"whether forgotten images look like retained ones: {OLD}"
     text = f"{found:.0f} forgotten images look like a retained one (hashes within {MOST_BITS} bits)"
@@ -307,7 +312,7 @@ def check_tuning(cell: CellTable) -> Outcome:
             for run in chosen
             if (cell.values(run, "rule_admissible", at=rule) == 0).any()
         ],
-        "tuning chose an end of its grid": [
+        "tuning chose an end of its grid, and values beyond it may be better": [
             f"{labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
             for run, trial in chosen.items()
             for key, value, low, high in find_edges(plan.grid(run), trial)
@@ -317,19 +322,76 @@ def check_tuning(cell: CellTable) -> Outcome:
     text = "; ".join(f"{fault}: {', '.join(named)}" for fault, named in faults.items() if named)
     if text:
         return "amber", text
+    sizes = {
+        f"{labels.get(run, run)} {key}": len(grid)
+        for run in chosen
+        for key, grid in _list_numbers(plan.grid(run)).items()
+    }
+    pairs = ", ".join(name for name, size in sizes.items() if size == 2)
+    if max(sizes.values(), default=0) < 3:
+        why = f"only two values were tried of {pairs}" if pairs else "no number was tuned"
+        return "grey", f"whether a value at an end of its grid was chosen: {why}"
     text = (
         f"{len(chosen)} tuned methods: where three values or more were tried, the chosen one is "
         "neither the smallest nor the largest"
     )
-    pairs = [
-        f"{labels.get(run, run)} {key}"
-        for run in chosen
-        for key, grid in _list_numbers(plan.grid(run)).items()
-        if len(grid) == 2
-    ]
     if pairs:
-        text += f"; not checked, because only two values were tried: {', '.join(pairs)}"
+        text += f"; not checked, because only two values were tried: {pairs}"
     return "green", text
+
+
+def check_selection(cell: CellTable) -> Outcome:
+    """Check that tuning, which does not see Retrain, chose a trial about as near to it as any."""
+    plan, labels, metric = cell.plan, cell.benchmark.labels, find_metric("regret")
+    found = {run: mean_of_defined(cell.values(run, "regret")) for run in plan.trials}
+    regrets = {run: regret for run, regret in found.items() if not math.isnan(regret)}
+    if not regrets:
+        return "grey", "how near to Retrain other trials of tuning are: nothing was tuned"
+    bar = f"the bar is {metric.text(MOST_REGRET)}"
+    order = sorted(regrets, key=lambda run: -regrets[run])
+    far = [run for run in order if regrets[run] > MOST_REGRET]
+    if not far:
+        largest = metric.text(max(regrets.values()))
+        text = "another trial of a tuned method is nearer to Retrain by at most"
+        return "green", f"{text} {largest} points of average gap, {bar}"
+    texts = [
+        f"{labels.get(run, run)} by {metric.text(regrets[run])} points ({_name_trials(cell, run)})"
+        for run in far
+    ]
+    text = (
+        "tuning, which does not see Retrain, chose values further from it than others it tried, so "
+        "that these methods could do better (average gap on the first seed)"
+    )
+    return "amber", f"{text}: {', '.join(texts)}; {bar}"
+
+
+def _name_trials(cell: CellTable, run: str) -> str:
+    """Return the values of the chosen trial and of the trial nearest to Retrain, as text."""
+    trials = cell.plan.trials[run]
+    places = (cell.values(run, f"trial_{which}") for which in ("chosen", "nearest"))
+    values = (trials[int(np.nanmin(found))] for found in places)
+    chosen, nearest = (", ".join(f"{key} {at}" for key, at in one.items()) for one in values)
+    return f"{chosen} in place of {nearest}"
+
+
+def check_variation(cell: CellTable) -> Outcome:
+    """Check that retrainings with other seeds differ, so that chance can be estimated."""
+    count = len(cell.seeds)
+    if count < 2:
+        return "grey", "one seed: how much retrainings differ is unknown"
+    values = {name: cell.values(cell.reference, name) for name in ("ua", "ra", "ta", "mia")}
+    texts = [
+        f"{find_metric(name).label} {find_metric(name).text(std(found))}"
+        for name, found in values.items()
+        if not math.isnan(std(found))
+    ]
+    text = f"standard deviations over {count} retrainings, in points: {', '.join(texts)}"
+    if not std(values["ta"]) <= LAST_BITS:
+        return "green", text
+    return "amber", (
+        f"TA is the same in all {count} retrainings ({text}): chance hardly shows on test "
+        "examples, so that one image may count as beyond chance there"
+    )
 
 
 def find_edges(
@@ -392,6 +454,8 @@ CHECKS: dict[str, Check] = {
     "copies in the test set": check_test_copies,
     "pixel values": check_pixels,
     "tuning": check_tuning,
+    "selection": check_selection,
+    "retrainings vary": check_variation,
     "seeds": check_seeds,
     "runs ended well": check_status,
 }
@@ -399,5 +463,5 @@ CHECKS: dict[str, Check] = {
 NEED_RETRAIN = (
     *("trained on the split", "Retrain learned", "base differs", "something to forget"),
     "Retrain as the base",
-    *("tuning", "seeds"),
+    *("tuning", "selection", "retrainings vary", "seeds"),
 )

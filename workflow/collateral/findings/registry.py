@@ -57,6 +57,16 @@ def cell_numbers(
     return _compute_all("numbers", cell, partial(_compute_cell, cell, cache))
 
 
+def add_numbers_before(cell: CellResults, finding: str) -> None:
+    """Add to a cell the numbers of all findings before this one; those that fail are left out."""
+    for name in with_part("numbers", cell.reference):
+        if name == finding:
+            return
+        compute = partial(_checked_rows, partial(_compute_cell, cell, None), name)
+        found, _ = run_safely(compute, name, "numbers", cell.name)
+        cell.add(found or [])
+
+
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
     """Return the rows that findings compute from all cells together, and the errors raised."""
     return _compute_all("across", table, partial(_compute_across, table))
@@ -197,7 +207,10 @@ def _accepts(reference: str, name: str) -> bool:
 
 
 def in_order() -> list[str]:
-    """Return all findings, each after the findings that it needs, and plug-ins last."""
+    """Return all findings, each after the findings that it needs.
+
+    Plug-ins come after the others, and after them a finding that declares LAST.
+    """
     order: list[str] = []
 
     def add(name: str, above: tuple[str, ...] = ()) -> None:
@@ -208,7 +221,7 @@ def in_order() -> list[str]:
         if name not in order:
             order.append(name)
 
-    for name in FINDING.names():
+    for name in sorted(FINDING.names(), key=lambda name: hasattr(FINDING.load(name), "LAST")):
         add(name)
     return order
 

@@ -25,9 +25,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from collateral.jobs._job import Job, Planned, PlannedInCell
+from pydantic import ValidationError
+
+from collateral.config.errors import ConfigError, explain
+from collateral.contract.messages import did_you_mean, quoted
+from collateral.jobs._job import Job, Planned
 from collateral.plan.fingerprint import hash_texts
-from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.grid import Benchmark
 from collateral.results.files import atomic
 
 # Maximum bytes of a text on a command line; Linux allows 131,072 bytes per argument.
@@ -64,8 +68,24 @@ def stages_of_kinds() -> dict[str, str]:
 
 
 def read_job(text: str) -> Job:
-    """Read a description from its JSON text, or from the file that `@path` names."""
-    return parse_job(json.loads(read_argument(text)))
+    """Read a description from its JSON text, or from the file that `@path` names.
+
+    The text may be typed by hand: a mistake in it raises a ValueError of one line.
+    """
+    try:
+        content = json.loads(read_argument(text))
+    except ValueError as error:
+        raise ValueError(f"the description is not JSON: {error}") from None
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind not in _names():
+        hint = did_you_mean(str(kind), _names())
+        known = ", ".join(_names())
+        raise ValueError(f"kind: {quoted(kind)} is no kind of job; known: {known}{hint}")
+    try:
+        return parse_job(content)
+    except ValidationError as error:
+        problems = ConfigError(explain(error, description_class(kind), ()))
+        raise ValueError("; ".join(str(problems).splitlines())) from None
 
 
 def read_argument(text: str) -> str:
@@ -101,13 +121,6 @@ def as_argument(text: str, kind: str) -> str:
 def list_jobs(benchmark: Benchmark) -> Iterator[Planned]:
     """Yield all jobs of a benchmark except those that make tables, figures and pages."""
     return (job for kind in kinds().values() for job in kind.list_all(benchmark))
-
-
-def list_cell_jobs(benchmark: Benchmark, cell: Cell) -> Iterator[PlannedInCell]:
-    """Yield the jobs of one cell."""
-    for kind in kinds().values():
-        if issubclass(kind, PlannedInCell):
-            yield from kind.list_in_cell(benchmark, cell)
 
 
 def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Planned:

@@ -7,7 +7,7 @@ compares it, the stage reads it, and the record keeps it. Its fields are plain v
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
@@ -29,9 +29,26 @@ Inputs = dict[str, str | list[str]]
 
 
 class Part(BaseModel):
-    """A part of a description: a frozen class of plain values."""
+    """A part of a job description, with plain values only: a frozen pydantic class."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def changed(self) -> dict[str, Any]:
+        """Return those fields, as JSON types, that do not have their default."""
+        found, defaults = self.model_dump(mode="json"), _defaults(type(self))
+        for name, default in defaults.items():
+            if (value := getattr(self, name)) == default:
+                del found[name]
+            elif isinstance(value, Part):
+                found[name] = value.changed()
+        return found
+
+
+@cache
+def _defaults(part: type[Part]) -> dict[str, Any]:
+    """Return a dict from name to default of each field; a field without one has a marker."""
+    fields = part.model_fields.items()
+    return {name: field.get_default(call_default_factory=True) for name, field in fields}
 
 
 class Job(Part):
@@ -49,11 +66,6 @@ class Job(Part):
     def kind(self) -> str:
         """Name of the kind of job: the name of its file."""
         return type(self).__module__.rpartition(".")[2]
-
-    @property
-    def stage_name(self) -> str:
-        """Name of the stage that runs the job."""
-        return self.stage or self.kind
 
     @property
     def inputs(self) -> Inputs:
@@ -82,6 +94,12 @@ class Job(Part):
             found.setdefault(record.as_posix(), []).append(file.as_posix())
         return found
 
+    @property
+    def written(self) -> list[str]:
+        """All files that the job writes: outputs, records and cost."""
+        cost = [f"{self.out}/{layout.COST}"] if self.has_cost else []
+        return [*self.files.values(), *self.records, *cost]
+
     def is_input_of(self, file: str, record: str) -> bool:
         """Tell whether a record lists the hash of an input file; mostly, it lists all inputs."""
         return True
@@ -104,16 +122,37 @@ class Job(Part):
         return {"kind": self.kind, **self.model_dump(mode="json")}
 
     def text(self) -> str:
-        """Return the description as JSON: the kind first, then all fields in alphabetical order."""
-        fields = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return f'{{"kind": "{self.kind}", {fields[1:]}'
+        """Return the description as JSON: the kind first, then fields in alphabetical order.
+
+        A field that has its default is left out, so that a new field with a default does not make
+        finished jobs again. Therefore, the default of a field must never change.
+        """
+        fields = json.dumps(self.changed(), sort_keys=True)
+        return f'{{"kind": "{self.kind}"{", " if fields != "{}" else ""}{fields[1:]}'
+
+
+class PageJob(Job):
+    """Description of a job that makes tables, figures or a page of a benchmark from its numbers."""
+
+    has_cost = False
+
+    @property
+    def inputs(self) -> Inputs:
+        """The plan, the numbers and the outcomes of sanity checks."""
+        return {
+            **{"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS},
+            "gates": layout.GATES,
+        }
 
 
 class OwnFile(Part):
-    """A user's file of weights: its config key, its name, and the renaming of its parameters."""
+    """A user's file of weights: its config key, its content, and the renaming of its parameters.
+
+    Its name and folder are told beside the description: moving the file makes nothing again.
+    """
 
     key: str  # key of the file in the benchmark's config
-    name: str
+    sha256: str  # hash of the content; empty if the file was never there
     rename: dict[str, str] = Field(default_factory=dict)
     rte: float | None = None  # seconds that unlearning took, if the user states them
 
@@ -217,16 +256,12 @@ class Planned:
     @property
     def files(self) -> tuple[str, ...]:
         """Paths of the output files from which tables, figures and pages are made."""
-        if not self.is_presented:
-            return ()
-        job = self.job
-        made = [file for file in job.files.values() if Path(file).name not in DISPENSABLE]
-        cost = [f"{job.out}/{layout.COST}"] if job.has_cost else []
-        return tuple(f"{self.root}/{file}" for file in (*made, *job.records, *cost))
+        written = self.job.written if self.is_presented else []
+        return tuple(f"{self.root}/{f}" for f in written if Path(f).name not in DISPENSABLE)
 
     @property
     def record_names(self) -> list[str]:
-        """Paths of the job's records below the benchmark's folder, if they are compared."""
+        """Paths of the records that are compared with the plan; none if the job is not compared."""
         return [*self.job.records] if self.is_compared else []
 
     def user_hashes(self, found: Mapping[str, Any]) -> dict[str, str | None]:
@@ -268,6 +303,11 @@ class Planned:
         return NO_WORK
 
     @property
+    def prepared_numbers(self) -> int:
+        """Number of float32 values in the largest result of a `prepare` that the job has."""
+        return 0
+
+    @property
     def precision(self) -> str:
         """Precision in which the benchmark's model is trained in this job."""
         return FLOAT32
@@ -304,7 +344,13 @@ class PlannedInCell(Planned):
         runs = getattr(cell, cls.cell_attribute) if cls.cell_attribute else (cell.name,)
         values = {"seed": benchmark.seeds, "run": runs, "method": runs}
         domains = [values[one.name] for one in fields(cls) if one.name in values]
-        return (cls(benchmark, cell, *chosen) for chosen in product(*domains) if runs)
+        jobs = (cls(benchmark, cell, *chosen) for chosen in product(*domains) if runs)
+        return (job for job in jobs if job.is_planned)
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the cell has this job for these values of the wildcards."""
+        return True
 
 
 class PlannedPage(Planned):
@@ -314,7 +360,7 @@ class PlannedPage(Planned):
 
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
-        """Yield nothing: these jobs take seconds, and follow from all others."""
+        """Yield no jobs: those of this kind take seconds, and are left out of estimates."""
         return iter(())
 
     @property
@@ -327,9 +373,3 @@ class PlannedPage(Planned):
     def code(self) -> str:
         """Fingerprint of the stage and of all findings."""
         return presenting_code(self.kind_name)
-
-
-def existing(file: Path) -> list[str]:
-    """Return a list with the path of the user's file, or an empty list if it does not exist."""
-    path = file.expanduser()
-    return [str(path)] if path.exists() else []

@@ -4,6 +4,7 @@ Several jobs may need the same files of a method's `prepare`. The first of these
 files; the others read them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,7 +15,7 @@ from collateral.jobs._job import Inputs, Job, Part, PlannedInCell
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell, RunSpec
 from collateral.plan.work import FLOAT_BYTES
-from collateral.plugins.find import MODEL, method_kind
+from collateral.plugins.find import MODEL, method_kind, prepare_class
 from collateral.results import layout
 
 
@@ -200,6 +201,14 @@ class PlannedMethod(PlannedInCell):
         return self.workload.prepare(self.cell, self.prepare_plan.made)
 
     @property
+    def prepared_numbers(self) -> int:
+        """Number of float32 values in the largest result of `prepare`, made here or read."""
+        uses, sizes = self.spec.method.uses, self.workload.sizes(self.cell)
+        methods = [one for choice in self.spec.choices for one in _with_parts(uses, choice)]
+        numbers = [params.prepared_numbers(sizes) for n, params in methods if prepare_class(n)]
+        return max(numbers, default=0)
+
+    @property
     def bytes(self) -> float:
         """Disk space of the files that `prepare` writes in this job, in bytes."""
         sizes = self.workload.sizes(self.cell)
@@ -216,6 +225,13 @@ class PlannedMethod(PlannedInCell):
         models = sorted({self.model, *values.intersection(MODEL.names())})
         modules = [method_kind(name).module(name, "method") for name in sorted(run.methods)]
         return stage_code(self.kind_name, *modules, *map(MODEL.module, models))
+
+
+def _with_parts(name: str, params: MethodParams) -> Iterator[tuple[str, MethodParams]]:
+    """Yield name and parameters of a method, and of all methods that it runs."""
+    yield name, params
+    for part in params.parts:
+        yield from _with_parts(*part)
 
 
 class PlannedFirstSeed(PlannedMethod):

@@ -1,15 +1,16 @@
 """Jobs that train a model with the settings of `base:`, or read a user's weights."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from collateral.config.weights import CELL, SEED, BaseParams, GivenParams, InitParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.work import Work
-from collateral.jobs._job import Inputs, Job, OwnFile, Planned, existing
+from collateral.jobs._job import Inputs, Job, OwnFile, Planned
+from collateral.plan import paths
 from collateral.results import layout
-from collateral.results.provenance import content_hash
+from collateral.results.files import InvalidResultError, read_json
+from collateral.results.provenance import file_hash, merge
 
 INIT = "init.weights"  # config key of the initial weights
 TRAINING = {*TrainingParams.model_fields}
@@ -68,7 +69,19 @@ class PlannedWeights(Planned):
         for wildcard, name in ((CELL, "cell"), (SEED, "seed")):
             file = file.replace(wildcard, str(self.wildcards.get(name, wildcard)))
         rename, rte = dict(given.rename), getattr(given, "rte", None)
-        return OwnFile(key=key, name=Path(file).name, rename=rename, rte=rte), Path(file)
+        digest = self._find_hash(Path(file).expanduser())
+        return OwnFile(key=key, sha256=digest, rename=rename, rte=rte), Path(file)
+
+    def _find_hash(self, file: Path) -> str:
+        """Return the hash of a user's file; if the file was deleted, the hash in the record."""
+        try:
+            if file.is_file():
+                return file_hash(file)
+            record = self.path(f"{paths.BENCHMARK}/{self.describes.folder}/{layout.RECORD}")
+            found = merge(read_json(Path(record)))
+        except (OSError, InvalidResultError):  # the job reports a file that cannot be read
+            return ""
+        return str((found.get("weights") or found.get("init") or {}).get("hash", ""))
 
     @property
     def own_file(self) -> tuple[OwnFile, Path] | None:
@@ -86,21 +99,9 @@ class PlannedWeights(Planned):
         return {**about, "params": {} if self.own else training}
 
     @property
-    def user_files(self) -> list[str]:
-        """User's weight file, if it exists."""
-        return existing(self.own_file[1]) if self.own_file else []
-
-    @property
     def beside(self) -> dict[str, Any]:
         """Path of the user's weight file."""
         return {"weights": str(self.own_file[1].expanduser())} if self.own_file else {}
-
-    def user_hashes(self, found: Mapping[str, Any]) -> dict[str, str | None]:
-        """Return the hash of the user's weight file, if it exists."""
-        if not self.own_file or not self.user_files:
-            return {}
-        key = "weights" if self.own else "init"
-        return {f"{key}.hash": content_hash(Path(self.user_files[0]))}
 
     @property
     def precision(self) -> str:

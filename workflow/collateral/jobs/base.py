@@ -23,7 +23,7 @@ class BaseJob(TrainedJob):
 
 
 class PlannedBase(PlannedWeights):
-    """A base model of the plan."""
+    """Planned job that trains the base model of one seed."""
 
     describes = BaseJob
 
@@ -32,7 +32,8 @@ class PlannedBase(PlannedWeights):
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
         """Yield one job per base model."""
-        return (cls(benchmark, seed) for seed in benchmark.base_seeds())
+        first = benchmark.base_seed(benchmark.seeds[0])
+        return (cls(benchmark, seed) for seed in dict.fromkeys([first, *benchmark.base_seeds]))
 
     @property
     def own(self) -> tuple[OwnFile, Path] | None:

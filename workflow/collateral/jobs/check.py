@@ -17,7 +17,7 @@ class CheckJob(Job):
 
 
 class PlannedCheck(PlannedPage):
-    """The check of a benchmark in the plan."""
+    """Planned job that fails if a finding of a benchmark failed."""
 
     describes = CheckJob
 

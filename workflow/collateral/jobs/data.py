@@ -35,7 +35,7 @@ class DataJob(Job):
 
 
 class PlannedData(Planned):
-    """The data set of the plan."""
+    """Planned job that stores the data set of a benchmark."""
 
     describes = DataJob
 

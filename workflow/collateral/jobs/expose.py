@@ -37,7 +37,7 @@ class ExposeJob(MethodJob):
 
 
 class PlannedExpose(PlannedFirstSeed):
-    """A method that the plan runs on all shadow models."""
+    """Planned job that unlearns with one method from every shadow model."""
 
     describes = ExposeJob
     cell_attribute = "exposed"

@@ -1,18 +1,11 @@
 """Job that makes the figures of a benchmark, for each cell and over all cells."""
 
-from collateral.jobs._job import Inputs, Job, PlannedPage
+from collateral.jobs._job import PageJob, PlannedPage
 from collateral.results import layout
 
 
-class FiguresJob(Job):
+class FiguresJob(PageJob):
     """Figures of a benchmark."""
-
-    has_cost = False
-
-    @property
-    def inputs(self) -> Inputs:
-        """The plan and the numbers."""
-        return {"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS}
 
     @property
     def files(self) -> dict[str, str]:
@@ -21,6 +14,6 @@ class FiguresJob(Job):
 
 
 class PlannedFigures(PlannedPage):
-    """The figures of a benchmark in the plan."""
+    """Planned job that draws the figures of a benchmark."""
 
     describes = FiguresJob

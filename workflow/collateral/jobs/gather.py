@@ -35,6 +35,6 @@ class GatherJob(Job):
 
 
 class PlannedGather(PlannedPage):
-    """The numbers of a benchmark in the plan."""
+    """Planned job that joins the numbers of all cells of a benchmark."""
 
     describes = GatherJob

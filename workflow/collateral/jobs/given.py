@@ -23,7 +23,7 @@ class GivenJob(WeightsJob):
 
 
 class PlannedGiven(PlannedWeights, PlannedInCell):
-    """The evaluation of a user's model in the plan."""
+    """Planned job that evaluates a model which another program has unlearned."""
 
     describes = GivenJob
     cell_attribute = "given"

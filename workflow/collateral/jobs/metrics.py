@@ -36,6 +36,7 @@ class MetricsJob(Job):
             "split": [self.path(layout.SPLIT, cell=name) for name in cells],
             "neighbours": [self.path(layout.NEIGHBOURS, cell=name) for name in cells],
             "records": [f"{folder}/{layout.RECORD}" for folder in self._folders],
+            **({"forecast": self.path(layout.FORECAST)} if self.numbers.has_forecast else {}),
         }
 
     @property
@@ -57,14 +58,11 @@ class MetricsJob(Job):
         """Folders of the reference and of all runs of a cell, for all seeds."""
         of = self.numbers
         runs = dict.fromkeys([of.reference, *of.methods, *of.controls])
-        pairs = list(zip(of.seeds, of.base_seeds, strict=True))
         return [
-            self.path(
-                layout.run_folder(run),
-                **{"cell": cell, "run": run, "seed": base if run == layout.ORIGINAL else seed},
-            )
+            self.path(layout.run_folder(run), cell=cell, run=run, seed=of.seed_of_model(run, place))
             for run in runs
-            for seed, base in pairs
+            for place, seed in enumerate(of.seeds)
+            if of.has_run(run, seed)
         ]
 
     @property
@@ -74,7 +72,7 @@ class MetricsJob(Job):
 
 
 class PlannedMetrics(PlannedInCell):
-    """The evaluation of a cell in the plan."""
+    """Planned job that computes all metrics of a cell."""
 
     describes = MetricsJob
     is_presented = is_compared = False

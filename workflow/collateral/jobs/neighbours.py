@@ -35,20 +35,20 @@ class NeighboursJob(Job):
 
 
 class PlannedNeighbours(PlannedInCell):
-    """The similarities of a cell in the plan."""
+    """Planned job that computes how similar examples are to the forget set of a cell."""
 
     describes = NeighboursJob
     seconds = 0.1
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Seeds of the benchmark."""
-        return self.benchmark.seeds
+        """Seeds that are evaluated."""
+        return self.benchmark.evaluated_seeds
 
     @property
     def values(self) -> dict[str, Any]:
         """Seeds of the runs and of their base models."""
-        return {"seeds": self.seeds, "base_seeds": tuple(map(self.benchmark.base_seed, self.seeds))}
+        return {"seeds": self.seeds, "base_seeds": self.benchmark.base_seeds}
 
     @property
     def bytes(self) -> float:

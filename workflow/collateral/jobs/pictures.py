@@ -8,8 +8,9 @@ from collateral.contract.conventions import ALL_PICTURES, NO_PICTURES, Showing
 from collateral.jobs._job import Inputs, Job, PlannedInCell
 from collateral.results import layout
 
-# Maximum number of images in pictures.npz: 96 pairs of a near and a forgotten image, and 12 more;
-# for each method those of the 8 retained and 8 test examples that it hurts most.
+# Maximum number of images in pictures.npz without those of methods: 96 pairs of a near and a
+# forgotten image, and 12 more forgotten ones. Each method adds at most NUM_OF_METHOD images: those
+# of the 8 retained and the 8 test examples that it hurts most.
 NUM_IMAGES = 2 * (48 + 48) + 12
 NUM_OF_METHOD = 8 + 8
 
@@ -29,13 +30,14 @@ class PicturesJob(Job):
     methods: tuple[str, ...]  # runs whose most hurt examples are shown
     seeds: tuple[int, ...]
     reference: str  # Retrain, or the base model if Retrain is not run
-    base_seeds: tuple[int, ...]
+    base_seeds: tuple[int, ...]  # seed of the base model of each seed
 
     @property
     def inputs(self) -> Inputs:
         """Data, nearest examples, outputs, and the forget sets whose examples no page may show."""
         withheld = [self.path(layout.SPLIT, cell=name) for name in self.withheld]
-        seeds = self.base_seeds if self.reference == layout.ORIGINAL else self.seeds
+        bases = tuple(dict.fromkeys(self.base_seeds))
+        seeds = bases if self.reference == layout.ORIGINAL else self.seeds
         return {
             "data": layout.DATA,
             "split": self.path(layout.SPLIT),
@@ -56,7 +58,7 @@ class PicturesJob(Job):
 
 
 class PlannedPictures(PlannedInCell):
-    """The images of a cell in the plan."""
+    """Planned job that saves the images of a cell."""
 
     describes = PicturesJob
     seconds = 0.1
@@ -69,7 +71,7 @@ class PlannedPictures(PlannedInCell):
         benchmark = self.benchmark
         return {
             **{"keep": self.cell.pictures, "withheld": withheld, "methods": self.methods},
-            **{"seeds": benchmark.seeds, "base_seeds": benchmark.base_seeds()},
+            **{"seeds": benchmark.evaluated_seeds, "base_seeds": benchmark.base_seeds},
             "reference": benchmark.reference,
         }
 

@@ -21,6 +21,8 @@ class ProbeJob(Job):
     params: dict[str, Any]  # the probes and their parameters
     runs: tuple[str, ...]
     base_seed: int  # of the seed's base model
+    # Seed of the Retrain that is the reference, if it is another one.
+    reference_seed: int | None = None
     near_seed: int | None  # of the base whose features tell which examples are near; None: not used
 
     @property
@@ -34,6 +36,8 @@ class ProbeJob(Job):
 
     def _weights(self, run: str) -> str:
         seed = self.base_seed if run == layout.ORIGINAL else self.seed
+        if run == layout.RETRAIN and self.reference_seed is not None:
+            seed = self.reference_seed
         return f"{self.path(layout.run_folder(run), run=run, seed=seed)}/{layout.MODEL}"
 
     @property
@@ -43,7 +47,7 @@ class ProbeJob(Job):
 
 
 class PlannedProbe(PlannedInCell):
-    """The probes of one seed in the plan."""
+    """Planned job that runs the probes on the models of one seed."""
 
     describes = ProbeJob
     cell_attribute = "probed"
@@ -51,6 +55,21 @@ class PlannedProbe(PlannedInCell):
     evaluated = layout.PROBE_RESULT
 
     seed: int
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the seed is evaluated, and not only a reference."""
+        return self.seed in self.benchmark.evaluated_seeds
+
+    @property
+    def runs(self) -> list[str]:
+        """Names of the probed runs that have a model for this seed."""
+        runs = self.cell.runs
+        return [
+            name
+            for name in self.cell.probed
+            if name not in runs or self.benchmark.has_run(runs[name], self.seed)
+        ]
 
     @property
     def probes(self) -> Probes:
@@ -64,9 +83,10 @@ class PlannedProbe(PlannedInCell):
         benchmark = self.benchmark
         first, own = (benchmark.base_seed(seed) for seed in (benchmark.seeds[0], self.seed))
         return {
-            **{"model": self.model, "params": self.probes.requested(), "runs": self.cell.probed},
+            **{"model": self.model, "params": self.probes.requested(), "runs": self.runs},
             **{"freeze": benchmark.config.freeze},
             **{"base_seed": own, "near_seed": first if self.probes.needs_near else None},
+            "reference_seed": benchmark.reference_seed(self.seed) if self.cell.trust else None,
         }
 
     @property

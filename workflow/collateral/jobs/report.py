@@ -1,14 +1,12 @@
 """Job that writes the page of a benchmark."""
 
-from collateral.jobs._job import Inputs, Job, PlannedPage
+from collateral.jobs._job import Inputs, PageJob, PlannedPage
 from collateral.plan.report_plan import templates_hash
 from collateral.results import layout
 
 
-class ReportJob(Job):
+class ReportJob(PageJob):
     """Page of a benchmark."""
-
-    has_cost = False
 
     cells: tuple[str, ...]
 
@@ -16,9 +14,8 @@ class ReportJob(Job):
     def inputs(self) -> Inputs:
         """The plan, the numbers, tables, figures and pictures."""
         return {
-            **{"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS},
-            **{"problems": layout.PROBLEMS, "gates": layout.GATES},
-            **{"tables": layout.TABLES, "figures": layout.FIGURES},
+            **super().inputs,
+            **{"problems": layout.PROBLEMS, "tables": layout.TABLES, "figures": layout.FIGURES},
             "pictures": [layout.PICTURES.format(cell=cell) for cell in self.cells],
         }
 
@@ -29,7 +26,7 @@ class ReportJob(Job):
 
 
 class PlannedReport(PlannedPage):
-    """The page of a benchmark in the plan."""
+    """Planned job that makes the page of a benchmark."""
 
     describes = ReportJob
 

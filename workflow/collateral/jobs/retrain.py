@@ -21,7 +21,7 @@ class RetrainJob(TrainedJob):
 
 
 class PlannedRetrain(PlannedWeights, PlannedInCell):
-    """A retrained model of the plan."""
+    """Planned job that trains Retrain for one seed."""
 
     describes = RetrainJob
     cell_attribute = "has_retrain"

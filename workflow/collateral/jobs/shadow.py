@@ -31,7 +31,7 @@ class ShadowJob(WeightsJob):
 
 
 class PlannedShadow(PlannedWeights):
-    """A shadow model of the plan."""
+    """Planned job that trains one shadow model."""
 
     describes = ShadowJob
     evaluated = ""

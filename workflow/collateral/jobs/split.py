@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from collateral.jobs._job import Inputs, Job, PlannedInCell, existing
+from collateral.jobs._job import Inputs, Job, PlannedInCell
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plugins.find import FORGET
@@ -47,7 +47,7 @@ class SplitJob(Job):
 
 
 class PlannedSplit(PlannedInCell):
-    """A forget set of the plan."""
+    """Planned job that chooses the forget set of a cell."""
 
     describes = SplitJob
     seconds = 0.1
@@ -71,7 +71,8 @@ class PlannedSplit(PlannedInCell):
     def user_files(self) -> list[str]:
         """User's list of examples to forget; empty if it does not exist."""
         path = self.cell.forget.params.get("path")
-        return existing(Path(path)) if path is not None else []
+        file = None if path is None else Path(path).expanduser()
+        return [str(file)] if file and file.exists() else []
 
     def user_hashes(self, found: Mapping[str, Any]) -> dict[str, str | None]:
         """Return the hash of the user's list, if it exists and the forget set names its hash."""

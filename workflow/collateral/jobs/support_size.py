@@ -27,7 +27,7 @@ class SupportSizeJob(StartedJob):
 
 
 class PlannedSupportSize(PlannedMethod):
-    """The teachers of one seed in the plan."""
+    """Planned job that trains teachers of one seed, one per size of the support."""
 
     describes = SupportSizeJob
     cell_attribute = "support_sized"

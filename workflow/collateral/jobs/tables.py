@@ -1,18 +1,11 @@
 """Job that makes the tables of a benchmark, for each cell and over all cells."""
 
-from collateral.jobs._job import Inputs, Job, PlannedPage
+from collateral.jobs._job import PageJob, PlannedPage
 from collateral.results import layout
 
 
-class TablesJob(Job):
+class TablesJob(PageJob):
     """Tables of a benchmark."""
-
-    has_cost = False
-
-    @property
-    def inputs(self) -> Inputs:
-        """The plan and the numbers."""
-        return {"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS}
 
     @property
     def files(self) -> dict[str, str]:
@@ -21,6 +14,6 @@ class TablesJob(Job):
 
 
 class PlannedTables(PlannedPage):
-    """The tables of a benchmark in the plan."""
+    """Planned job that makes the tables of a benchmark."""
 
     describes = TablesJob

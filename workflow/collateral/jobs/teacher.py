@@ -20,7 +20,7 @@ class TeacherJob(StartedJob):
 
 
 class PlannedTeacher(PlannedFirstSeed):
-    """A teacher of the plan."""
+    """Planned job that trains LTD's teacher for selecting trials."""
 
     describes = TeacherJob
     cell_attribute = "teacher"

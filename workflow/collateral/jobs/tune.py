@@ -35,7 +35,7 @@ class TuneJob(StartedJob):
 
 
 class PlannedTune(PlannedFirstSeed):
-    """A tuning of the plan."""
+    """Planned job that tunes a method in one cell."""
 
     describes = TuneJob
     cell_attribute = "tuned"

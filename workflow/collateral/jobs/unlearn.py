@@ -1,6 +1,6 @@
 """Job of one run of a method or control; a tracked run is evaluated after every epoch."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -21,7 +21,15 @@ class UnlearnJob(StartedJob):
         default_factory=dict
     )  # values that a sweep varies; they replace those of tuning
     track: bool = False  # whether the model is evaluated after every epoch
-    needs_retrain: bool = False  # whether a control reads Retrain's soft labels
+    # Whether a control reads Retrain's soft labels; `start`: it also starts from Retrain's weights.
+    needs_retrain: bool | Literal["start"] = False
+
+    @property
+    def base(self) -> str:
+        """Weights at the start: those of Retrain for a control that starts there."""
+        if self.needs_retrain != "start":
+            return super().base
+        return f"{self.path(layout.RUN, run=layout.RETRAIN)}/{layout.MODEL}"
 
     @property
     def inputs(self) -> Inputs:
@@ -38,7 +46,7 @@ class UnlearnJob(StartedJob):
 
 
 class PlannedUnlearn(PlannedMethod):
-    """A run of the plan."""
+    """Planned job that runs a method or control for one seed."""
 
     describes = UnlearnJob
     cell_attribute = "unlearned"
@@ -46,6 +54,11 @@ class PlannedUnlearn(PlannedMethod):
 
     seed: int
     run: str
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the run has a model for this seed."""
+        return self.benchmark.has_run(self.spec, self.seed)
 
     @property
     def spec(self) -> RunSpec:

@@ -55,9 +55,9 @@ class Ranked:
         return Ranked(values, ranks / count - 0.5, order, firsts)
 
     def mean_above(self, others: Floats) -> Floats:
-        """Return, per example, a sum of `others` divided by N.
+        """Return a sum of `others` for each example, divided by the number of all examples.
 
-        The sum is over the examples whose value is not below that of the example.
+        It is over all examples whose value is at least that of the example, itself included.
         """
         sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
         return sums[self.firsts]

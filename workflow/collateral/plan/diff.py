@@ -17,6 +17,7 @@ from collateral.results.provenance import CODE, INPUTS, JOB, check_inputs, merge
 SHOWN_LENGTH = 60  # maximum number of characters of a value in a message
 MOST_LISTED = 20  # maximum number of missing files, or of differences from the plan, in a message
 REQUEST = ("forget", "params", "chosen")  # fields of a forget set that say what is requested
+DELETED = ("own.sha256", '""')  # place and planned hash of a user's file that was deleted
 _MISSING = object()
 Record = dict[str, Any]
 
@@ -63,7 +64,7 @@ def record_differences(job: Planned, folder: Path, name: str = "") -> list[str]:
     made = merge(found)
     for place, digest in job.user_hashes(made).items():
         differences += find_differences(_value(made, place), digest, place)
-    lines = [f"{key}: {value}, planned {other}" for key, value, other in differences]
+    lines = [f"{k}: {v}, planned {other}" for k, v, other in differences if (k, other) != DELETED]
     return lines or _other_inputs(folder, found[INPUTS])
 
 
@@ -236,7 +237,7 @@ class Unknown:
         return "\n".join([*self.lines(), end])
 
     def lines(self) -> list[str]:
-        """Return a line for each of the first records, and one for tables, figures and pages."""
+        """Return the lines of the list: the first few records, and one line for all pages."""
         named = first_lines([f"{path}: {text}" for path, text in self.records.items()])
         count = f"{len(self.pages)} metrics, tables, figures and pages of an unknown config"
         return [*named, *([f"{count}, as {self.pages[0]}"] if self.pages else [])]
@@ -270,8 +271,7 @@ def _gains_file(job: Planned, folder: Path, is_known: Callable[[str], bool]) -> 
 
     Snakemake compares it with the plan by the metadata of its other files, if it has those of all.
     """
-    cost = [f"{job.job.out}/{layout.COST}"] if job.job.has_cost else []
-    files = [*job.job.files.values(), *job.job.records, *cost]
+    files = job.job.written
     there = [file for file in files if (folder / file).exists()]
     return len(there) < len(files) and all(is_known(f"{folder}/{file}") for file in there)
 

@@ -30,7 +30,8 @@ from collateral.jobs._job import Planned
 from collateral.models._metadata import Shape
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, build_grid
-from collateral.plan.work import SizeUnknownError, Workload, find_workload
+from collateral.plan.work import FLOAT_BYTES, SizeUnknownError, Workload, find_workload
+from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.provenance import read_signed
 from collateral.results.record import SPEED, processor_name
@@ -56,9 +57,17 @@ SLOWNESS = 4  # time limit of a job divided by its estimated time
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 UNKNOWN_SHAPE = (32, 32, 3)  # assumed shape of images if the size of the data set is unknown
 LEAST_MB = 4000  # main memory of torch with CUDA, of Python, and of small models, in MB
-# Main memory of the job that reads the data set: without images in MB, and copies of the images.
+# Main memory of the job that reads the data set: MB without the images, and number of copies of the
+# images. If it reads the images in pieces: MB in all, and bytes of path and metadata per image.
 LEAST_DATA_MB, IMAGE_COPIES = 1000, 3
+PIECES_MB, ROW_BYTES = 500, 1500
 WEIGHT_COPIES = 8  # weights, gradients, the optimizer's moments, the base, and those of a method
+# Float32 copies of features and logits of all examples, while a model is evaluated: those of
+# batches, and all together.
+OUTPUT_COPIES = 2
+# Float32 copies of what a method's `prepare` makes: the tensors, and the bytes of their file. An
+# attack without a GPU has images, gradients and steps in main memory too.
+PREPARED_COPIES, PREPARED_COPIES_ON_CPU = 2, 8
 # Bytes of activations per pixel value of a batch in training: 64 float32 values. ResNet-18 at 224
 # pixels has 209 bytes. Others have up to 20 times as many, which LEAST_MB covers for small images.
 ACTIVATION_BYTES = 4 * 64
@@ -249,26 +258,38 @@ def bytes_in_words(size: float) -> str:
     return f"{size / 1e3:.0f} kB"
 
 
-def memory_mb(benchmark: Benchmark, attempt: int) -> int:
-    """Return the main memory of a training job, in MB: mapped images are counted once."""
-    workload, batch = find_workload(benchmark), benchmark.config.base.batch_size
+def memory_mb(job: Planned, attempt: int, *, has_gpu: bool) -> int:
+    """Return the main memory of a job with a model, in MB.
+
+    Images are mapped from their file, so that they need none. With a GPU, activations are there.
+    """
+    workload = job.workload
     try:
-        values = prod(workload.size.shape)
-        needed = workload.size.num_examples * values
-        needed += WEIGHT_COPIES * workload.facts.bytes(workload.size.num_classes)
+        size, facts = workload.size, workload.facts
+        values, needed = prod(size.shape), WEIGHT_COPIES * facts.bytes(size.num_classes)
+        outputs = size.num_examples * (facts.features + size.num_classes)
+        needed += OUTPUT_COPIES * FLOAT_BYTES * outputs
     except SizeUnknownError:
         values, needed = prod(UNKNOWN_SHAPE), 0
-    return _megabytes(LEAST_MB, needed + ACTIVATION_BYTES * batch * values, attempt)
+    with suppress(SizeUnknownError):
+        copies = PREPARED_COPIES if has_gpu else PREPARED_COPIES_ON_CPU
+        needed += copies * FLOAT_BYTES * job.prepared_numbers
+    if not has_gpu:
+        needed += ACTIVATION_BYTES * job.benchmark.config.base.batch_size * values
+    return _megabytes(LEAST_MB, needed, attempt)
 
 
 def data_mb(benchmark: Benchmark, attempt: int) -> int:
     """Return the main memory of the job that reads the data set, in MB."""
+    is_in_pieces = hasattr(DATA.load(benchmark.config.data["name"]), "open_pieces")
+    least = PIECES_MB if is_in_pieces else LEAST_DATA_MB
     try:
         size = find_workload(benchmark).size
-        needed = IMAGE_COPIES * size.num_examples * prod(size.shape)
+        each = ROW_BYTES if is_in_pieces else IMAGE_COPIES * size.image_bytes
+        needed = each * size.num_examples
     except SizeUnknownError:
         needed = 0
-    return _megabytes(LEAST_DATA_MB, needed, attempt)
+    return _megabytes(least, needed, attempt)
 
 
 def minutes(job: Planned, attempt: int) -> int:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
 from collateral.config.cells import (
     ForgetSpec,
@@ -16,10 +17,16 @@ from collateral.config.methods import MethodSpec, resolve
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
 from collateral.contract.conventions import TEACHER, default_showing
-from collateral.contract.params import MethodParams
+from collateral.contract.params import MethodParams, TrainingParams
 from collateral.plugins.find import METHOD, params_class, prepare_class, prepared_name
 from collateral.results import layout
-from collateral.results.plan import Sweep
+from collateral.results.plan import Sweep, TrustPlan
+
+# Controls that edit a finished model: a number should change little.
+EDITS = ("int8", "refreshed")
+# Keys of `trust` that are thresholds.
+THRESHOLDS = {"least_auc", "least_dose", "passes", "most_change", "flat", "least_models"}
+TRAINING = set(TrainingParams.model_fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +38,8 @@ class RunSpec:
     vary: Mapping[str, Any] = field(default_factory=dict)
     tuned_by: str | None = None  # name of the method whose tuning selects parameters of this run
     tracked: bool = False  # whether the run is evaluated after every epoch
+    seeds: tuple[int, ...] | None = None  # seeds of the run, if fewer than those of the benchmark
+    starts_at_retrain: bool = False  # whether Retrain is the start, not the base model
 
     @property
     def label(self) -> str:
@@ -39,9 +48,9 @@ class RunSpec:
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
-    def needs_retrain(self) -> bool:
-        """Tell whether the run is a control that reads Retrain's soft labels."""
-        return params_class(self.method.uses).needs_retrain
+    def needs_retrain(self) -> bool | Literal["start"]:
+        """Tell whether the run is a control that reads Retrain's soft labels, or starts at it."""
+        return "start" if self.starts_at_retrain else params_class(self.method.uses).needs_retrain
 
     @cached_property
     def params(self) -> MethodParams:
@@ -103,6 +112,10 @@ class Cell:
         ]
         self.sweeps = tuple(sweep for sweep, _ in sweeps)
         runs = [*_runs(specs, benchmark), *(run for _, own in sweeps for run in own)]
+        # Models and thresholds by which the numbers are judged, or None.
+        self.trust = plan_trust(benchmark)
+        if benchmark.trust and self.trust:
+            runs = [*_limit_seeds(runs, benchmark), *_known_runs(name, benchmark, self.trust)]
         self.runs = {run.name: run for run in runs}
         # Dict from run name to parameters, for unlearned weights that the user gives.
         self.given: dict[str, GivenParams] = benchmark.given
@@ -135,8 +148,9 @@ class Cell:
 
     @property
     def unlearned(self) -> dict[str, RunSpec]:
-        """Runs that need a job: all but the control `original`, which is the base model."""
-        return {name: run for name, run in self.runs.items() if name != layout.ORIGINAL}
+        """Runs that need a job: all but `original` and `retrained`, which are made by others."""
+        made = (layout.ORIGINAL, layout.RETRAINED)
+        return {name: run for name, run in self.runs.items() if name not in made}
 
     def names_by_kind(self, kind: str) -> list[str]:
         """Return the names of all runs of a kind; given weights are of the kind `method`."""
@@ -159,6 +173,22 @@ class Benchmark:
         return self.config.seeds
 
     @property
+    def evaluated_seeds(self) -> tuple[int, ...]:
+        """Seeds that are evaluated: all, without those that are only references (`trust`)."""
+        return find_evaluated_seeds(self.config)
+
+    def has_run(self, run: RunSpec, seed: int) -> bool:
+        """Tell whether a run has a model for a seed."""
+        return seed in (self.evaluated_seeds if run.seeds is None else run.seeds)
+
+    def reference_seed(self, seed: int) -> int:
+        """Return the seed whose Retrain is the reference of an evaluated seed."""
+        if self.config.trust is None:
+            return seed
+        references = self.seeds[: self.config.trust.references]
+        return references[self.evaluated_seeds.index(seed) % len(references)]
+
+    @property
     def reference(self) -> str:
         """Name of the run to compare with: Retrain or, without Retrain, the base model."""
         return layout.RETRAIN if self.config.has_retrain else layout.ORIGINAL
@@ -177,9 +207,10 @@ class Benchmark:
         """Return the seed whose base model the runs of `seed` start from."""
         return self.seeds[0] if self.config.base.sharing == "shared" else seed
 
+    @property
     def base_seeds(self) -> tuple[int, ...]:
-        """Return the seeds for which a base model is trained."""
-        return tuple(dict.fromkeys(self.base_seed(seed) for seed in self.seeds))
+        """Seed of the base model of each evaluated seed; a shared base has the first seed."""
+        return tuple(map(self.base_seed, self.evaluated_seeds))
 
     def labels(self) -> dict[str, str]:
         """Return the display name of every run, in the order of the config."""
@@ -272,3 +303,66 @@ def _sweep_label(vary: Mapping[str, Any], key: str) -> str:
     """Return a run's label in its sweep's tables: the value of `key`, then other varied values."""
     others = [f"{name} {format_value(value)}" for name, value in vary.items() if name != key]
     return ", ".join([format_value(vary[key]), *others])
+
+
+def find_evaluated_seeds(benchmark: BenchmarkConfig) -> tuple[int, ...]:
+    """Return the seeds that are evaluated: all, without those that are only references."""
+    return benchmark.seeds[benchmark.trust.references :] if benchmark.trust else benchmark.seeds
+
+
+def plan_trust(benchmark: BenchmarkConfig) -> TrustPlan | None:
+    """Return the known models and the thresholds by which numbers are judged, or None."""
+    if (trust := benchmark.trust) is None:
+        return None
+    judged, references = find_evaluated_seeds(benchmark), benchmark.seeds[: trust.references]
+    doses = {f"dose-{format_value(100 * share)}": share for share in trust.shares}
+    recipes = {name: (f"{name}-saw", f"{name}-not") for name in trust.recipes}
+    edits = {name: (f"{name}-saw", f"{name}-not") for name in EDITS if trust.edit_seeds}
+    counts = dict.fromkeys(doses, trust.dose_seeds)
+    counts |= dict.fromkeys(chain(*recipes.values()), trust.recipe_seeds)
+    counts |= dict.fromkeys(chain(*edits.values()), trust.edit_seeds)
+    counts |= dict.fromkeys(benchmark.methods, trust.method_seeds)
+    return TrustPlan(
+        references=tuple(references[i % len(references)] for i in range(len(judged))),
+        seeds={run: judged[:count] for run, count in counts.items() if count < len(judged)},
+        doses=doses,
+        recipes=recipes,
+        edits=edits,
+        thresholds=trust.model_dump(include=THRESHOLDS),
+    )
+
+
+def _limit_seeds(runs: Iterable[RunSpec], benchmark: BenchmarkConfig) -> Iterator[RunSpec]:
+    """Yield the runs; those of methods have only the first evaluated seeds (`trust`)."""
+    trust = plan_trust(benchmark)
+    assert trust is not None
+    for run in runs:
+        yield replace(run, seeds=trust.seeds.get(run.method.name))
+
+
+def _known_runs(cell: str, benchmark: BenchmarkConfig, plan: TrustPlan) -> Iterator[RunSpec]:
+    """Yield the models of which it is known whether they saw the forget set (`trust`)."""
+    trust = benchmark.trust
+    assert trust is not None
+    training = benchmark.base.model_dump(mode="json", include=TRAINING)
+    noise = {"noise": trust.damage[cell]} if cell in trust.damage else {}
+    fixed: dict[str, tuple[str, dict[str, Any], bool]] = {
+        layout.RETRAINED: (layout.RETRAINED, {}, False)
+    }
+    if trust.impostors:
+        fixed["silent"] = ("silent", {}, False)
+        fixed |= {"damaged": ("damaged", noise, False), "damaged0": ("damaged", noise, True)}
+    known = {"model": benchmark.model}
+    for run, share in plan.doses.items():
+        fixed[run] = ("trained", {**training, **known, "share": share}, False)
+    for recipe, runs in plan.recipes.items():
+        values = {**training, **known, **trust.recipes[recipe]}
+        for run, share in zip(runs, (1.0, 0.0), strict=True):
+            fixed[run] = ("trained", {**values, "share": share}, False)
+    for edit, runs in plan.edits.items():
+        values = training if edit == "refreshed" else {}
+        for run, at_retrain in zip(runs, (False, True), strict=True):
+            fixed[run] = (edit, values, at_retrain)
+    for run, (uses, params, at_retrain) in fixed.items():
+        spec = MethodSpec(run, uses, params, {})
+        yield RunSpec(run, spec, seeds=plan.seeds.get(run), starts_at_retrain=at_retrain)

@@ -287,7 +287,7 @@ def _size_errors(job: PlannedSplit) -> Iterator[str]:
 def _forget_errors(job: PlannedSplit) -> Iterator[str]:
     """Yield an error if a forget set names a class or value that the data set does not have."""
     kind: Any = FORGET.load(job.cell.forget.kind)
-    # An existing split may be that of another class: 0 and "0" make one cell's name.
+    # The split file may be of another class, because the classes 0 and "0" give one file name.
     if Path(job.path(paths.SPLIT)).exists() and not hasattr(kind, "find_classes"):
         return
     try:
@@ -302,5 +302,6 @@ def _forget_errors(job: PlannedSplit) -> Iterator[str]:
 def _forget_key(job: PlannedSplit, key: str = "") -> str:
     """Return the config key that defines a forget set: under `cells`, `classes` or `fractions`."""
     place = job.cell.forget.place
-    keys = (*place, *filter(None, [key])) if place else (OF_CLASSES[key],)
+    by_place = (*place, *filter(None, [key])) if place else (OF_CLASSES.get(key, key),)
+    keys = ("atlas",) if job.cell.forget.atlas else by_place
     return format_key(("benchmarks", job.benchmark.name, *keys))

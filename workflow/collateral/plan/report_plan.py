@@ -9,6 +9,7 @@ from pathlib import Path
 import collateral
 from collateral.contract.rows import MIA
 from collateral.data._metadata import draws_test
+from collateral.plan import paths
 from collateral.plan.fingerprint import hash_texts, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
@@ -84,15 +85,16 @@ def presenting_code(stage: str) -> str:
 
 def templates_hash(folder: Path = TEMPLATES) -> str:
     """Return a hash of the page's templates, because fingerprints include only Python files."""
-    return hash_texts(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.j2"))))
+    files = sorted([*folder.glob("*.j2"), *folder.glob("*.csv")])
+    return hash_texts(*(path.read_text(encoding="utf-8") for path in files))
 
 
 def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
     """Return what the numbers of a cell are computed from."""
-    seeds, config, forget = benchmark.seeds, benchmark.config, cell.forget
+    seeds, config, forget = benchmark.evaluated_seeds, benchmark.config, cell.forget
     return CellNumbers(
         seeds=seeds,
-        base_seeds=tuple(map(benchmark.base_seed, seeds)),
+        base_seeds=benchmark.base_seeds,
         methods=tuple(cell.names_by_kind("method")),
         controls=tuple(cell.names_by_kind("control")),
         tuned=tuple(cell.tuned),
@@ -106,7 +108,10 @@ def cell_numbers(benchmark: Benchmark, cell: Cell) -> CellNumbers:
         groups=tuple(config.groups),
         positive=() if config.positive is None else (str(config.positive),),
         rounds=(*forget.earlier, cell.name) if forget.is_last else (),
+        atlas=dict(forget.atlas),
+        has_forecast=Path(paths.FORECAST.format(benchmark=benchmark.name, cell=cell.name)).exists(),
         reference=benchmark.reference,
+        trust=cell.trust,
     )
 
 

@@ -147,3 +147,25 @@ def slots_per_gpu(workflow: Any) -> int:
     if slots not in map(str, range(1, MOST_SLOTS + 1)):
         raise ValueError(f"{GPU_SLOTS}={slots}: choose 1 to {MOST_SLOTS} jobs per GPU")
     return int(slots)
+
+
+def has_gpu(workflow: Any, rule: str) -> bool:
+    """Return whether the jobs of a rule, which can use a GPU, get one in this run.
+
+    The profile or `--set-resources` may say so for the rule. If not, a scheduler gives one, and
+    `--resources gpu` says whether this machine has one.
+    """
+    given = workflow.resource_settings
+    own = given.overwrite_resources.get(rule, {})
+    if "gpu" in own:
+        return _is_asked_for(own["gpu"]) or "gpu" in _as_written(own.get("gres"))
+    return not workflow.local_exec or _is_asked_for(given.resources.get("gpu"))
+
+
+def _is_asked_for(resource: Any) -> bool:
+    return _as_written(resource) not in ("None", "0")
+
+
+def _as_written(resource: Any) -> str:
+    """Return a resource as it was given: Snakemake evaluates `gres` only for a job."""
+    return str(getattr(resource, "raw", resource))

@@ -1,4 +1,4 @@
-"""The decision table at the top of a page: every method in every cell, the least harm first."""
+"""The decision table at the top of a page: every method in every cell, the best verdict first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from collateral.contract.tables import Source
 from collateral.contract.verdicts import ALPHA, LOSSES, MEASURES
 from collateral.findings import verdict
 from collateral.findings._shared.compare import gap_by_seed
-from collateral.findings.checks import is_there_anything_to_forget, red_gates
+from collateral.findings.checks import is_there_anything_to_forget
+from collateral.findings.locality.views import count_part
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import MEANINGS
 from collateral.findings.verdict.sentences import (
@@ -34,6 +35,8 @@ from collateral.findings.verdict.sentences import (
     is_harm_of_base,
 )
 from collateral.metrics.differences import LEAST_SEEDS, is_beyond, p_value
+from collateral.metrics.statistics import mean_of_defined
+from collateral.report.untested import Untested, find_untested, list_compared
 from collateral.results.gates import Gate
 from collateral.results.layout import ORIGINAL
 from collateral.results.plan import About
@@ -121,10 +124,9 @@ class Score:
         return next((one for one in self.measures if one.at == at), None)
 
     @property
-    def most_harm(self) -> float:
-        """Upper limit of the largest loss of accuracy; infinite if it is unknown."""
-        highs = [one.high for one in self.measures if one.at in HARMS]
-        return max(highs) if highs and self.verdict != verdict.COLLAPSED else math.inf
+    def rank(self) -> int:
+        """Index of the verdict in CHIPS, from the best to the worst; no verdict comes last."""
+        return list(CHIPS).index(self.verdict) if self.verdict in CHIPS else len(CHIPS)
 
     @property
     def harms(self) -> dict[str, Measured | None]:
@@ -160,6 +162,9 @@ class CellColumn:
     forgettable: str = ""
     classes: list[str] = field(default_factory=list)  # names of the affected classes
     fraction: str = ""  # fraction of the affected classes that is forgotten, in percent
+    # Numbers of near retained and near test examples, each with its share, such as "36, 17 %".
+    near: list[str] = field(default_factory=list)
+    seconds: float | None = None  # mean time of Retrain
 
 
 @dataclass(frozen=True)
@@ -182,9 +187,10 @@ class MethodRow:
         return sum(gaps) / len(gaps)
 
     @property
-    def order(self) -> tuple[float, float]:
-        """Sort key: the upper limit of the largest loss of accuracy in any cell, and the gap."""
-        return max(s.most_harm if s else math.inf for s in self.scores), self.mean_gap
+    def order(self) -> tuple[float, float, float]:
+        """Sort key: the worst verdict in any cell, the mean of all verdicts, and the gap."""
+        ranks = [s.rank if s else len(CHIPS) for s in self.scores]
+        return max(ranks), sum(ranks) / len(ranks), self.mean_gap
 
     @property
     def faults(self) -> list[Measured]:
@@ -229,6 +235,10 @@ class Decision:
     # p-value of the difference between the two smallest gaps to Retrain; None if it is unknown.
     nearest_p: float | None = None
     doubts: list[Doubt] = field(default_factory=list)
+    # Measures outside the verdict in which a method that is like Retrain is shown to differ, and
+    # the names of all such measures that were compared.
+    untested: list[Untested] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
 
     @property
     def is_matrix(self) -> bool:
@@ -239,6 +249,19 @@ class Decision:
     def verdicts(self) -> list[str]:
         """The verdicts that occur, in the order of CHIPS."""
         return [one for one in CHIPS if any(row.count(one) for row in self.methods)]
+
+    @property
+    def margins(self) -> dict[str, list[str]]:
+        """Names of the tested measures by their margin in points; empty if margins differ."""
+        measures = [one for row in self.methods for s in row.scores if s for one in s.measures]
+        of = {one.at: format_points(one.margin) for one in measures}
+        if any(of[one.at] != format_points(one.margin) for one in measures):
+            return {}
+        found: dict[str, list[str]] = {}
+        for at in [at for at in MEASURES if at in of]:
+            if of.get(at.removesuffix("_test")) != of[at] or not at.endswith("_test"):
+                found.setdefault(of[at], []).append(NAMES[at])
+        return found
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -343,9 +366,7 @@ def position(value: float, limits: tuple[float, float]) -> float:
     return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
 
 
-def build_decision(
-    name: str, table: BenchmarkTable, version: str, gates: Sequence[Gate] = ()
-) -> Decision:
+def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
     """Collect the verdicts, differences, gaps and times of all methods, and the doubts."""
     plan = table.plan
     runs = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
@@ -369,8 +390,15 @@ def build_decision(
         sorted(rows, key=lambda row: row.order),
     )
     first_two = [row.run for row in decision.by_gap[:2]]
-    doubts = list_doubts(gates, {cell.name: cell.title for cell in table.cells})
-    return replace(decision, nearest_p=_known(compare_gaps(table, first_two)), doubts=doubts)
+    doubts = list_doubts(table.gates, {cell.name: cell.title for cell in table.cells})
+    usable = [row.run for row in decision.usable]
+    return replace(
+        decision,
+        nearest_p=_known(compare_gaps(table, first_two)),
+        doubts=doubts,
+        untested=find_untested(table.cells, usable),
+        compared=list_compared(table.cells, usable),
+    )
 
 
 def list_doubts(gates: Sequence[Gate], titles: Mapping[str, str]) -> list[Doubt]:
@@ -441,10 +469,12 @@ def _column(cell: CellTable) -> CellColumn:
         len(cell.seeds),
         _known(cell.number(ORIGINAL, "avg_gap")),
         _known(cell.number(cell.reference, "floor", at="avg_gap")),
-        [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],
+        [f"{gate.name}: {gate.text}" for gate in cell.red_gates],
         is_there_anything_to_forget(cell),
         [*cell.forgotten],
         format_percent(sum(n for n, _ in sizes) / max(sum(of for _, of in sizes), 1)),
+        [count_part(cell, "near_count", name) for name in ("retain", "test")],
+        _known(mean_of_defined(cell.values(cell.reference, "rte"))),
     )
 
 
@@ -483,6 +513,11 @@ def describe(one: Measured) -> str:
 def format_points(value: float | None, *, sign: bool = False) -> str:
     """Return a difference of rates in percentage points, as text; a dash if it is undefined."""
     return EMPTY if value is None else find_metric("difference").text(value, sign=sign)
+
+
+def format_seconds(value: float) -> str:
+    """Return a time in seconds as text, without the unit."""
+    return find_metric("rte").text(value)
 
 
 def format_share(value: float | None) -> str:

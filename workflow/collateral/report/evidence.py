@@ -16,7 +16,7 @@ import numpy as np
 from collateral.contract.tables import Source
 from collateral.contract.verdicts import MEASURES
 from collateral.findings import groups
-from collateral.findings.checks import NEED_RETRAIN, red_gates, run_checks
+from collateral.findings.checks import NEED_RETRAIN, run_checks
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import excluded_findings
 from collateral.findings.verdict.sentences import find_verdicts
@@ -27,6 +27,7 @@ from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json
+from collateral.results.gates import read_gates
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import (
     FILES,
@@ -43,7 +44,7 @@ from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Content = dict[str, Any]
 ENDS = ("low", "high")  # suffixes of the metrics that are the ends of an interval
-COLOURS = ("red", "amber", "green")
+COLOURS = ("red", "amber", "grey", "green")
 # Labels of the measures that the verdict tests.
 MEASURED = {
     "ua": "Accuracy on the forgotten images (UA)",
@@ -105,10 +106,25 @@ LIMITS = (
 )
 
 
-def read_cell(found: FoundRun, metrics: Path) -> CellTable:
-    """Read the long table of the run's cell."""
-    plan = BenchmarkPlan.load(found.benchmark / layout.PLAN)
-    (cell,) = read_tables(plan, metrics).cells
+def read_cell(found: FoundRun) -> CellTable:
+    """Read the long table of the run's cell, and the outcomes of its sanity checks."""
+    root = found.benchmark
+    table = _read_table(found, verify(root / found.cell / layout.METRICS, root))
+    return _select_cell(found, table.with_gates(read_gates(verify(root / layout.GATES, root))))
+
+
+def check_again(found: FoundRun, metrics: Path) -> CellTable:
+    """Read a long table that was computed again, and run the sanity checks on it."""
+    table = _read_table(found, metrics)
+    return _select_cell(found, table.with_gates(run_checks(table)[0]))
+
+
+def _read_table(found: FoundRun, metrics: Path) -> BenchmarkTable:
+    return read_tables(BenchmarkPlan.load(found.benchmark / layout.PLAN), metrics)
+
+
+def _select_cell(found: FoundRun, table: BenchmarkTable) -> CellTable:
+    (cell,) = table.cells
     if found.run not in cell.kinds:
         raise ValueError(f"{found}: not among the runs of {layout.PLAN}")
     return cell
@@ -125,8 +141,7 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
     differences_by_group = list(_group_rows(found, cell))
     tested = [row for row in differences_by_group if "low" in row["number"]]
     untested = len(differences_by_group) - len(tested)
-    gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
-    gates.sort(key=lambda gate: COLOURS.index(gate.colour))
+    gates = sorted(cell.gates, key=lambda gate: COLOURS.index(gate.colour))
     content = {
         "run": _describe_run(found, cell),
         "request": request,
@@ -250,7 +265,7 @@ def _describe_verdict(run: str, cell: CellTable) -> Content:
     return {
         "word": one.title if one else None,
         "sentence": one.sentence if one else reason,
-        "measures": [] if red_gates(cell) else rows,
+        "measures": [] if cell.red_gates else rows,
     }
 
 
@@ -259,7 +274,7 @@ def _no_verdict(run: str, cell: CellTable) -> str:
         return "There is no verdict, because there is no Retrain."
     if run == cell.reference:
         return "This model is Retrain itself: it was trained from the start without the images."
-    if red := red_gates(cell):
+    if red := cell.red_gates:
         return f"There is no verdict, because a check failed: {', '.join(g.name for g in red)}."
     return "There is no verdict on a control, on a run of a sweep, or on a run that was skipped."
 

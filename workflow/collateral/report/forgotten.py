@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,32 @@ from collateral.results.split import Split
 
 MOST_CLASSES = 8  # largest number of classes that the summary lists
 MOST_COPIES = 50  # largest number of rows of the table of copies
-NOT_SHOWN = ("kind", "sha256")  # keys of `Split.chosen` that the page does not list
+# Keys of `Split.chosen` that the page does not list: hashes, and what the sizes above say.
+NOT_SHOWN = ("kind", "sha256", "class", "classes", "count", "fraction", "share")
+# How each kind of forget set chooses; a kind of a plug-in is named as it is.
+CHOICES = {
+    "class_part": "as a part of the class",
+    "classes_part": "as parts of the classes",
+    "corrupted": "as the known part of the corrupted images",
+    "easiest": "as those with the smallest loss under the base model of the first seed",
+    "files": "by a list of files",
+    "hardest": "as those with the largest loss under the base model of the first seed",
+    "index_file": "by a list of indices",
+    "memorised": "by how much shadow models memorise them",
+    "random_part": "at random, from all classes",
+    "untypical": "as the least typical ones: their pixels are furthest from the mean image of "
+    "their class",
+    "where": "by a column of the metadata",
+    "zipf": "at random, most of them from a few classes",
+}
+# Names of what a choice depends on, or of what was found, in words.
+KEYS = {
+    "is": "values",
+    "order": "order",
+    "mean_distance": "mean distance of the forgotten images",
+    "mean_distance_of_all": "mean distance of all images of the class",
+    "split_seed": "seed of the choice",
+}
 CAPTION = "Pixel by pixel the same, in the size that models are given."
 
 
@@ -44,7 +70,7 @@ def describe_forget_set(folder: Path, cell: str) -> Forgotten | None:
     verb = "is" if len(split.forget) == 1 else "are"
     words = (
         f"{len(split.forget)} of {split.num_train} train examples {verb} forgotten: "
-        f"{_list_classes(split, labels)}. Chosen by {_describe_choice(split)}. "
+        f"{_list_classes(split, labels)}. Chosen {_describe_choice(split)}. "
         f"Forgotten examples with an exact copy among the retained: {num_copied}."
     )
     pairs = [(forgot, kept) for forgot, kept, _ in exact]
@@ -67,8 +93,19 @@ def _list_classes(split: Split, labels: Labels) -> str:
 
 
 def _describe_choice(split: Split) -> str:
-    given = (f"{key} {value}" for key, value in split.chosen.items() if key not in NOT_SHOWN)
-    return ", ".join([str(split.chosen.get("kind")), *given])
+    """Return how the forget set was chosen, in words, with the numbers that are recorded of it."""
+    kind = str(split.chosen.get("kind"))
+    given = [
+        f"{KEYS.get(key, key.replace('_', ' '))} {_show(value)}"
+        for key, value in split.chosen.items()
+        if key not in NOT_SHOWN
+    ]
+    details = f" ({', '.join(given)})" if given else ""
+    return f"{CHOICES.get(kind, f'by `{kind}`')}{details}"
+
+
+def _show(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def copies_table(pairs: list[tuple[int, int]], labels: Labels) -> Table:

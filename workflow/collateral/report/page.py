@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+import collateral
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings import verdict
@@ -32,9 +33,11 @@ from collateral.report.decision import (
     decision_sources,
     describe,
     format_points,
+    format_seconds,
     format_share,
     position,
 )
+from collateral.report.doubts import read_doubts
 from collateral.report.forgotten import Forgotten, describe_forget_set
 from collateral.report.images import (
     Gallery,
@@ -59,10 +62,9 @@ from collateral.report.provenance import (
 from collateral.report.sections import TABS, TERMS, Findings, Section, split_terms
 from collateral.results import layout
 from collateral.results.files import read_json
-from collateral.results.gates import Gate, read_gates
-from collateral.results.plan import BenchmarkPlan
+from collateral.results.gates import Gate
 from collateral.results.provenance import check_folder, check_inputs, read_signed, verify
-from collateral.results.table import BenchmarkTable, CellTable, read_tables
+from collateral.results.table import BenchmarkTable, CellTable, read_benchmark
 
 # Titles of the tables on the page of the theory, by file name.
 THEORY_TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
@@ -126,6 +128,12 @@ class BenchmarkPart:
         return collect_hurt(self.cells, self.decision)
 
     @property
+    def has_ablations(self) -> bool:
+        """Whether the page has results of an ablation."""
+        sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
+        return any(one.place == "ablations" for one in sections)
+
+    @property
     def conventions(self) -> dict[str, str]:
         """Notes on how to read tables, each with the title of the first table that has the note."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
@@ -138,8 +146,10 @@ class BenchmarkPart:
 
 def benchmark_part(folder: Path) -> BenchmarkPart:
     """Read the results of a benchmark and collect the content of its page."""
-    plan = BenchmarkPlan.load(folder / layout.PLAN)
-    table = read_tables(plan, *(verify(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
+    for name in (layout.METRICS, layout.COSTS, layout.GATES):
+        verify(folder / name, folder)
+    table = read_benchmark(folder)
+    plan = table.plan
     for made in (folder / layout.TABLES, folder / layout.FIGURES):
         check_folder(made)
     known = [verify(folder / layout.PROBLEMS, folder)]
@@ -154,7 +164,6 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         for sections in (across, [section for cell in cells for section in cell.sections])
     )
     reference = first_record(folder, table.cells[0], plan.reference)
-    gates = read_gates(verify(folder / layout.GATES, folder))
     return BenchmarkPart(
         name=folder.name,
         over_cells=across,
@@ -164,7 +173,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
             for cell in table.cells
             for run, look in find_looks(cell).items()
         },
-        gates=gates,
+        gates=table.gates,
         versions=reference.get("versions", {}),
         left_out=excluded_findings(plan.reference),
         printed=plan.printed,
@@ -172,7 +181,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         provenance=provenance(folder, None, shown, rows),
         metrics=describe_metrics([*shown, *inside, *decision_sources(table.cells[0])], table),
         places=name_places(table),
-        decision=build_decision(folder.name, table, str(reference.get("code", "")), gates),
+        decision=build_decision(folder.name, table, str(reference.get("code", ""))),
         config=plan.config,
         devices=list_devices(table),
     )
@@ -317,6 +326,7 @@ FILTERS = (
     describe,
     describe_least,
     format_points,
+    format_seconds,
     format_share,
     group_by_text,
     number_hurt,
@@ -339,6 +349,7 @@ def template(name: str) -> Template:
     )
     environment.filters |= {function.__name__: function for function in FILTERS}
     environment.globals |= {"chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
-    environment.globals |= {"terms": TERMS}
+    environment.globals |= {"terms": TERMS, "doubts": read_doubts()}
+    environment.globals |= {"collateral_version": collateral.__version__}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

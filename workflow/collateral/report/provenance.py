@@ -26,7 +26,7 @@ HASH = 12  # number of characters of a hash that the page shows
 # Caption of the table of runs.
 CAPTION = (
     "On the first seed; Original is the base model. Tuned: chosen among the values in parentheses, "
-    "without Retrain (tab Cost: Tuning). From the config: stated there."
+    "without Retrain (table of tuning). From the config: stated there."
 )
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
@@ -171,13 +171,19 @@ def _sort_parameters(cell: CellTable, run: str, record: Mapping[str, Any]) -> Pa
     given = cell.plan.given.get(run, ())
     parts: dict[str, list[str]] = {"tuned": [], "given": [], "defaults": []}
     for key, value in values.items():
-        text = f"{key}={value}"
+        text = f"{key}={_as_in_config(value)}"
         if key in tried and key != varied:
-            texts = dict.fromkeys(map(str, tried[key]))
+            texts = dict.fromkeys(map(_as_in_config, tried[key]))
             parts["tuned"].append(f"{text} (tried: {', '.join(texts)})")
         else:
             parts["given" if key in given else "defaults"].append(text)
     return Parameters(method, **{name: ", ".join(texts) for name, texts in parts.items()})
+
+
+def _as_in_config(value: Any) -> str:
+    """Return a value as a config spells it: `null`, `true` and `false` in place of Python's."""
+    is_word = value is None or isinstance(value, bool)
+    return {None: "null", True: "true", False: "false"}[value] if is_word else str(value)
 
 
 def list_runs(cell: CellTable, parameters: Mapping[str, Parameters]) -> list[Table]:

@@ -53,8 +53,14 @@ TERMS = {
     "near loss": "Accuracy lost against Retrain on the retained examples nearest to the forget set",
     "far loss": "Accuracy lost against Retrain on all other examples",
     "margin": "Largest difference from Retrain that counts as equal",
-    "neighbours": "The examples most similar to the forget set, as many as the affected classes "
-    "have; kept: retained examples, new: test examples",
+    "neighbours": "The near examples, those most similar to the forget set; kept: retained "
+    "examples, new: test examples. Similarity: cosine of an example's features (the inputs of the "
+    "base model's last layer) with the sum of the forgotten examples' features; of several "
+    "affected classes, the largest; mean over seeds. Near are as many as the affected classes have "
+    "in the set (if whole classes are forgotten: as a class has on average), but at least 10 and "
+    "at most a quarter of the set, which may include dissimilar ones",
+    "RMIA": "A membership attack on each example: can it tell forgotten examples from test "
+    "examples of the same classes? AUC: 0.5 is guessing; compare it with Retrain's",
     "Avg. Gap": "Mean absolute deviation from Retrain over UA, RA, TA and MIA, in points",
 }
 # Code between backticks, or a term.

@@ -18,7 +18,7 @@ from collateral.results.dataset import Labels, Neighbours
 from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.outputs import Epoch, Epochs, Exposure, Probe, StoredOutputs, SupportSizes
 from collateral.results.plan import CellNumbers
-from collateral.results.provenance import read_cost, read_record, verify
+from collateral.results.provenance import read_cost, read_record, read_signed, verify
 from collateral.results.split import Split
 
 Array = NDArray[Any]
@@ -85,6 +85,24 @@ class Result:
         verify(self.folder / layout.OUTPUTS, self.root)
 
 
+@dataclass(frozen=True)
+class UnplannedResult(Result):
+    """A seed in which a run has no model; it counts as skipped, so that its model is the base."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """A record that says so."""
+        return {"status": SKIPPED, "reason": "not planned for this seed", "extra": {}}
+
+    def history(self) -> list[dict[str, str]]:
+        """Return an empty list: this model has no epochs of its own."""
+        return []
+
+    def cost(self) -> dict[str, Any]:
+        """Return a cost of nothing."""
+        return {"seconds": {}, "total_seconds": None, "peak_rss_mb": None, "peak_device_mb": None}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CellResults(CellNumbers):
     """Results of all runs with one forget set; a file is read when it is first used."""
@@ -131,6 +149,14 @@ class CellResults(CellNumbers):
     def neighbours(self) -> Neighbours:
         """Similarity of every example to the forget set."""
         return Neighbours.load(self.file(layout.NEIGHBOURS))
+
+    @cached_property
+    def forecast(self) -> dict[str, Any]:
+        """Forecast of the cell, by method and stratum; empty if none was made."""
+        if not self.has_forecast:
+            return {}
+        content: dict[str, Any] = read_signed(self._below(layout.FORECAST), self.folder)
+        return dict(content["methods"])
 
     @cached_property
     def by_round(self) -> list[Self]:
@@ -192,14 +218,17 @@ class CellResults(CellNumbers):
         kinds = {self.reference: "reference", **self.kinds}
         return {
             (run, seed): Result(run, kind, seed, self._folder_of(run, seed), self.folder)
+            if self.has_run(run, seed)
+            else UnplannedResult(
+                *(run, kind, seed, self._folder_of(layout.ORIGINAL, seed), self.folder)
+            )
             for run, kind in kinds.items()
             for seed in self.seeds
         }
 
     def _folder_of(self, run: str, seed: int) -> Path:
-        if run == layout.ORIGINAL:
-            return self.folder / layout.BASE.format(seed=self.base_seeds[self.row(seed)])
-        return self._below(layout.RUN, seed=seed, run=run)
+        model_seed = self.seed_of_model(run, self.row(seed))
+        return self._below(layout.run_folder(run), seed=model_seed, run=run)
 
     def result(self, run: str, seed: int) -> Result:
         """Return the result of a run for one seed."""
@@ -224,7 +253,7 @@ class CellResults(CellNumbers):
         return self.result(layout.RETRAIN, seed)
 
     def reference_result(self, seed: int) -> Result:
-        """Return a seed's result of the reference: Retrain, or Original if Retrain was not run."""
+        """Return the result of the reference for a seed: Retrain, or Original if it was not run."""
         return self.result(self.reference, seed)
 
     def teacher_ua(self) -> float:
@@ -289,6 +318,11 @@ class CellResults(CellNumbers):
         """Return the values of an earlier finding's metric, one per seed; NaN if undefined."""
         known = self._known.get((run, metric, subset, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
+
+    def last_index(self, run: str, metric: str, subset: str = "") -> int | None:
+        """Return the largest number in column `at` of a metric, as the last step of a curve."""
+        keys = [key for key in self._known if key[:3] == (run, metric, subset)]
+        return max((key[3] for key in keys if isinstance(key[3], int)), default=None)
 
     def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
         """Return a metric that an earlier finding computed over all seeds; NaN if undefined."""

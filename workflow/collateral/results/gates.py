@@ -8,7 +8,8 @@ from typing import Literal
 from collateral.results.files import read_json, report_broken_file, write_json
 from collateral.results.provenance import verify
 
-Colour = Literal["green", "amber", "red"]
+# A check that was not made is grey: it neither passed nor warns.
+Colour = Literal["green", "amber", "red", "grey"]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ BASE = "base/seed-{seed}"
 CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
+# File with the forecast of `collateral forecast`, made before anything was unlearned.
+FORECAST = f"{CELL}/forecast.json"
 PICTURES = f"{CELL}/pictures.npz"
 ROW_CACHE = f"{CELL}/.numbers"  # folder with cached metrics of each run
 TUNE = f"{CELL}/tune/{{method}}"
@@ -37,6 +39,8 @@ RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # name of the run retrained without the forget set, the usual reference
 # Name of the base model as a run: a control, or the reference if Retrain is not run.
 ORIGINAL = "original"
+# Name of Retrain of the same seed as a run, where Retrain of another seed is the reference.
+RETRAINED = "retrained"
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
@@ -104,14 +108,14 @@ RESERVED = {
         if "{" not in part
     ),
 }
-# Outputs of a job that trains a model, without and with its record and its cost.
+# Output files of a job that trains a model; RUN_FILES also has its record and its cost.
 MODEL_FILES = {"model": MODEL, "outputs": OUTPUTS, "history": HISTORY}
 RUN_FILES = {**MODEL_FILES, "record": RECORD, "cost": COST}
 
 # Records that are results themselves: what was made is at the top level, for readers.
 OPEN_RECORDS = {Path(SPLIT).name, GLANCE}
 # JSON files that contain their own hash.
-SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
+SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, Path(FORECAST).name, *RECORDS.values()}
 
 
 def is_sweep(run: str) -> bool:
@@ -121,6 +125,8 @@ def is_sweep(run: str) -> bool:
 
 def run_folder(run: str) -> str:
     """Return the path pattern of a run's folder; for Original, that of the base model's folder."""
+    if run == RETRAINED:
+        return RUN.replace("{run}", RETRAIN)
     return BASE if run == ORIGINAL else RUN
 
 

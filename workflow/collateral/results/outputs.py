@@ -170,6 +170,11 @@ class Epoch:
     train: EpochOutputs
     test: EpochOutputs
 
+    @property
+    def is_diverged(self) -> bool:
+        """Whether an output of the model is not finite."""
+        return not all(np.isfinite(part.confidence).all() for part in (self.train, self.test))
+
 
 @dataclass(frozen=True)
 class Epochs(ArrayFile):

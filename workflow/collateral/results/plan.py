@@ -47,6 +47,21 @@ class Sweep:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class TrustPlan:
+    """Models of which it is known what they saw, and the thresholds by which numbers are judged."""
+
+    references: tuple[int, ...]  # for each seed, the seed whose Retrain is its reference
+    # Seeds of the runs that have fewer seeds than the benchmark.
+    seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    doses: Mapping[str, float] = field(default_factory=dict)  # share of the forget set, by run
+    # For each recipe, the run that saw the forget set and the run that did not.
+    recipes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    # For each edit, the edited base model and the edited Retrain.
+    edits: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CellNumbers:
     """What the numbers of a cell are computed from: its seeds and runs, and keys of the config."""
 
@@ -65,7 +80,23 @@ class CellNumbers:
     groups: tuple[str, ...] = ()  # columns whose values are groups of examples
     positive: tuple[str, ...] = ()  # class whose false negatives are counted
     rounds: tuple[str, ...] = ()  # cells of all rounds, if this cell is the last
+    # Place of the cell in the atlas, with the keys each, part and emitter; empty for other cells.
+    atlas: Mapping[str, str] = field(default_factory=dict)
+    has_forecast: bool = False  # whether `collateral forecast` was run before the methods
     reference: str = layout.RETRAIN  # the run that all others are compared with
+    trust: TrustPlan | None = None  # how the numbers themselves are judged, if they are
+
+    def has_run(self, run: str, seed: int) -> bool:
+        """Tell whether a run has a model for a seed."""
+        return self.trust is None or seed in self.trust.seeds.get(run, self.seeds)
+
+    def seed_of_model(self, run: str, place: int) -> int:
+        """Return the seed of the model that is a run's, for the seed at a place in `seeds`."""
+        if run == layout.ORIGINAL:
+            return self.base_seeds[place]
+        if run == self.reference and self.trust:
+            return self.trust.references[place]
+        return self.seeds[place]
 
 
 @dataclass(frozen=True)

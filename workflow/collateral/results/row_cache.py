@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class RowCache:
             for result in results
         ]
         parts = [self.code[finding], name, used, self._cell_inputs]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts, default=asdict).encode()).hexdigest()
 
     @cached_property
     def _cell_inputs(self) -> list[Any]:

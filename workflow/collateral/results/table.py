@@ -23,6 +23,7 @@ from collateral.results.files import (
     report_broken_file,
     write_rows,
 )
+from collateral.results.gates import Gate, read_gates
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
@@ -53,6 +54,8 @@ class CellTable:
     plan: CellPlan
     _by_seed: dict[Key, NDArray[np.float64]] = field(repr=False)
     _overall: dict[Key, float] = field(repr=False)
+    # Outcomes of the cell's sanity checks; None if gates.json was not read.
+    _gates: tuple[Gate, ...] | None = field(default=None, repr=False)
 
     @property
     def reference(self) -> str:
@@ -68,6 +71,18 @@ class CellTable:
     def reference_label(self) -> str:
         """Name of the reference in texts: Retrain or Original."""
         return NAMES[self.reference]
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        """Outcomes of the cell's sanity checks, as gates.json has them."""
+        if self._gates is None:  # else a cell whose checks nobody read would count as sound
+            raise ValueError(f"{self.name}: the sanity checks ({layout.GATES}) were not read")
+        return self._gates
+
+    @property
+    def red_gates(self) -> list[Gate]:
+        """The failed (red) checks; a cell with a failed check gets no verdict."""
+        return [gate for gate in self.gates if gate.colour == "red"]
 
     def values(self, run: str, metric: str, subset: str = "", at: At = None) -> NDArray[np.float64]:
         """Return the values of a metric, one per seed; NaN where the metric is undefined."""
@@ -132,6 +147,17 @@ class BenchmarkTable:
         """Return the value of a metric over all cells; NaN if it is undefined."""
         return self._over_cells.get(_key(run, metric, subset, at), math.nan)
 
+    @property
+    def gates(self) -> list[Gate]:
+        """Outcomes of the sanity checks of all cells."""
+        return [gate for cell in self.cells for gate in cell.gates]
+
+    def with_gates(self, gates: Iterable[Gate]) -> BenchmarkTable:
+        """Return the table with the outcomes of sanity checks, each in its cell."""
+        found = list(gates)
+        own = ((cell, tuple(g for g in found if g.cell == cell.name)) for cell in self.cells)
+        return replace(self, cells=tuple(replace(cell, _gates=gates) for cell, gates in own))
+
 
 def at_order(at: str) -> tuple[bool, int, str]:
     """Return the sort key of a value of column `at`: numbers, ascending, come before texts."""
@@ -180,6 +206,13 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
     _, _, last = csv_text(header.split(","), rows).partition("\n")
     with atomic(path) as temporary:
         temporary.write_text(f"{header}\n{''.join(bodies)}{last}", encoding="utf-8")
+
+
+def read_benchmark(folder: Path, gates: Path | None = None) -> BenchmarkTable:
+    """Read a benchmark's plan, metrics, costs and sanity checks (its gates.json, or `gates`)."""
+    paths = (folder / name for name in (layout.METRICS, layout.COSTS))
+    table = read_tables(BenchmarkPlan.load(folder / layout.PLAN), *paths)
+    return table.with_gates(read_gates(gates or folder / layout.GATES))
 
 
 def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:

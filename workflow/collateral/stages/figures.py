@@ -11,16 +11,14 @@ from collateral.jobs.figures import FiguresJob
 from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.files import write_json
-from collateral.results.plan import BenchmarkPlan
 from collateral.results.record import Made
-from collateral.results.table import CellTable, read_tables
+from collateral.results.table import CellTable, read_benchmark
 from collateral.stages._workspace import Workspace
 
 
 def run(_: FiguresJob, place: Workspace) -> Made:
     """Draw the figures of every finding, and record the findings that could not be drawn."""
-    out, plan = place.output("figures"), BenchmarkPlan.load(place.input("plan"))
-    table = read_tables(plan, place.input("metrics"), place.input("costs"))
+    out, table = place.output("figures"), read_benchmark(place.root)
     draw = partial(draw_all, folder=out, width=table.plan.figure_width)
     problems = registry.map_sources(draw, table, place.threads)
     registry.write_problems(out / layout.PROBLEMS, chain(*problems))

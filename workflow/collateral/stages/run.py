@@ -14,7 +14,14 @@ from typing import Annotated, Any
 from collateral.jobs import read_argument, read_job
 from collateral.plugins.find import STAGE
 from collateral.results import layout
-from collateral.results.provenance import INPUTS, MADE, hash_files, write_cost, write_record
+from collateral.results.provenance import (
+    INPUTS,
+    MADE,
+    content_hash,
+    hash_files,
+    write_cost,
+    write_record,
+)
 from collateral.results.record import Made
 from collateral.stages._workspace import Workspace
 
@@ -35,14 +42,25 @@ def run(
 def run_job(place: Workspace) -> None:
     """Check the inputs, run the stage, and write records and cost."""
     place.check_inputs()
-    made: Made = STAGE.load(place.job.stage_name).run(place.job, place)
+    check_own_file(place)
+    made: Made = STAGE.load(place.job.stage or place.job.kind).run(place.job, place)
     write_records(place, made)
     if made.cost is not None:
         write_cost(place.out, made.cost, root=place.root)
     # Checkpoints are deleted last, so that a job that was killed before can go on. A job without
-    # cost has none, and no folder of its own: below its folder are checkpoints of other jobs.
+    # cost.json has no checkpoints, and its folder is shared: it may contain those of other jobs.
     if place.job.has_cost:
         shutil.rmtree(place.checkpoints, ignore_errors=True)
+
+
+def check_own_file(place: Workspace) -> None:
+    """Raise if a user's file of weights is another one than the description identifies."""
+    own = getattr(place.job, "own", None)
+    if own is None:
+        return
+    file = Path(place.beside["weights"]).expanduser()
+    if file.is_file() and content_hash(file) != own.sha256:
+        raise ValueError(f"{own.key}: '{file}' was changed after the run began: start again")
 
 
 def write_records(place: Workspace, made: Made) -> None:

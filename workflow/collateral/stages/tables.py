@@ -9,22 +9,19 @@ from collateral.findings._shared.write import write_table
 from collateral.findings.registry import AnyTable, Problem
 from collateral.jobs.tables import TablesJob
 from collateral.results import layout
-from collateral.results.plan import BenchmarkPlan
 from collateral.results.record import Made
-from collateral.results.table import read_tables
+from collateral.results.table import BenchmarkTable, read_benchmark
 from collateral.stages._workspace import Workspace
 
 
 def run(_: TablesJob, place: Workspace) -> Made:
     """Write the tables of every finding, and record the findings that raised an error."""
-    write_tables(place.root, place.output("tables"), place.threads)
+    write_tables(read_benchmark(place.root), place.output("tables"), place.threads)
     return Made({})
 
 
-def write_tables(root: Path, out: Path, processes: int = 1) -> None:
-    """Write the tables of the benchmark in the folder `root`, in several processes."""
-    plan = BenchmarkPlan.load(root / layout.PLAN)
-    table = read_tables(plan, root / layout.METRICS, root / layout.COSTS)
+def write_tables(table: BenchmarkTable, out: Path, processes: int = 1) -> None:
+    """Write the tables of a benchmark, in several processes."""
     problems = registry.map_sources(partial(write_all, out=out), table, processes)
     registry.write_problems(out / layout.PROBLEMS, chain(*problems))
 

@@ -1,17 +1,14 @@
 """Run a method or control from the base model or, after round 1, from its own previous model."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from collateral.contract.conventions import SKIPPED
 from collateral.jobs.unlearn import UnlearnJob
-from collateral.metrics.accuracy import accuracies
 from collateral.plugins.find import params_class
 from collateral.results import layout
 from collateral.results.outputs import StoredOutputs, keep_outputs
@@ -35,7 +32,7 @@ def run(job: UnlearnJob, place: Workspace) -> Made:
     opened = OpenedJob(job, place)
     session, split = opened.session, opened.split
     checkpoints = open_checkpoints(place.checkpoints, place.checkpoint_identity)
-    tracker = make_tracker(session, split) if job.track else None
+    tracker = make_tracker(session) if job.track else None
     inputs: list[Any] = []
     skip = find_failed_start(place.input("base"), session, split)
     prepared = None if skip else opened.prepare(params, checkpoints)
@@ -65,19 +62,12 @@ def find_failed_start(base: Path, session: Session, split: Split) -> str:
     return f"{status} in the round before" if status in ("diverged", SKIPPED) else ""
 
 
-def make_tracker(session: Session, split: Split) -> Tracker:
-    """Return a callback that evaluates a model after each epoch."""
-    labels = session.data.labels
-    label = split.divide(labels.train, labels.test)
+def make_tracker(session: Session) -> Tracker:
+    """Return a callback that computes a model's outputs after each epoch."""
 
-    def measure(model: nn.Module) -> dict[str, float | Tensor]:
+    def measure(model: nn.Module) -> dict[str, Tensor]:
         seen, _ = compute_outputs(model, session.train, session.test)
-        prediction = split.divide(seen.train.prediction, seen.test.prediction)
-        found = accuracies(prediction, label, split.affected)
-        is_defined = all(np.isfinite(part.confidence).all() for part in (seen.train, seen.test))
-        numbers = found if is_defined else dict.fromkeys(found, math.nan)
-        kept = {name: torch.from_numpy(array) for name, array in keep_outputs(seen).items()}
-        return {**numbers, **kept}
+        return {name: torch.from_numpy(array) for name, array in keep_outputs(seen).items()}
 
     return measure
 

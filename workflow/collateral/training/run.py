@@ -11,13 +11,12 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.rows import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.devices import device_name
 
 LOG = logging.getLogger(__name__)
-# A tracker maps a model to numbers for the history and to tensors to store.
-Tracker = Callable[[nn.Module], Mapping[str, float | Tensor]]
+# A tracker maps a model to tensors to store.
+Tracker = Callable[[nn.Module], Mapping[str, Tensor]]
 
 
 class Stateful(Protocol):
@@ -54,7 +53,7 @@ class Run:
         self.fitted_images, self.fitted_seconds = 0, 0.0
         self.skipped = ""  # reason why the method could not run; empty if it ran
         # Tracked tensors of the base model, then those after each epoch.
-        self.tracked: list[dict[str, Tensor]] = []
+        self.tracked: list[Mapping[str, Tensor]] = []
         # measured seconds until each item of `tracked` was added
         self.tracked_seconds: list[float] = []
         self._checkpoints = checkpoints
@@ -83,7 +82,7 @@ class Run:
                     break
                 yield epoch
                 if not name:
-                    self.track(model, epoch)
+                    self.track(model)
                 with self.phase(None):
                     if self._checkpoints:
                         saver.note(self._state(epoch + 1, states))
@@ -91,19 +90,12 @@ class Run:
                 saver.save()
         self._stopped = False
 
-    def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Call the tracker, log its numbers and store its tensors; meanwhile, the clock stops."""
+    def track(self, model: nn.Module) -> None:
+        """Call the tracker and store its tensors; meanwhile, the clock stops."""
         if not self._tracker:
             return
         with self.phase(None):
-            numbers, tensors = {}, {}
-            for name, value in self._tracker(model).items():
-                if isinstance(value, Tensor):
-                    tensors[name] = value
-                else:
-                    numbers[f"{TRACKED}{name}"] = value
-            self.log(epoch=epoch, **numbers)
-            self.tracked.append(tensors)
+            self.tracked.append(self._tracker(model))
             self.tracked_seconds.append(sum(self.clock.seconds.values()))
 
     def stop(self) -> None:

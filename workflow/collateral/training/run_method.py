@@ -141,7 +141,7 @@ class Method:
                 model, run.skipped = self.load_base(), str(skipped)
                 LOG.warning("skipped: %s", skipped)
         if len(run.tracked) == 1:  # A method without epochs is evaluated once, at the end.
-            run.track(model, epoch=0)
+            run.track(model)
         return model, run
 
     def _prepare_params(self, params: MethodParams) -> MethodParams:

@@ -17,7 +17,7 @@ from collateral.results.job_text import ADDRESS, OFF, job_kind
 
 # Signals that the client forwards to its job.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
-CODE_BYTES = 4  # length in bytes of a number: the length of a message, or an exit code
+CODE_BYTES = 4  # bytes of an integer in the protocol: a message length or an exit code
 
 
 def main() -> None:

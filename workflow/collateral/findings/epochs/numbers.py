@@ -1,21 +1,22 @@
-"""Accuracies after every epoch of the tracked runs, read from history.csv."""
+"""Accuracies after every epoch of the tracked runs, computed from epochs.npz."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterator
 
 from collateral.contract.rows import TRACKED, Row
 from collateral.findings.inputs import CellResults
+from collateral.metrics.accuracy import accuracies
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield one accuracy per tracked run, seed, metric and epoch; epoch 0 is the base model."""
+    """Yield one accuracy per tracked run, seed, metric and epoch; epoch 0 is the base model.
+
+    The accuracies after an epoch are NaN if the model diverged in it.
+    """
+    label = cell.sets(cell.labels.train, cell.labels.test)
     for result in cell.results():
-        if result.run in cell.tracked:
-            for epoch, values in enumerate(read_tracked(result.history())):
-                for metric, value in values.items():
-                    yield Row(result.run, metric, value, result.seed, at=epoch)
-
-
-def read_tracked(history: Iterable[Mapping[str, str]]) -> list[dict[str, float]]:
-    """Return one dict (metric to accuracy) per row of history.csv; skip rows without accuracies."""
-    rows = [{n: text for n, text in row.items() if n.startswith(TRACKED)} for row in history]
-    return [{n: float(text) for n, text in row.items()} for row in rows if any(row.values())]
+        for epoch, model in enumerate(result.epochs() if result.run in cell.tracked else ()):
+            prediction = cell.sets(model.train.prediction, model.test.prediction)
+            for name, value in accuracies(prediction, label, cell.split.affected).items():
+                shown = math.nan if model.is_diverged else value
+                yield Row(result.run, f"{TRACKED}{name}", shown, result.seed, at=epoch)

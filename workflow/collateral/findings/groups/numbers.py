@@ -30,7 +30,8 @@ class GroupPart:
 
     measure: str
     set: str
-    at: str  # group, and for some measures near or far from the forget set: "sex=f near"
+    # The group; some measures add "near" or "far" from the forget set, such as "sex=f near".
+    at: str
     members: Ints  # indices of the examples in the subset
 
 

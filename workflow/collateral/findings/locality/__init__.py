@@ -1,7 +1,8 @@
 """Do examples near the forget set lose more accuracy than far examples?
 
 Near are the examples most similar to the forget set, in the mean over seeds, as many as the
-affected classes have among the retained or the test examples. They are the same in all seeds.
+affected classes have among the retained or the test examples, but at least 10 and at most a quarter
+of them. They are the same in all seeds.
 """
 
 from collateral.contract.metrics import Metric, epoch_metrics

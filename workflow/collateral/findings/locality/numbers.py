@@ -4,7 +4,7 @@ The loss is the value of the reference minus the value of the run.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +27,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     for name in BINNED:
         binned = Binned(cell, name)
         yield from _describe_bins(binned)
-        yield from _reference_accuracies(binned)
+        yield from _accuracies(binned)
         if cell.has_retrain:
             yield from _measure_noise(binned)
         for result in cell.results():
@@ -74,13 +74,14 @@ class Binned:
         is_right: Floats = predictions[self.name] == labels[self.name]
         return is_right
 
-    def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[Floats]:
-        """Return each model's loss of accuracy near the forget set, and far from the forget set.
+    @cached_property
+    def accuracies(self) -> dict[tuple[str, int], Floats]:
+        """Accuracies near the forget set and far from it, by name and seed of the run."""
+        return {(one.run, one.seed): self.accuracy(one) for one in self.cell.all_results()}
 
-        The loss is the accuracy of the reference minus the accuracy of the model.
-        """
-        before = self.average_parts(self.correctness(self.cell.reference_result(seed)))
-        return [before - self.average_parts(self.correctness(model)) for model in models]
+    def accuracy(self, model: Result | Epoch) -> Floats:
+        """Return the accuracy of a model near the forget set, and far from it."""
+        return self.average_parts(self.correctness(model))
 
     def measures(self, result: Result) -> dict[str, Floats]:
         """Return the correctness and the true-class confidence of a run for each example."""
@@ -106,14 +107,12 @@ def _describe_bins(binned: Binned) -> Iterator[Row]:
         yield Row(reference, "near_class", float(count), set=name, at=at)
 
 
-def _reference_accuracies(binned: Binned) -> Iterator[Row]:
-    """Yield the accuracy of the reference on near examples and on far examples, by seed."""
-    cell = binned.cell
-    for seed in cell.seeds:
-        result = cell.reference_result(seed)
-        accuracies = binned.average_parts(binned.correctness(result))
+def _accuracies(binned: Binned) -> Iterator[Row]:
+    """Yield the accuracy of every run on near examples and on far examples, by seed."""
+    for result in binned.cell.all_results():
+        accuracies = binned.accuracies[result.run, result.seed]
         for part, value in zip(binned.masks, accuracies, strict=True):
-            row = Row(cell.reference, f"{part}_accuracy", float(value), seed, binned.name)
+            row = Row(result.run, f"{part}_accuracy", float(value), result.seed, binned.name)
             yield without_value(row) if result.is_diverged else row
 
 
@@ -135,7 +134,7 @@ def _measure_noise(binned: Binned) -> Iterator[Row]:
         for b, value in enumerate(difference_sd(by_bin(measure))):
             yield Row(reference, f"delta_{measure}_sd", float(value), set=name, at=b)
     # Near and far examples are the same for all seeds: one row of accuracies for each Retrain.
-    parts = np.reshape([binned.average_parts(one["acc"]) for one in measures], (len(sound), 2))
+    parts = np.reshape([binned.accuracies[one.run, one.seed] for one in sound], (len(sound), 2))
     same = np.broadcast_to(parts, (len(sound), *parts.shape))
     near, far = difference_sd(same)
     damage = difference_sd(np.diff(same))[0]
@@ -156,7 +155,9 @@ def _compare(binned: Binned, result: Result) -> Iterator[Row]:
         deltas = bin_mean(before[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
             yield Row(result.run, f"delta_{measure}", float(value), seed, binned.name, b)
-    for part, value in zip(binned.masks, binned.losses(seed, [result])[0], strict=True):
+    accuracies = (binned.accuracies[run, seed] for run in (binned.cell.reference, result.run))
+    for part, reference, accuracy in zip(binned.masks, *accuracies, strict=True):
+        value = reference - accuracy
         yield Row(result.run, f"{part}_loss", float(value), seed, binned.name)
 
 
@@ -166,16 +167,13 @@ def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
     A loss is NaN if the reference or the model of the epoch diverged.
     """
     is_lost = binned.cell.reference_result(result.seed).is_diverged
-    models = result.epochs()
-    for epoch, losses in enumerate(binned.losses(result.seed, models)):
+    before = binned.accuracies[binned.cell.reference, result.seed]
+    for epoch, model in enumerate(result.epochs()):
+        losses = before - binned.accuracy(model)
         for part, value in zip(binned.masks, losses, strict=True):
             name = f"{TRACKED}{part}_loss"
             row = Row(result.run, name, float(value), result.seed, binned.name, epoch)
-            yield without_value(row) if is_lost or not _is_defined(models[epoch]) else row
-
-
-def _is_defined(model: Result | Epoch) -> bool:
-    return all(np.isfinite(part.confidence).all() for part in (model.train, model.test))
+            yield without_value(row) if is_lost or model.is_diverged else row
 
 
 def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:

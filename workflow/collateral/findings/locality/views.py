@@ -36,9 +36,11 @@ CAPTION = (
     "accurate than {reference}. {spread}"
 )
 CONVENTIONS = (
-    "Near: the examples most similar to the forget set, in the mean over seeds, as many as the "
-    "affected classes have in the set; far: all others. Test examples of a class that is forgotten "
-    "as a whole are neither. The number of examples is in parentheses."
+    "Near: the examples most similar to the forget set by the base model's features (the inputs of "
+    "its last layer), in the mean over seeds; as many as the affected classes have in the set, but "
+    "at least 10 and at most a quarter of it, whatever their similarity. Far: all others. Test "
+    "examples of a class that is forgotten as a whole are neither. In parentheses: the number of "
+    "examples, and their share of near and far."
 )
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
@@ -75,9 +77,16 @@ def tables(cell: CellTable) -> Iterator[Table]:
 def _column(cell: CellTable, metric: str, name: str) -> Column:
     """Return a column of accuracy lost on a subset; its heading gives the number of examples."""
     count = COUNTS[metric]
-    size = find_metric(count).text(cell.number(cell.reference, count, name))
-    heading = f"{find_metric(metric).label}, {SETS[name]} ({size})"
+    heading = f"{find_metric(metric).label}, {SETS[name]} ({count_part(cell, count, name)})"
     return Column(metric, name, heading=heading, sign=True, chance=noise_floor_by_sd)
+
+
+def count_part(cell: CellTable, count: str, name: str) -> str:
+    """Return how many examples of a subset are near or far, and their share, as text."""
+    sizes = {one: cell.number(cell.reference, one, name) for one in COUNTS.values()}
+    text = find_metric(count).text(sizes[count])
+    total = sum(sizes.values())
+    return f"{text}, {format_percent(sizes[count] / total)}" if total > 0 else text
 
 
 def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
@@ -222,7 +231,7 @@ def _describe_loss_near(cell: CellTable) -> str:
             f"the largest loss of accuracy against {cell.reference_label} on {nearest} is "
             f"{worst['label']}'s, {near}, and {far} on all others."
         )
-    if worst["is_open"] or worst["near"] <= 0:
+    if not worst["is_shown"] or worst["near"] <= 0:
         start = f"No method is shown to be less accurate than Retrain on {nearest}."
         return start + _list_by_effect(losses)
     gap = cell.number(worst["run"], "avg_gap")
@@ -238,9 +247,9 @@ def find_losses(cell: CellTable) -> pd.DataFrame:
     """Return the loss of accuracy near the forget set of each method without a failed seed.
 
     `low` and `high` are the ends of the interval used for the verdict; NaN if the loss was not
-    tested. A loss `is_open` if its interval contains 0 or is NaN, and `is_within` if it is also
-    shown to be within the margin. Losses beyond chance come first, then those that are open; both
-    are sorted from the largest loss to the largest gain.
+    tested. A loss `is_within` if it is shown to be within the margin; else it `is_shown` if its
+    interval excludes 0. Losses that are shown come first, then all others; both are sorted from
+    the largest loss to the largest gain.
     """
     found = []
     for run in cell.runs("method"):
@@ -251,20 +260,21 @@ def find_losses(cell: CellTable) -> pd.DataFrame:
         # (An interim analysis tests only the first seeds.)
         near = mean(cell.values(run, "near_loss", RETAIN)) if math.isnan(tested) else tested
         if not cell.failure_summary(run) and not math.isnan(near):
-            is_open = not (low > 0 or high < 0)
-            is_within = is_open and cell.number(run, "within", at="near") == 1
-            found.append((run, cell.labels[run], near, low, high, is_open, is_within))
-    columns = ["run", "label", "near", "low", "high", "is_open", "is_within"]
+            is_within = cell.number(run, "within", at="near") == 1
+            is_shown = not is_within and (low > 0 or high < 0)
+            found.append((run, cell.labels[run], near, low, high, is_shown, is_within))
+    columns = ["run", "label", "near", "low", "high", "is_shown", "is_within"]
     losses = pd.DataFrame(found, columns=columns)
-    return losses.sort_values(["is_open", "near"], ascending=[True, False])
+    return losses.sort_values(["is_shown", "near"], ascending=[False, False])
 
 
 def _describe_nearest(cell: CellTable) -> str:
     counts = ("near_count", "far_count")
     near, far = (cell.number(cell.reference, count, RETAIN) for count in counts)
+    count, share = find_metric("near_count").text(near), format_percent(near / (near + far))
     return (
-        f"the {find_metric('near_count').text(near)} retained examples most similar to the "
-        f"forgotten ones ({format_percent(near / (near + far))})"
+        f"the {count} retained examples most similar to the forgotten ones ({share}) by the base "
+        "model's features"
     )
 
 
@@ -273,12 +283,12 @@ def _list_by_effect(losses: pd.DataFrame) -> str:
 
     A loss that is neither shown nor shown to be within the margin is open.
     """
-    is_open, is_within = (losses[name].astype(bool) for name in ("is_open", "is_within"))
+    is_shown, is_within = (losses[name].astype(bool) for name in ("is_shown", "is_within"))
     groups = {
-        "Also less accurate there": ~is_open & (losses["near"] > 0),
-        "More accurate than Retrain there": ~is_open & (losses["near"] < 0),
+        "Also less accurate there": is_shown & (losses["near"] > 0),
+        "More accurate than Retrain there": is_shown & (losses["near"] < 0),
         "Within the margin": is_within,
-        "Open": is_open & ~is_within,
+        "Open": ~is_shown & ~is_within,
     }
     text = ""
     for name, is_in in groups.items():
@@ -290,7 +300,7 @@ def _list_by_effect(losses: pd.DataFrame) -> str:
 def _describe_loss(row: Any) -> str:
     """Return the size of a loss or gain that is shown; else the loss and its interval."""
     metric = find_metric("near_loss")
-    if not row.is_open:
+    if row.is_shown:
         return metric.text(abs(row.near))
     near, low, high = (metric.text(value, sign=True) for value in (row.near, row.low, row.high))
     return near if math.isnan(row.low) else f"{near} [{low}, {high}]"

@@ -31,7 +31,10 @@ from collateral.plots.style import RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 
 CORNERS = {None: "All examples", HARDNESS: "Equally hard ones"}
-CAPTION = "|Difference| from Retrain by similarity to the forget set: {title}. {brackets}"
+CAPTION = (
+    "|Difference| from Retrain by similarity to the forget set: {title}. Slopes: points per 0.1 of "
+    "similarity. {brackets}"
+)
 OVER_SEEDS = "In brackets: 95 % intervals of the mean over n = {n} seeds (Student t)."
 OVER_EXAMPLES = (
     "One seed: in brackets are 95 % intervals over examples, of these very models; other seeds may "

@@ -47,7 +47,11 @@ class ProbedRun:
     def values(self, name: str, results: Sequence[Result] | None = None) -> Floats:
         """Return the run's values in a probe, a row per seed; a diverged seed has a row of NaN."""
         pairs = list(zip(self.probes, results or self.results, strict=True))
-        rows = [getattr(probe, name)[probe.row(one.run)].astype(np.float64) for probe, one in pairs]
+        # The probe of a seed in which the run has no model does not list the run.
+        rows = [
+            getattr(probe, name)[0 if one.is_diverged else probe.row(one.run)].astype(np.float64)
+            for probe, one in pairs
+        ]
         return np.where([[one.is_diverged] for _, one in pairs], np.nan, np.stack(rows))
 
     def pair(self, name: str) -> tuple[Floats, Floats]:

@@ -6,7 +6,7 @@ from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import fill_caption, join_sentences
 from collateral.findings.columns import Column, all_rows
 from collateral.findings.metric_index import find_metric, is_known
-from collateral.findings.reported import METRICS
+from collateral.findings.reported import LABELS, METRICS
 from collateral.metrics.statistics import mean
 from collateral.results.table import CellTable
 
@@ -40,4 +40,5 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _name(column: Column) -> Field:
-    return Field(find_metric(column.metric).heading or column.metric)
+    heading = find_metric(column.metric).heading or LABELS.get(column.metric)
+    return Field(heading or column.metric.replace("_", " "))

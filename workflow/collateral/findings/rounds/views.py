@@ -15,7 +15,6 @@ from collateral.contract.rows import At
 from collateral.contract.tables import Field, Table
 from collateral.findings._shared.captions import describe_metrics, fill_caption, join_sentences
 from collateral.findings._shared.series import average_seeds, find_looks, plot_cell
-from collateral.findings.checks import red_gates
 from collateral.findings.columns import (
     NEXT_SEED_NOTE,
     Column,
@@ -121,7 +120,7 @@ def _show_verdict(row: TableRow) -> Field:
     It is a dash if the run is a control, or if a sanity check failed (is red).
     """
     words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
-    if not words or red_gates(row.cell):
+    if not words or row.cell.red_gates:
         return Field(EMPTY)
     return Field(words[0], source=number_source(row.run, "verdict", at=words[0]))
 

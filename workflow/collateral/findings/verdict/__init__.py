@@ -16,10 +16,11 @@ BROKEN = ("diverged", "collapsed")
 # Verdicts and their meanings; the first verdict that applies is the method's verdict.
 VERDICTS = {
     "collapsed": "A seed diverged or collapsed, or TA is below half of Retrain's.",
-    "harm shown": "Near or far examples lose more than the margin against Retrain, beyond chance.",
-    "difference shown": "UA, MIA or a gain of accuracy is more than the margin from Retrain's, "
-    "beyond chance.",
-    "like Retrain": "Every measure is shown to be within the margin of Retrain's.",
+    "harm shown": "Near or far examples lose accuracy against Retrain: a loss is shown (its "
+    "interval excludes zero), and its estimate is more than the margin.",
+    "difference shown": "UA, MIA or a gain of accuracy differs from Retrain's: a difference is "
+    "shown (its interval excludes zero), and its estimate is more than the margin.",
+    "like Retrain": "Every tested measure is shown to be within the margin of Retrain's.",
     "open": "Neither is shown: more seeds may decide.",
 }
 (COLLAPSED, HARM, DIFFERENT, LIKE, OPEN) = VERDICTS
@@ -83,8 +84,8 @@ METRICS = {
     ),
     "shown": Metric(
         "Shown",
-        "1 or -1 if a difference above or below Retrain's is shown, beyond chance and beyond the "
-        f"margin, else 0, {_OF}",
+        "1 or -1 if a difference above or below Retrain's is shown (its interval excludes zero) "
+        f"and its estimate is beyond the margin, else 0, {_OF}",
         "",
         digits=0,
     ),

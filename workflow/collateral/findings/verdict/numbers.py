@@ -16,7 +16,6 @@ from collateral.findings.gap import FORGETTING
 from collateral.findings.inputs import CellResults, Result
 from collateral.findings.verdict import BROKEN, DAMAGED, OPEN
 from collateral.findings.verdict.rule import (
-    DAMAGE,
     FAR,
     LEAST_SHARE,
     NEAR,
@@ -118,9 +117,7 @@ class AgainstRetrain:
     @cached_property
     def retrained(self) -> Floats:
         """Retrain's rates, (measures, seeds)."""
-        ua, mia = (self.values(RETRAIN, name) for name in ("ua", "mia"))
-        errors = [1 - self.values(RETRAIN, f"{part}_accuracy", name) for part, name in PLACES]
-        return _with_damage(np.array([ua, mia, *errors]))
+        return self._all_rates(RETRAIN)
 
     @cached_property
     def steps(self) -> Floats:
@@ -140,11 +137,16 @@ class AgainstRetrain:
 
     def rates(self, run: str) -> Floats:
         """Return the rates of a run, (measures, seeds); all are NaN if any seed diverged."""
-        losses = [self.values(run, f"{part}_loss", name) for part, name in PLACES]
-        ua, mia = (self.values(run, name) for name in ("ua", "mia"))
-        rates = _with_damage(np.array([ua, mia, *(self.retrained[NEAR:DAMAGE] + losses)]))
+        rates = self._all_rates(run)
+        # Errors are compared only in seeds in which Retrain did not diverge.
+        rates[NEAR:] = np.where(np.isnan(self.retrained[NEAR:]), np.nan, rates[NEAR:])
         is_lost = any(result.is_diverged for result in self.results(run))
         return np.full_like(rates, np.nan) if is_lost else rates
+
+    def _all_rates(self, run: str) -> Floats:
+        ua, mia = (self.values(run, name) for name in ("ua", "mia"))
+        errors = [1 - self.values(run, f"{part}_accuracy", name) for part, name in PLACES]
+        return _with_damage(np.array([ua, mia, *errors]))
 
     def results(self, run: str) -> list[Result]:
         """Return the results of a run, one per seed."""

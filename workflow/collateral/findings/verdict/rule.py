@@ -139,7 +139,7 @@ def run_tests(samples: Samples, level: float = ALPHA) -> Tested:
 
 
 def _copy_near_loss(samples: Samples, values: Floats) -> Floats:
-    """Return values per method and measure; those of damage that is near loss are near loss's."""
+    """Return values per method and measure; if far loss is 0, damage gets those of near loss."""
     return np.where(samples.is_near_loss, values[..., NEAR : NEAR + 1], values)
 
 

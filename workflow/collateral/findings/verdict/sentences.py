@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from collateral.contract.verdicts import LOSSES, MEASURES
 from collateral.findings._shared.captions import count_seeds
-from collateral.findings.checks import red_gates
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
     BROKEN,
@@ -84,7 +83,7 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
 
     If a sanity check failed (is red), there are no verdicts.
     """
-    for run in () if red_gates(cell) else cell.runs("method"):
+    for run in () if cell.red_gates else cell.runs("method"):
         if verdict := find_verdict(cell, run):
             note = f" ({count_seeds(len(cell.seeds))})" if verdict == OPEN else ""
             sentence = _name_look(cell, run) + write_sentence(cell, run, verdict)
@@ -171,8 +170,14 @@ def write_sentence(cell: CellTable, run: str, verdict: str) -> str:
     shown = [at for at in find_shown(cell, run) if at in known]
     within = [at for at in known if cell.number(run, "within", at=at) == 1]
     undecided = [at for at in known if at not in (*shown, *within)]
+    sure = [at for at in shown if is_beyond(_least(cell, run, at), _margin(cell, run, at))]
     parts = [
         _capital("; ".join(describe_shown(cell, run, at) for at in shown)),
+        _list("Shown to be more than the margin", [_name_side(cell, run, at) for at in sure]),
+        _list(
+            "Shown to differ from zero, by an estimate above the margin",
+            [_name_side(cell, run, at) for at in shown if at not in sure],
+        ),
         _list("Open", [describe_open(cell, run, at) for at in undecided]),
         _list("Within the margin", [NAMES[at] for at in within]),
         f"Probably {_describe_needed(cell, run)} would decide" if verdict == OPEN else "",
@@ -204,8 +209,8 @@ def _describe_needed(cell: CellTable, run: str) -> str:
 
 def describe_shown(cell: CellTable, run: str, at: str) -> str:
     """Return a text on a difference that is shown, with the least that its interval allows."""
-    least = describe_least(min(abs(end) for end in _ends(cell, run, at)))
-    details = f"margin {points(cell.number(run, 'margin', at=at))}, {_p(cell, run, at)}"
+    least = describe_least(_least(cell, run, at))
+    details = f"margin {points(_margin(cell, run, at))}, {_p(cell, run, at)}"
     text = f"{_describe(cell, run, at)}, {least} ({details})"
     return text + (_compare_with_base(cell, at, run) if is_loss(cell, run, at) else "")
 
@@ -293,6 +298,20 @@ def _unknown(cell: CellTable, run: str) -> str:
 
 def _mean(cell: CellTable, run: str, at: str) -> float:
     return cell.number(run, DIFFERENCE, at=at)
+
+
+def _name_side(cell: CellTable, run: str, at: str) -> str:
+    """Return the name of a measure; a loss below zero is called a gain."""
+    return NAMES[at].replace("loss", "gain" if _mean(cell, run, at) < 0 else "loss")
+
+
+def _margin(cell: CellTable, run: str, at: str) -> float:
+    return cell.number(run, "margin", at=at)
+
+
+def _least(cell: CellTable, run: str, at: str) -> float:
+    """Return the size of a shown difference at the end of its interval that is nearest to zero."""
+    return min(abs(end) for end in _ends(cell, run, at))
 
 
 def _ends(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> tuple[float, float]:

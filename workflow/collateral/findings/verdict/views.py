@@ -17,7 +17,6 @@ from collateral.contract.metrics import format_exact_percent
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.series import describe_seeds, find_look
-from collateral.findings.checks import red_gates
 from collateral.findings.columns import number_source
 from collateral.findings.gap import FORGETTING
 from collateral.findings.metric_index import find_metric
@@ -106,7 +105,7 @@ SIZES = {
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of verdicts, or a table of the sanity checks that failed (are red)."""
-    if red := [Line(gate.name, [Field(gate.text)]) for gate in red_gates(cell)]:
+    if red := [Line(gate.name, [Field(gate.text)]) for gate in cell.red_gates]:
         grid = Grid("Check", ["Red, as"], [red], is_prose=True)
         caption = FORBIDDEN.format(title=cell.title)
         yield Table("verdict", "Verdicts", [grid], caption, records=list_runs(cell))
@@ -288,7 +287,7 @@ def words(cell: CellTable) -> str:
 
     If sanity checks failed (are red), the sentence names these checks instead.
     """
-    if red := red_gates(cell):
+    if red := cell.red_gates:
         return f"No verdict: {'; '.join(f'{gate.name}: {gate.text}' for gate in red)}."
     found = list(find_verdicts(cell))
     groups = {v: [one for one in found if one.verdict == v] for v in VERDICTS}
@@ -307,7 +306,7 @@ def _in_brackets(words: Sequence[str]) -> str:
 
 def plots(cell: CellTable) -> Iterator[Plot]:
     """Yield the plot of a cell, unless there is no data or a sanity check failed (is red)."""
-    records = [] if red_gates(cell) else list_runs(cell)
+    records = [] if cell.red_gates else list_runs(cell)
     drawn = [one for one in records if math.isfinite(one["forgetting_error"] + one["damage"])]
     if not drawn:
         return

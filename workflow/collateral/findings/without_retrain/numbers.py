@@ -16,7 +16,7 @@ from collateral.results.layout import is_sweep
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield RF-JS of every run and of the base model by seed, and the estimated UA."""
+    """Yield RF-JS (a divergence from the base model) of every run, and the estimated UA."""
     forget, labels = cell.split.forget, cell.labels
     count = len(labels.class_names)
     unseen = {

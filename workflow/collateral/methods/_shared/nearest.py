@@ -88,7 +88,8 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
     """Return the result of `depths` with enough neighbours that the `size` smallest are exact."""
     largest = shares.max().item()
-    # Centres share neighbours, so the first search finds twice as many as the largest centre adds.
+    # Several centres may have the same nearest keys, which count once. So the first search is
+    # for twice as many keys as the largest centre contributes.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)

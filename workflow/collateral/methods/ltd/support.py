@@ -91,7 +91,7 @@ class AroundMean:
         return self.with_size(int((self.scores >= least).sum()))
 
     def per_centre(self, count: int) -> Support:
-        """Return `count` examples, because the mean is the only centre."""
+        """Return a support of `count` examples in all: the mean is the only centre."""
         return self.with_size(count)
 
 

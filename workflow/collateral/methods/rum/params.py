@@ -38,8 +38,10 @@ class Params(MethodParams):
     The forget set is split by a score into a low, a middle and a high part, and each is unlearned
     by a method of its own, the low part first; a method starts from the model of the part before.
     Parts that are still to come are retained examples until then, so that they are rehearsed. The
-    score of the paper is memorisation, from many models; the base model's loss is a substitute
-    that needs no other model. In a config, a part is a mapping: `high: {uses: salun, lr: 0.01}`.
+    score of the paper is memorisation. It is no score here: it comes from shadow models, and a
+    method is given the base model and its examples alone. The base model's loss is a substitute. To
+    forget examples by memorisation, see the forget set `memorised`. In a config, a part is a
+    mapping: `high: {uses: salun, lr: 0.01}`.
 
     Formula: D_f = D_1, D_2, D_3 by score; w_j = M_j(w_(j-1); D_j, D without D_1 ... D_j).
     """

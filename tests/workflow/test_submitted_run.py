@@ -1,0 +1,95 @@
+"""Methods of a real run as submissions: judged with the numbers of the run, and not accused."""
+
+import csv
+import re
+import shutil
+
+import numpy as np
+import pytest
+from conftest import Project
+
+pytestmark = pytest.mark.workflow
+CELL = "digit_3-50"
+METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")
+# float16 logits instead of float32: an example or two near the attack's threshold.
+ROUNDING = 0.02
+
+
+@pytest.fixture(scope="module")
+def folder(finished: Project, tmp_path_factory) -> Project:
+    """A copy of the finished run, in which nothing is shared with other tests."""
+    copy = tmp_path_factory.mktemp("submissions") / "project"
+    shutil.copytree(finished.folder, copy, symlinks=True)
+    return Project(copy)
+
+
+@pytest.fixture(scope="module")
+def sent(folder: Project) -> list[str]:
+    for run in METHODS:
+        done = folder.collateral("submit", "smoke", run, "--out", f"sent/{run}")
+        assert done.returncode == 0, done.stderr
+    return [f"sent/{run}" for run in METHODS]
+
+
+def rates(path):
+    """Return UA, RA, TA and MIA of every run and seed."""
+    with path.open() as file:
+        return {
+            (row["run"], row["seed"], row["metric"]): float(row["value"])
+            for row in csv.DictReader(file)
+            if row["metric"] in ("ua", "ra", "ta", "mia") and row["seed"]
+        }
+
+
+def test_honest_submissions_are_not_accused_and_have_the_numbers_of_the_run(folder, sent):
+    done = folder.collateral("judge", *sent, "--out", "judged")
+    assert done.returncode == 0, done.stdout + done.stderr
+    ours = rates(folder.folder / "results/smoke/metrics.csv")
+    for run in METHODS:
+        theirs = rates(folder.folder / f"judged/smoke/{run}/metrics.csv")
+        own = {key: value for key, value in theirs.items() if key[0] == run}
+        assert len(own) == 8
+        assert own == pytest.approx({key: ours[key] for key in own}, abs=ROUNDING)
+        published = {key: value for key, value in theirs.items() if key[0] != run}
+        assert published == {key: ours[key] for key in published} and len(published) == 16
+    said = re.findall(rf"^  {CELL}: (\w+): (.*)$", done.stdout, re.M)
+    named = [text for word, text in said if word in ("kinship", "mix", "copy", "outputs")]
+    # Each is a copy of itself in results/, and of nothing else.
+    assert [re.search(r"run (\S+) in", text)[1] for text in named] == [*METHODS]
+    assert "points above both" not in done.stdout
+
+
+def test_weights_and_a_rerun_raise_the_level_and_other_weights_do_not(folder):
+    done = folder.collateral("submit", "smoke", "ft", "--weights", "--out", "sent/full")
+    assert done.returncode == 0, done.stderr
+    judge = ("judge", "sent/full", "--out", "other", "--weights")
+    assert "level of evidence 2" in folder.collateral(*judge).stdout
+    assert "level of evidence 3" in folder.collateral(*judge, "--rerun", "ft").stdout
+    for seed in (0, 1):
+        place = folder.folder / f"results/smoke/{CELL}/seed-{seed}/ga/model.safetensors"
+        shutil.copy(place, folder.folder / f"sent/full/{CELL}/seed-{seed}/model.safetensors")
+    assert "was changed after submission.json" in folder.collateral(*judge).stdout
+    done = folder.collateral("board", "judged", "other", "--out", "board.html")
+    assert "9 entries in 1 cells" in done.stdout
+    page = (folder.folder / "board.html").read_text()
+    assert page.count('<tr><th scope="row">') == 9
+
+
+def test_outputs_of_another_program_are_judged(folder):
+    """A method without this tool: the base's logits, those of the forgotten class lowered."""
+    for seed in (0, 1):
+        with np.load(folder.folder / f"results/smoke/base/seed-{seed}/outputs.npz") as file:
+            rng = np.random.default_rng(seed)
+            found = {}
+            for name in ("train_logits", "test_logits"):
+                found[name] = file[name].astype(np.float32)
+                found[name] += rng.normal(0, 0.4, found[name].shape)
+        out = folder.folder / f"elsewhere/{CELL}/seed-{seed}"
+        out.mkdir(parents=True)
+        np.savez(out / "outputs.npz", **found)
+    words = ("--outputs", "elsewhere", "--out", "sent/noise", "--by", "A. Stranger")
+    done = folder.collateral("submit", "smoke", "noise", *words)
+    assert done.returncode == 0, done.stderr
+    done = folder.collateral("judge", "sent/noise", "--out", "noise")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 2, "a verdict, and nothing named"

@@ -51,12 +51,11 @@ ENDS = ("", "_low", "_high")
 PURPOSES = {"harm": "as a sign of harm", "locality": "as a sign that harm is local"}
 UNMEASURED = "Not judged: no model of which the truth is known has this number yet."
 HOW_TO_READ = {
-    "harm": "A number of harm must stay at 0.5 ± 0.1 in these columns, but this is tested only "
-    "where Retrain's test accuracy equals the base's ({alike}). Elsewhere the forget set itself "
-    "changes the accuracy on other examples, so that the number may move. *Damaged Retrain*: the "
-    "lowest AUC of damaged Retrains against Retrains; its lower limit must be at least 0.80.\n\n",
-    "locality": "*Damaged Retrain* is damaged everywhere alike, and must stay at 0.5 ± 0.1, too; "
-    "shown is the AUC that is farthest from it.\n\n",
+    "harm": "Must stay at 0.5 ± 0.1 where Retrain's test accuracy equals the base's (tested: "
+    "{alike}); elsewhere the forget set itself changes the accuracy on other examples. *Damaged "
+    "Retrain* (against Retrain; the lowest): lower limit at least 0.80.\n\n",
+    "locality": "Must stay at 0.5 ± 0.1 there, and for *damaged Retrain* (damaged everywhere "
+    "alike; the farthest from 0.5).\n\n",
 }
 
 

@@ -93,7 +93,7 @@ def test_each_claim_has_its_own_table(evidence):
     assert f"{head}dose | next dose | change | fooled by |" in parts["Far from Retrain"]
     for text in (harm, locality):
         assert f"{head}damaged Retrain | fails | verdict |" in text
-    assert "Retrain's test accuracy equals the base's (random)" in harm
+    assert "where Retrain's test accuracy equals the base's (tested: random)" in harm
     # The lowest AUC of harm, and of locality the one that is farthest from chance.
     assert rows_of(harm)["TA"].endswith("0.50 [0.40, 0.60] | 0.90 [0.80, 0.95] | – | **trust**")
     assert "| 0.10 [0.05, 0.30] | moves anywhere |" in rows_of(locality)["Slope, test"] + " |"

@@ -1,7 +1,7 @@
 """Run a benchmark one seed at a time, and keep an archive of every finished seed.
 
     python tools/seed_by_seed.py configs/cifar-small.yaml cifar_small --out docs/data/runs
-    python tools/seed_by_seed.py configs/trust.yaml trust --out docs/data --at-once 10
+    python tools/seed_by_seed.py configs/trust.yaml trust --out docs/data --at-once 5
 
 For runs that take days on a machine that may be gone tomorrow. Each archive has the outputs, the
 embeddings and the records of one seed, and what tuning selected: no models, no images. A seed that

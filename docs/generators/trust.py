@@ -14,11 +14,9 @@ from pathlib import Path
 
 from collateral.config.load import read
 from collateral.contract.claims import FORGETTING, Claim
-from collateral.contract.metrics import EMPTY
 from collateral.findings.trust.judged import claim_label, list_claims
 from collateral.findings.trust.rule import (
     CHANCE,
-    FAILURES,
     KEYS,
     NOT,
     TESTS,
@@ -161,7 +159,8 @@ def _sentence(verdict: Verdict) -> str:
     reasons = "; ".join(verdict.reasons) or "no known model tests the claim alone"
     about = verdict.claim.about
     purpose = PURPOSES.get(about, "as a sign of forgetting")
-    start = "Do not trust this number" if verdict.code == NOT else f"Use this number {verdict.words}"
+    is_use = verdict.code == WITH
+    start = f"Use this number {verdict.words}" if is_use else "Do not trust this number"
     return f"{start} {purpose}: on digits, {reasons}.{_use(verdict.claim)}"
 
 

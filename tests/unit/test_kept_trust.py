@@ -1,4 +1,4 @@
-"""What a long run keeps: archives of several seeds at once, and the judged numbers of each model."""
+"""What a long run keeps: archives of several seeds, and the judged numbers of each model."""
 
 import csv
 

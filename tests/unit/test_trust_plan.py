@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from collateral.findings.metric_index import is_known
 from collateral.findings.registry import in_order
 from collateral.findings.trust.judged import list_claims
 from collateral.jobs import list_jobs, parse_job
+from collateral.plan import fingerprint
 from collateral.plan.report_plan import cell_numbers
 from collateral.plugins.find import add_plugins
 from collateral.results import layout
@@ -187,6 +189,31 @@ def test_a_number_of_a_plug_in_is_judged_after_it_is_computed(tmp_path):
         add_plugins([tmp_path])
         assert Claim("own_sureness", "outputs", -1, "forget") in list_claims()
         assert in_order()[-2:] == ["sureness", "trust"]
+
+
+CLAIMS_MODULE = "collateral.findings.trust.claims"
+
+
+def codes(monkeypatch):
+    """Return the fingerprint of each stage, computed anew."""
+    monkeypatch.setattr(fingerprint, "_known", {})
+    stages = ("split", "train", "unlearn", "shadow", "probe", "metrics")
+    more = {"metrics": ["collateral.findings.trust"]}  # a stage that loads findings by name
+    return {
+        one: fingerprint.fingerprint([f"collateral.stages.{one}", *more.get(one, [])])
+        for one in stages
+    }
+
+
+def test_another_claim_makes_no_training_run_again(monkeypatch):
+    before, read = codes(monkeypatch), fingerprint._read
+    own = read(CLAIMS_MODULE)
+    changed = SimpleNamespace(imports=own.imports, text=f"{own.text} and one more claim")
+    monkeypatch.setattr(
+        fingerprint, "_read", lambda name: changed if name == CLAIMS_MODULE else read(name)
+    )
+    after = codes(monkeypatch)
+    assert {one for one in before if before[one] != after[one]} == {"metrics"}
 
 
 def test_every_claim_is_about_a_declared_number():

@@ -179,9 +179,7 @@ def doubts_of(evidence, tmp_path):
 def test_pages_doubt_what_is_not_simply_trusted(evidence, tmp_path):
     found = doubts_of(evidence, tmp_path)
     judged = {key for key, doubt in found.items() if not doubt["unjudged"]}
-    assert judged == {
-        *("ua|", "js_divergence|forget", "relearn_accuracy|", "locality_slope|test")
-    }
+    assert judged == {*("ua|", "js_divergence|forget", "relearn_accuracy|", "locality_slope|test")}
     assert not found["ua|"]["grey"]
     assert found["ua|"]["text"].startswith(
         "Use this number only with Linear probe as a sign of forgetting"

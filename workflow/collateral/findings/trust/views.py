@@ -96,7 +96,7 @@ def texts(claim: Claim, by_cell: Mapping[str, Evidence], verdict: Verdict | None
 
 
 def _worst_of_damaged(claim: Claim, found: Sequence[Evidence]) -> tuple[float, float, float]:
-    """Return the AUC of damaged Retrains: for harm the lowest, for locality the farthest from 0.5."""
+    """Return the worst AUC of damaged Retrains: the lowest (harm), the farthest from 0.5 (else)."""
     areas = [one.hurt for one in found if not math.isnan(one.hurt[0])]
     if claim.about == "harm":
         return min(areas, default=UNKNOWN)

@@ -29,7 +29,7 @@ from collateral.findings.trust.rule import (
     judge,
     list_unjudged,
 )
-from collateral.findings.trust.views import SUBJECTS, area_text, headings, texts
+from collateral.findings.trust.views import SUBJECTS, area_text, columns, headings
 from collateral.report.doubts import MEASURED
 from generators.agreement import agreement_table
 from generators.tables import table
@@ -203,7 +203,7 @@ def _lower(heading: str) -> str:
 def _line(judged: Judged, claim: Claim, by_cell: Mapping[str, Evidence]) -> list[str]:
     verdict = judged.verdicts.get(claim, judged.unjudged.get(claim))
     areas = [area_text(by_cell.get(cell, Evidence()).auc) for cell in judged.cells]
-    *found, last = texts(claim, by_cell, verdict)
+    *found, last = (field.value for field in columns(claim, by_cell, verdict))
     is_trusted = verdict is not None and verdict.code == TRUST
     return [claim_label(claim), *areas, *found, f"**{last}**" if is_trusted else last]
 

@@ -25,12 +25,12 @@ from collateral.results.table import BenchmarkTable
 
 CAPTION = (
     "AUC of each number: would it tell models that saw the forget set from models that did not? "
-    "0.5 is chance. In brackets: 95 % intervals over models; without them, the number is the same "
-    "for all models. A number of harm or locality should stay at 0.5 there; Damaged Retrain is the "
-    "worst AUC of damaged Retrains against Retrains: high is good for harm, 0.5 for locality. "
-    "{seeds} Verdicts follow from "
-    "thresholds that the config states; docs/which-number.md explains the tests. A number without "
-    "a verdict has too few models, or not all kinds of known models."
+    "0.5 is chance. In brackets: 95 % intervals over models, if they have a width: a number that "
+    "is the same for all models has none. A number of harm or locality should stay at 0.5 there; "
+    "Damaged Retrain is the worst AUC of damaged Retrains against Retrains: high is good for harm, "
+    "0.5 for locality. {seeds} Verdicts follow from thresholds that the config states; "
+    "docs/which-number.md explains the tests. A number without a verdict has too few models, or "
+    "not all kinds of known models."
 )
 SUBJECTS = {
     "outputs": "The model forgot (outputs)",
@@ -82,17 +82,17 @@ def headings(cells: Sequence[str], about: str) -> list[str]:
     return [*cells, *own, "Verdict"]
 
 
-def texts(claim: Claim, by_cell: Mapping[str, Evidence], verdict: Verdict | None) -> list[str]:
+def columns(claim: Claim, by_cell: Mapping[str, Evidence], verdict: Verdict | None) -> list[Field]:
     """Return what was found about a number over all cells: the columns behind the cells' AUCs."""
     found = [*by_cell.values()]
-    last = verdict.words if verdict else EMPTY
-    others = (verdict.other_failures if verdict else "") or EMPTY
+    words = (verdict.other_failures, verdict.words) if verdict else ("", "")
     if claim.about not in FORGETTING:
-        return [area_text(_worst_of_damaged(claim, found)), others, last]
+        area = _worst_of_damaged(claim, found)
+        return [Field(area_text(area), area[0]), *map(_words, words)]
     worst = [_worst([one.dose for one in found], min), _worst([one.adjacent for one in found], min)]
     worst.append(_worst([change for one in found for change in one.changes], max))
     fooled = (verdict.fooled_by, verdict.accuses) if verdict else ("", "")
-    return [*map(_text, worst), *(text or EMPTY for text in fooled), others, last]
+    return [*(Field(_text(value), value) for value in worst), *map(_words, (*fooled, *words))]
 
 
 def _worst_of_damaged(claim: Claim, found: Sequence[Evidence]) -> tuple[float, float, float]:
@@ -104,7 +104,7 @@ def _worst_of_damaged(claim: Claim, found: Sequence[Evidence]) -> tuple[float, f
 
 
 def area_text(area: tuple[float, float, float]) -> str:
-    """Return an AUC with its limits; without them if the number is the same for all models."""
+    """Return an AUC with its limits; without them if they have no width."""
     middle, low, high = area
     if math.isnan(middle):
         return EMPTY
@@ -120,7 +120,7 @@ def _line(
     verdict = verdicts.get(claim)
     areas = [_area_field(claim, cell, by_cell.get(cell, Evidence())) for cell in cells]
     is_aside = verdict is not None and verdict.code == NOT
-    fields = [*areas, *map(Field, texts(claim, by_cell, verdict))]
+    fields = [*areas, *columns(claim, by_cell, verdict)]
     return Line(claim_label(claim), fields, is_aside=is_aside)
 
 
@@ -134,6 +134,10 @@ def _area_field(claim: Claim, cell: str, one: Evidence) -> Field:
 def _worst(values: Sequence[float], choose: Callable[[Sequence[float]], float]) -> float:
     known = [value for value in values if not math.isnan(value)]
     return choose(known) if known else math.nan
+
+
+def _words(text: str) -> Field:
+    return Field(text or EMPTY)
 
 
 def _text(value: float) -> str:

@@ -119,6 +119,8 @@ def test_archives_of_seeds_have_what_each_seed_made_and_are_joined(one, new):
     assert {name for name in contents(new) if "/seed-" in name} == {
         name for name in ours if not name.endswith("model.safetensors")
     }
+    known = {name for name in bundle.read_metadata(new, ["b"]) if "/seed-" in name}
+    assert known and all("/seed-1/" in name for name in known)
     unpack(new, one / "11.tar", one / "4.tar")
     of_seeds = {name: file for name, file in contents(one).items() if "/seed-" in name}
     kept = {name: of_seeds[name] for name in of_seeds if not name.endswith("model.safetensors")}

@@ -26,6 +26,23 @@ def test_auc_counts_ties_one_half():
     assert auc(NOT, SAW) == pytest.approx(1 - 0.78125, abs=1e-12)
 
 
+def test_values_that_differ_by_rounding_alone_are_ties():
+    """A product of rates in another order, as in ToW, differs in the last bits."""
+    rates = np.array([[0.1, 0.7, 0.9], [0.2, 0.11, 0.97], [0.3, 0.2, 0.83]])
+    forward, backward = rates.prod(axis=0), (rates[2] * rates[1]) * rates[0]
+    assert (forward != backward).any()
+    assert auc(forward, backward) == auc(forward, forward) == 0.5
+    assert auc(-forward, -backward) == 0.5
+    assert auc(1e-12 * forward, 1e-12 * backward) == 0.5  # relative to the values
+    assert paired_auc(np.append(forward, 1.0), np.append(backward, 0.0))[0] == 11.5 / 16
+    assert dose_concordance(np.array([0.0, 0.5]), np.array([0.3, 0.1 + 0.2])) == 0.5
+
+
+def test_values_that_differ_by_more_are_no_ties():
+    assert auc(np.array([0.5 + 1e-6, 1e-12]), np.array([0.5, 0.0])) == 0.75
+    assert auc(np.array([0.0]), np.array([0.0])) == 0.5
+
+
 def test_variance_of_delong_and_of_pairs():
     assert delong_variance(SAW, NOT) == pytest.approx(0.030599, abs=1e-6)
     assert paired_variance(SAW, NOT) == pytest.approx(0.006510, abs=1e-6)

@@ -47,7 +47,8 @@ FEW |= {"int8-saw": 9, "int8-not": 7, "longer-saw": 6, "longer-not": 5}
 DOSES = {"dose-80": 0.8, "dose-30": 0.3}
 RECIPES = {"half": ("half-saw", "half-not"), "double": ("double-saw", "double-not")}
 EDITS = {"int8": ("int8-saw", "int8-not"), "longer": ("longer-saw", "longer-not")}
-TERMS = ("ua", "ra", "ta", "mia")
+GAPS = {"avg_gap": ("ua", "ra", "ta", "mia"), "forgetting_error": ("ua", "mia")}
+TERMS = GAPS["avg_gap"]
 LAST_STEP = 20
 # For each claim of a number: set, index, sign, subject; and what a model's number is made of:
 # weights of what it saw, what it shows and its harm, and its chance.
@@ -170,19 +171,19 @@ def text(row):
 def rows_of(rows, *metrics):
     found = [(c, text(row)) for c, own in rows.items() for row in own if row.metric in metrics]
     # Too few groups of five seeds have other recipes.
-    gap = set() if metrics[0].startswith("trust_recipe") else {"avg_gap"}
-    assert {row.at for _, row in found} == {*map(name_of, JUDGED)} | gap
+    gaps = set() if metrics[0].startswith("trust_recipe") else {*GAPS}
+    assert {row.at for _, row in found} == {*map(name_of, JUDGED)} | gaps
     assert {cell for cell, _ in found} == {*SEEDS}
     return found
 
 
 def claimed(values, cell, run, name):
     """Return a run's values by seed, of which larger ones claim more."""
-    if name == "avg_gap":
-        own = np.array([values[cell, run, m] - values[cell, "retrain", m] for m in TERMS])
+    if name in GAPS:
+        own = np.array([values[cell, run, m] - values[cell, "retrain", m] for m in GAPS[name]])
         found = np.full(own.shape[1], np.nan)
         for first in range(0, len(found) - 4, 5):
-            found[first] = sum(abs(sum(one[first : first + 5]) / 5) for one in own) / 4
+            found[first] = sum(abs(sum(one[first : first + 5]) / 5) for one in own) / len(own)
         return found
     metric = name.removesuffix(" last")
     return JUDGED[metric][2] * values[cell, run, metric]
@@ -285,11 +286,23 @@ def test_a_change_is_relative_to_the_distance_of_both_groups(rows, values):
         same(row, max(changes))
 
 
+@recomputes("trust_edited")
+def test_after_an_edit_the_worst_auc_counts(rows, values):
+    found = [(c, text(r)) for c, own in rows.items() for r in own if r.metric == "trust_edited"]
+    assert {row.at for _, row in found} >= {*map(name_of, JUDGED)}
+    for cell, row in found:
+        areas = [
+            interval(*(claimed(values, cell, run, row.at) for run in runs))[0]
+            for runs in EDITS.values()
+        ]
+        same(row, min(area for area in areas if not math.isnan(area)))
+
+
 @recomputes("trust_reference")
 def test_another_reference_moves_a_number_by_a_share_of_the_distance(rows, values):
     found = [(c, text(r)) for c, own in rows.items() for r in own if r.metric == "trust_reference"]
     probed = {"linear_accuracy", "relearn_accuracy last", "cka_retrain"}
-    assert {row.at for _, row in found} == {*map(name_of, JUDGED), "avg_gap"} - probed
+    assert {row.at for _, row in found} == {*map(name_of, JUDGED), *GAPS} - probed
     runs = ("original", "retrained")
     for cell, row in found:
         before = [claimed(values, cell, run, row.at) for run in runs]
@@ -329,7 +342,7 @@ def verdicts(table):
 def test_a_number_without_a_verdict_is_in_the_table_with_its_aucs(table, verdicts):
     (found,) = tables_across(table)
     records = {(one["metric"], one["cell"]): one for one in found.records}
-    assert {metric for metric, _ in records} == {*verdicts, "avg_gap"}
+    assert {metric for metric, _ in records} == {*verdicts, *GAPS}
     gap = records["avg_gap", "part"]
     assert (gap["verdict"], gap["code"], gap["seeds"]) == ("", "", 3)
     assert 0 <= gap["auc_low"] <= gap["auc"] <= gap["auc_high"] <= 1

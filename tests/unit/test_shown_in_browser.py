@@ -218,16 +218,21 @@ def test_a_cell_begins_on_a_new_page_and_a_table_is_on_one(printed):
     assert set(inside) == {"avoid"}
 
 
+PLACES = ("near", "near_test")
+BLIND = "Do not trust this number as a sign of harm: on digits, it is blind to damage."
+FEW = "Not judged: too few values."
 DOUBT = "Do not trust this number as a sign of forgetting: on digits, it is fooled."
 
 
 @pytest.fixture(scope="module")
 def doubted(browser, animals):
-    """The page if UA is not to be trusted, and MIA only with another number."""
+    """The page if two numbers are not to be trusted, MIA only with another, and one not judged."""
     link = {"link": "../../docs/which-number.md"}
     doubts = {
         "ua|": {"text": DOUBT, "grey": True, **link},
         "mia|": {"text": "Use this number only with Probe.", "grey": False, **link},
+        "near_loss|retain": {"text": BLIND, "grey": True, **link},
+        "avg_gap|": {"text": FEW, "grey": False, "unjudged": True, **link},
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page, "read_doubts", lambda: doubts)
@@ -263,3 +268,35 @@ def test_a_number_that_is_not_to_be_trusted_is_grey_and_says_why(doubted):
         if text:
             assert links.first.inner_text() == "See docs/which-number.md."
         dialog.evaluate("(one) => one.close()")
+
+
+def style_of(button, name):
+    return button.evaluate(f"(one) => getComputedStyle(one).{name}")
+
+
+def test_what_is_wrong_with_a_number_is_said_of_its_differences_in_the_decision_table(doubted):
+    decision = doubted.locator("#decision")
+    kept, new = (decision.locator(f"button[data-source$='|difference||{at}']") for at in PLACES)
+    assert kept.count() > 5 and kept.count() == new.count()
+    assert {style_of(one, "color") for one in kept.all()} == {
+        style_of(doubted.locator("button[data-source$='|ua||']").first, "color")
+    }
+    assert not {style_of(one, "color") for one in [kept.first]} & {style_of(new.first, "color")}
+    for button, text in ((kept.first, BLIND), (new.first, "")):
+        button.evaluate("(one) => one.click()")
+        dialog = wait_for_dialog(doubted)
+        assert (BLIND in dialog.inner_text()) == bool(text)
+        dialog.evaluate("(one) => one.close()")
+
+
+def test_a_number_that_was_not_judged_is_italic_and_says_why(doubted):
+    gap = doubted.locator("button[data-source$='|avg_gap||']").first
+    assert style_of(gap, "fontStyle") == "italic"
+    assert style_of(gap, "color") == style_of(
+        doubted.locator("button[data-source$='|ta||']").first, "color"
+    )
+    assert style_of(doubted.locator("button[data-source$='|ua||']").first, "fontStyle") == "normal"
+    gap.evaluate("(one) => one.click()")
+    dialog = wait_for_dialog(doubted)
+    assert FEW in dialog.inner_text()
+    dialog.evaluate("(one) => one.close()")

@@ -3,19 +3,23 @@
 import json
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
-from collateral.contract.claims import Claim
+from collateral.config.load import read
+from collateral.contract.claims import LAST, Claim
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import Row
 from collateral.findings.metric_index import is_known
 from collateral.findings.registry import in_order
-from collateral.findings.trust.judged import list_claims
+from collateral.findings.trust.judged import claim_label, list_claims
 from collateral.jobs import list_jobs, parse_job
+from collateral.plan import fingerprint
+from collateral.plan.grid import build_grid
 from collateral.plan.report_plan import cell_numbers
 from collateral.plugins.find import add_plugins
 from collateral.results import layout
@@ -30,6 +34,7 @@ TRUST = {
     **{"edit_seeds": 4, "method_seeds": 1, "damage": {"digit_3-50": 0.27}},
     "recipes": {"half_rate": {"lr": 0.05}},
 }
+CUT = "cifar_small"  # benchmark of configs/cifar-small.yaml and configs/cifar-trust.yaml
 COUNTS = {"dose-25": 3, "half_rate-not": 2, "int8-saw": 4, "silent": 4, "damaged0": 4, "ft": 1}
 
 
@@ -171,22 +176,69 @@ def test_the_last_step_of_a_curve_is_found_among_numbers_alone(benchmark):
 
 CLAIMING = '''"""Is it sure?"""
 
-from collateral.contract.claims import Claim
+from collateral.contract.claims import {imported}
 from collateral.contract.metrics import Metric
 
-METRICS = {"own_sureness": Metric("Own sureness", "a number of the user's own", "rate")}
-CLAIMS = (Claim("own_sureness", "outputs", -1, "forget"),)
+METRICS = {{"own_sureness": Metric("Own sureness", "a number of the user's own", "rate")}}
+CLAIMS = (Claim("own_sureness", "outputs", -1, "forget"{at}),)
 '''
 
 
-def test_a_number_of_a_plug_in_is_judged_after_it_is_computed(tmp_path):
+@pytest.mark.parametrize(("imported", "at"), [("Claim", None), ("LAST, Claim", LAST)])
+def test_a_number_of_a_plug_in_is_judged_after_it_is_computed(tmp_path, imported, at):
     numbers = "def numbers(cell):\n    return ()\n"
-    own = {"__init__.py": CLAIMING, "numbers.py": numbers}
+    claiming = CLAIMING.format(imported=imported, at=", at=LAST" if at else "")
+    own = {"__init__.py": claiming, "numbers.py": numbers}
     write_files(tmp_path, {f"findings/sureness/{name}": text for name, text in own.items()})
     with forgotten_after():
         add_plugins([tmp_path])
-        assert Claim("own_sureness", "outputs", -1, "forget") in list_claims()
+        assert Claim("own_sureness", "outputs", -1, "forget", at) in list_claims()
         assert in_order()[-2:] == ["sureness", "trust"]
+
+
+def test_a_judged_number_is_named_with_its_index_and_set():
+    assert claim_label(Claim("delta_acc", "harm", 1, "test", at=9)) == "Δacc (9), test"
+    assert claim_label(Claim("relearn_accuracy", "inside", 1, at=LAST)) == "Relearned"
+
+
+def test_the_models_of_the_cut_of_cifar_are_those_of_its_archives():
+    """With another description, they would be trained again."""
+    configs = Path(__file__).parents[2] / "configs"
+    archived, wanted = (
+        {one.job.text(): one.kind_name for one in list_jobs(build_grid(read(file, "config"))[CUT])}
+        for file in (configs / "cifar-small.yaml", configs / "cifar-trust.yaml")
+    )
+    same = Counter(kind for text, kind in wanted.items() if text in archived)
+    trained = ("data", "base", "split", "retrain", "tune", "unlearn")
+    assert {kind: same[kind] for kind in trained} == {
+        **{"data": 1, "base": 9, "split": 2, "retrain": 20, "tune": 2, "unlearn": 2}
+    }
+    assert {kind for text, kind in wanted.items() if text not in archived}.isdisjoint(trained)
+
+
+CLAIMS_MODULE = "collateral.findings.trust.claims"
+
+
+def codes(monkeypatch):
+    """Return the fingerprint of each stage, computed anew."""
+    monkeypatch.setattr(fingerprint, "_known", {})
+    stages = ("split", "train", "unlearn", "shadow", "probe", "metrics")
+    more = {"metrics": ["collateral.findings.trust"]}  # a stage that loads findings by name
+    return {
+        one: fingerprint.fingerprint([f"collateral.stages.{one}", *more.get(one, [])])
+        for one in stages
+    }
+
+
+def test_another_claim_makes_no_training_run_again(monkeypatch):
+    before, read = codes(monkeypatch), fingerprint._read
+    own = read(CLAIMS_MODULE)
+    changed = SimpleNamespace(imports=own.imports, text=f"{own.text} and one more claim")
+    monkeypatch.setattr(
+        fingerprint, "_read", lambda name: changed if name == CLAIMS_MODULE else read(name)
+    )
+    after = codes(monkeypatch)
+    assert {one for one in before if before[one] != after[one]} == {"metrics"}
 
 
 def test_every_claim_is_about_a_declared_number():

@@ -221,9 +221,14 @@ def in_order() -> list[str]:
         if name not in order:
             order.append(name)
 
-    for name in sorted(FINDING.names(), key=lambda name: hasattr(FINDING.load(name), "LAST")):
+    for name in sorted(FINDING.names(), key=_is_last):
         add(name)
     return order
+
+
+def _is_last(name: str) -> bool:
+    # A finding may also import LAST, the last step of a curve, for its claims.
+    return getattr(FINDING.load(name), "LAST", None) is True
 
 
 def _required(name: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from collateral.metrics.arrays import Floats
 
 NORMAL = 1.96  # quantile of the normal distribution for intervals of 95 %
 LAST_BITS = 1e-12
+TIE = 1e-9  # values that differ by less, relative to the larger of the two, are equal
 
 
 def auc(high: Floats, low: Floats) -> float:
@@ -99,4 +100,5 @@ def _any(*groups: Floats) -> bool:
 def _wins(high: Floats, low: Floats) -> Floats:
     """Return for every pair 1 if the value of `high` is larger, 1/2 if equal, 0 if smaller."""
     difference = np.subtract.outer(high, low)
-    return (difference > 0) + 0.5 * (difference == 0)
+    smallest = TIE * np.maximum.outer(np.abs(high), np.abs(low))
+    return (difference > smallest) + 0.5 * (np.abs(difference) <= smallest)

@@ -37,7 +37,7 @@ from collateral.report.decision import (
     format_share,
     position,
 )
-from collateral.report.doubts import read_doubts
+from collateral.report.doubts import MEASURED, TESTED, read_doubts
 from collateral.report.forgotten import Forgotten, describe_forget_set
 from collateral.report.images import (
     Gallery,
@@ -350,6 +350,7 @@ def template(name: str) -> Template:
     environment.filters |= {function.__name__: function for function in FILTERS}
     environment.globals |= {"chips": CHIPS, "examples": EXAMPLES, "verdict": verdict}
     environment.globals |= {"terms": TERMS, "doubts": read_doubts()}
+    environment.globals |= {"measured": MEASURED, "tested": TESTED}
     environment.globals |= {"collateral_version": collateral.__version__}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

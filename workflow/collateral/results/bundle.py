@@ -93,6 +93,8 @@ def write_bundle(
         raise ValueError(f"--seeds: {missing[0]}: no results of this seed")
     # Snakemake has no metadata of files in folders of other names.
     metadata = _finished_metadata(results.parent, names) if results.name == RESULTS else {}
+    if seeds:  # of other seeds, their own archives have the metadata
+        metadata = {out: metadata[out] for out in metadata if _is_of_seeds(_below(out), seeds)}
     about = {"version": VERSION, "num_files": len(files), "with_models": with_models}
     _write(out, {**about, "benchmarks": names}, metadata, files)
     unwatched = [name for name in files if not _is_watched(name, metadata)]
@@ -111,6 +113,11 @@ def _finished_metadata(project: Path, names: Iterable[str]) -> dict[str, Any]:
         for output, content in read_metadata(project, names).items()
         if (path := project / output).exists() or layout.record_path(path).exists()
     }
+
+
+def _below(output: str) -> str:
+    """Return the path of an output relative to the results."""
+    return PurePosixPath(output).relative_to(RESULTS).as_posix()
 
 
 def _is_watched(name: str, metadata: Mapping[str, Any]) -> bool:

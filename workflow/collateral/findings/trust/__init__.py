@@ -52,6 +52,12 @@ METRICS |= {
         "rate",
         digits=2,
     ),
+    "trust_edited": Metric(
+        "Saw, edited",
+        "AUC: the same models after int8 weights or one more epoch; the lower of the two",
+        "rate",
+        digits=2,
+    ),
     "trust_seeds": Metric("Seeds", "seeds of the models that are compared", ""),
     "trust_verdict": Metric(
         "Verdict on a number",

@@ -13,7 +13,9 @@ _INSIDE |= {"resurface_gap": 1}
 _CURVES = ("relearn_accuracy", "resurface_accuracy")
 # Not judged: `nearer` and `cka_base` compare with the base of the same seed, so that the judged
 # base is compared with itself; `klom` has one value for all seeds.
-_DISTANCES = {"avg_gap": 1, "tow": -1, "tow_mia": -1}
+_DISTANCES = {"avg_gap": 1, "avg_gap_affected": 1, "forgetting_error": 1, "tow": -1, "tow_mia": -1}
+TOP_BIN = 9  # of ten bins of similarity, the one that is most like the forget set
+NEAREST = 1  # the most similar 1 % of the examples
 _HARM = {"ra": -1, "ta": -1, "ra_affected": -1, "ta_affected": -1}
 
 CLAIMS = (
@@ -35,11 +37,17 @@ CLAIMS = (
     ),
     Claim("damage", "harm", 1, "retain"),
     *(
+        Claim(metric, "harm", 1, name, at=TOP_BIN)
+        for metric in ("delta_acc", "delta_conf")
+        for name in ("retain", "test")
+    ),
+    *(
         Claim(metric, "harm", sign, name)
         for metric, sign in (("js_divergence", 1), ("kl_divergence", 1), ("disagreement", 1))
         for name in ("retain", "test")
     ),
     Claim("cka_retrain", "harm", -1, "test"),
+    *(Claim("nearest_difference", "locality", 1, name, at=NEAREST) for name in ("retain", "test")),
     *(
         Claim(metric, "locality", 1, name)
         for metric in ("locality_slope", "locality_rank", "near_far_ratio")

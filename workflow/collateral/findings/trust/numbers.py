@@ -1,13 +1,14 @@
 """How well each number tells known models apart: AUC with intervals, order by dose, robustness."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from collateral.contract.claims import LAST, Claim
 from collateral.contract.rows import Row
+from collateral.findings.gap import FORGETTING, TERMS
 from collateral.findings.inputs import CellResults
 from collateral.findings.registry import add_numbers_before
 from collateral.findings.trust.judged import list_claims
@@ -26,8 +27,7 @@ from collateral.results.table import BenchmarkTable
 SILENT, DAMAGED, DAMAGED_RETRAIN = "silent", "damaged", "damaged0"
 # Numbers over seeds are computed for groups of so many seeds.
 GROUP = 5
-GAP = "avg_gap"
-GAP_TERMS = ("ua", "ra", "ta", "mia")
+GAPS = {**TERMS, "forgetting_error": FORGETTING}  # mean absolute deviations, by their terms
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -110,13 +110,16 @@ class KnownModels:
             )
             for runs in self.trust.edits.values()
         ]
+        areas = [paired_auc(*map(self.values, runs))[0] for runs in self.trust.edits.values()]
+        if known := [area for area in areas if not math.isnan(area)]:
+            yield "trust_edited", min(known)
         if measured := [change for change in changes if not math.isnan(change)]:
             yield "trust_change", max(measured)
         if self.other:
             other = replace(self, cell=self.other)
             moved = [other.values(run) for run in (ORIGINAL, RETRAINED)]
-            known = (np.concatenate(moved), np.concatenate([saw, not_saw]), saw, not_saw)
-            if not math.isnan(change := relative_change(*known)):
+            compared = (np.concatenate(moved), np.concatenate([saw, not_saw]), saw, not_saw)
+            if not math.isnan(change := relative_change(*compared)):
                 yield "trust_reference", change
 
     def _doses(self, saw: Floats, not_saw: Floats) -> Iterator[tuple[str, float]]:
@@ -134,15 +137,15 @@ class KnownModels:
     def values(self, run: str) -> Floats:
         """Return a run's values by seed; larger values claim more."""
         claim = self.claim
-        if claim.metric == GAP:
-            return claim.sign * self._gaps(run)
+        if terms := GAPS.get(claim.metric):
+            return claim.sign * self._gaps(run, terms)
         at = self.cell.last_index(run, claim.metric, claim.set) if claim.at == LAST else claim.at
         return claim.sign * self.cell.values(run, claim.metric, claim.set, at)
 
-    def _gaps(self, run: str) -> Floats:
+    def _gaps(self, run: str, terms: Sequence[str]) -> Floats:
         """Return the average gap of each group of seeds, at the place of its first seed."""
         own, reference = (
-            np.stack([self.cell.values(of, name) for name in GAP_TERMS])
+            np.stack([self.cell.values(of, name) for name in terms])
             for of in (run, self.cell.reference)
         )
         found = np.full(own.shape[1], np.nan)

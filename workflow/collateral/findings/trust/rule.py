@@ -9,8 +9,8 @@ from collateral.findings.trust.judged import claim_label, list_claims
 from collateral.results.layout import RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 
-TRUST, WITH, NOT = 2, 1, 0
-WORDS = {TRUST: "trust", WITH: "only with", NOT: "do not trust"}
+TRUST, WITH, NOT, UNJUDGED = 2, 1, 0, -1
+WORDS = {TRUST: "trust", WITH: "only with", NOT: "do not trust", UNJUDGED: "not judged"}
 CHANCE = 0.5
 # What is wrong with a number, in words, by the name of the failure.
 FAILURES = {
@@ -27,14 +27,22 @@ FAILURES = {
     "moves": "it moves where only the forget set differs",
     "anywhere": "it moves where the damage is everywhere alike",
 }
+# The sentence on an impostor by which no cell shows that the number is fooled.
+UNCLEAR = {
+    "silent": "whether it exposes a model that hides in its last layer what it still knows is "
+    "unclear",
+    "damaged": "whether it tells a damaged model that still knows from a damaged Retrain is "
+    "unclear",
+}
 # The same in a word or two, for tables.
 TESTS = {
     **{"tells": "saw", "dose": "dose", "silent": "silent", "damaged": "damaged"},
-    **{"hurt": "accuses damage", "recipe": "accuses a recipe", "change": "change"},
-    "reference": "other reference",
+    **{"hurt": "accuses damage", "recipe": "accuses a recipe", "change": "change by an edit"},
+    "reference": "change of reference",
     **{"blind": "blind to damage", "moves": "moves with forgetting", "anywhere": "moves anywhere"},
 }
 IMPOSTORS = ("silent", "damaged")  # failures that another number can make up for
+ACCUSATIONS = {"hurt": "damaged Retrain", "recipe": "other recipe"}
 KEYS = ("auc", "silent", "damaged", "hurt", "recipe")
 UNKNOWN = (math.nan, math.nan, math.nan)
 PARTNER_OF_LOCALITY = ("near_loss", "test")
@@ -53,6 +61,7 @@ class Evidence:
     adjacent: float = math.nan
     change: float = math.nan
     reference: float = math.nan
+    edited: float = math.nan  # the lowest AUC after an edit
     seeds: float = math.nan  # number of seeds whose models are compared
 
     @property
@@ -66,6 +75,15 @@ class Evidence:
         """Whether the number tells both groups apart, in either direction."""
         return self.auc[1] > CHANCE or self.auc[2] < CHANCE
 
+    @property
+    def changes(self) -> tuple[float, float]:
+        """Change by edits and by another reference, relative to the distance of both groups.
+
+        It is undefined where the number does not tell them apart, because nothing is divided by.
+        """
+        known = (self.change, self.reference)
+        return known if self.is_beyond_chance else (math.nan, math.nan)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -74,6 +92,7 @@ class Verdict:
     claim: Claim
     code: int
     failures: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()  # failures that the limits of an AUC show
     partner: Claim | None = None
 
     @property
@@ -83,19 +102,43 @@ class Verdict:
         return WORDS[self.code] + partner
 
     @property
-    def failed_tests(self) -> str:
-        """The tests that the number failed, in a few words."""
-        return ", ".join(TESTS[name] for name in self.failures)
+    def reasons(self) -> list[str]:
+        """What is wrong with the number, in words."""
+        return [(UNCLEAR if self.is_unclear(name) else FAILURES)[name] for name in self.failures]
+
+    @property
+    def fooled_by(self) -> str:
+        """The impostors that fool the number, and those of which that is unclear."""
+        names = [name for name in IMPOSTORS if name in self.failures]
+        return ", ".join(f"{name} (unclear)" if self.is_unclear(name) else name for name in names)
+
+    @property
+    def accuses(self) -> str:
+        """The models that never saw the forget set and that the number accuses."""
+        return ", ".join(text for name, text in ACCUSATIONS.items() if name in self.failures)
+
+    @property
+    def other_failures(self) -> str:
+        """The other tests that the number failed, in a few words."""
+        others = [name for name in self.failures if name not in {*IMPOSTORS, *ACCUSATIONS}]
+        return ", ".join(TESTS[name] for name in others)
+
+    def is_unclear(self, name: str) -> bool:
+        """Tell whether an impostor is not recognised, and not shown to fool the number either."""
+        return name in IMPOSTORS and name not in self.shown
 
 
 def judge_benchmark(table: BenchmarkTable) -> list[Verdict]:
     """Return the verdicts on all numbers that were measured."""
     plans = [cell.plan.numbers.trust for cell in table.cells if cell.plan.numbers]
     thresholds = next((plan.thresholds for plan in plans if plan), None)
-    if thresholds is None:
-        return []
-    found = {claim: read_evidence(table.cells, claim) for claim in list_claims()}
-    return judge({claim: cells for claim, cells in found.items() if cells}, thresholds)
+    return judge(read_all_evidence(table.cells), thresholds) if thresholds else []
+
+
+def read_all_evidence(cells: Sequence[CellTable]) -> dict[Claim, dict[str, Evidence]]:
+    """Return the evidence about every number that was measured."""
+    found = {claim: read_evidence(cells, claim) for claim in list_claims()}
+    return {claim: by_cell for claim, by_cell in found.items() if by_cell}
 
 
 def read_evidence(cells: Sequence[CellTable], claim: Claim) -> dict[str, Evidence]:
@@ -121,6 +164,7 @@ def _read_cell(cell: CellTable, claim: Claim) -> Evidence:
         adjacent=number("adjacent"),
         change=number("change"),
         reference=number("reference"),
+        edited=number("edited"),
         seeds=number("seeds"),
     )
 
@@ -132,9 +176,32 @@ def judge(
 
     A number without all evidence, of too few models, or with nothing to forget gets none.
     """
+    tested = _test(found, thresholds)
+    verdicts = [one for one, cells in tested if _has_enough(cells, thresholds)]
+    return [_add_partner(one, verdicts) for one in verdicts]
+
+
+def list_unjudged(
+    found: Mapping[Claim, Mapping[str, Evidence]], thresholds: Mapping[str, float]
+) -> list[Verdict]:
+    """Return the numbers of too few models, with the tests that they are shown to fail."""
+    return [
+        replace(one, code=UNJUDGED, failures=find_shown(cells, one.failures, thresholds))
+        for one, cells in _test(found, thresholds)
+        if not _has_enough(cells, thresholds)
+    ]
+
+
+def _has_enough(cells: Sequence[Evidence], least: Mapping[str, float]) -> bool:
+    return all(one.seeds >= least["least_models"] for one in cells)
+
+
+def _test(
+    found: Mapping[Claim, Mapping[str, Evidence]], thresholds: Mapping[str, float]
+) -> Iterator[tuple[Verdict, list[Evidence]]]:
+    """Yield what each number fails, whatever the number of its models, with its evidence."""
     cells = find_cells_with_something_to_forget(found)
-    alike = _find_cells_alike(found)
-    verdicts = []
+    alike = find_cells_alike(found)
     for claim, by_cell in found.items():
         if claim.about in FORGETTING:
             own = [one for name, one in by_cell.items() if name in cells]
@@ -143,10 +210,9 @@ def judge(
             own = [*by_cell.values()]
             blind = [one for name, one in by_cell.items() if name in alike]
             failures = _harm_failures(claim, own, blind, thresholds)
-        is_enough = all(one.is_known and one.seeds >= thresholds["least_models"] for one in own)
-        if own and is_enough:
-            verdicts.append(Verdict(claim, NOT if failures else TRUST, tuple(failures)))
-    return [_add_partner(one, verdicts) for one in verdicts]
+        if own and all(one.is_known for one in own):
+            code = NOT if failures else TRUST
+            yield Verdict(claim, code, tuple(failures), find_shown(own, failures, thresholds)), own
 
 
 def find_cells_with_something_to_forget(
@@ -157,7 +223,7 @@ def find_cells_with_something_to_forget(
     return {name for by_cell in outputs for name, one in by_cell.items() if one.is_beyond_chance}
 
 
-def _find_cells_alike(found: Mapping[Claim, Mapping[str, Evidence]]) -> set[str]:
+def find_cells_alike(found: Mapping[Claim, Mapping[str, Evidence]]) -> set[str]:
     """Return the cells in which test accuracy does not tell the base models from Retrains."""
     accuracy = next((cells for claim, cells in found.items() if claim.metric == "ta"), {})
     return {name for name, one in accuracy.items() if not one.is_beyond_chance}
@@ -181,11 +247,30 @@ def _forgetting_failures(
             "damaged": not one.damaged[1] >= least["passes"],
             "hurt": one.hurt[1] > CHANCE,
             "recipe": one.recipe[1] > CHANCE,
-            "change": one.is_beyond_chance and one.change > least["most_change"],
-            "reference": one.is_beyond_chance and one.reference > least["most_change"],
+            "change": one.changes[0] > least["most_change"],
+            "reference": one.changes[1] > least["most_change"],
         }
         names |= dict.fromkeys(any_cell(fails))
     return [name for name in FAILURES if name in names]
+
+
+def find_shown(
+    cells: Sequence[Evidence], failures: Sequence[str], least: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Return the failures that the limits of an AUC show, so that more models would confirm them.
+
+    An impostor fools a number if the upper limit is below what a sound number reaches.
+    """
+    keys = {"tells": "auc", "silent": "silent", "damaged": "damaged", "blind": "hurt"}
+
+    def is_shown(name: str) -> bool:
+        if name in ACCUSATIONS:
+            return True
+        return name in keys and any(
+            getattr(one, keys[name])[2] < least["least_auc"] for one in cells
+        )
+
+    return tuple(name for name in failures if is_shown(name))
 
 
 def _harm_failures(

@@ -19,7 +19,7 @@ again in a new process, which imports only the changed module, with more tests. 
 both rounds are printed; CONTRIBUTING.md explains them.
 
 With --all-killers no test ends the first round of a mutant: it prints every test that fails on it,
-and last the tests that notice no mutant of their own, that is, none that no other test notices. Such
+and last the tests without a mutant of their own, that is, one that no other test notices. Such
 a test may still hold a message or a contract, or a line that too few mutants were tried on.
 """
 

@@ -167,13 +167,13 @@ class PlannedMethod(PlannedInCell):
     @property
     def values(self) -> dict[str, Any]:
         """Model, method, parameters, and where it starts."""
-        run, start = self.spec, self.benchmark.base_seed(self.seed)
+        run, others = self.spec, self.prepare_plan.others
         about = {"model": self.model, "method": run.method.uses, "seed": self.seed}
         about |= {"freeze": self.benchmark.config.freeze}
         about |= {"params": run.params.model_dump(mode="json"), "tuning": self.tuning}
         if not issubclass(self.describes, StartedJob):
             return about
-        return {**about, "base_seed": start, "preparing": self.prepare_plan.others}
+        return {**about, "base_seed": self.benchmark.base_seed(self.seed), "preparing": others}
 
     @property
     def tuning(self) -> Tuning | None:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(workflow.current_basedir.get_path_or_uri(False)) / "
 
 from collateral.plan import paths
 from collateral.plan.diff import find_lost
-from collateral.plan.run_hooks import cancel_timers, hold_lock, keep_warm, last_lines
+from collateral.plan.run_hooks import hold_lock, keep_warm, last_lines, wait_for_no_timer
 
 min_version("9.0")
 # Collect garbage less often, because a DAG consists of live objects and makes little garbage.
@@ -34,6 +34,7 @@ if workflow.is_main_process:  # before Snakemake takes its own lock
             f"{error.filename}: {error.strerror}: logs, results and Snakemake's own files are "
             "written to the working folder; start in one that you can write to"
         ) from None
+    wait_for_no_timer()
 
 
 report: "workflow/report/workflow.rst"
@@ -78,12 +79,7 @@ onstart:
 
 
 onsuccess:
-    cancel_timers()
     for line in last_lines(GRID):
         print(line)
     print(f"All benchmarks: {Path(paths.INDEX).absolute().as_uri()}")
     print(f"Tables and figures are under {paths.RESULTS}/<benchmark>/.")
-
-
-onerror:
-    cancel_timers()

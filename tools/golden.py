@@ -30,7 +30,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(sys.executable).parent
 CONFIG = Path(__file__).with_suffix(".yaml")
-PRESENT = ("metrics", "plan", "gather", "tables", "figures", "report", "index", "check")
+# The rules that make tables, figures and pages, as the Makefile has them.
+PRESENT = re.findall(r"^PRESENT = (.*)$", (ROOT / "Makefile").read_text(), re.M)[0].split()
 SEAL, PLACE = "sha256", "place"  # keys of every record, and of no other JSON file
 HASH = re.compile(r"\b[0-9a-f]{8,64}\b")
 HIDDEN = ("script", "style", "template")  # elements whose content is no text of a page

@@ -3,6 +3,7 @@
     python tools/mutants.py --sample 300        # 300 mutants of all modules, drawn at random
     python tools/mutants.py plan/paths gap      # all mutants of modules whose path contains these
     python tools/mutants.py --every 5           # every fifth mutant of each module
+    python tools/mutants.py jobs/ --every 9 --all-killers   # which tests notice each mutant?
 
 Each mutant has the same probability to be drawn, and `--seed` (1 if not given) fixes the draw.
 
@@ -16,6 +17,10 @@ changed module replaces the loaded one, and the tests run until one fails. Objec
 computed from the old module stay as they were. Therefore a mutant that no test noticed is tried
 again in a new process, which imports only the changed module, with more tests. Mutants that survive
 both rounds are printed; CONTRIBUTING.md explains them.
+
+With --all-killers no test ends the first round of a mutant: it prints every test that fails on it,
+and last the tests without a mutant of their own, that is, one that no other test notices. Such
+a test may still hold a message or a contract, or a line that too few mutants were tried on.
 """
 
 import ast
@@ -381,13 +386,14 @@ def tests_of(tests: Iterable[Test], name: str, line: int, seconds: float) -> lis
 
 @dataclass(frozen=True, eq=False)
 class Failed:
-    """A pytest plug-in that writes which test failed."""
+    """A pytest plug-in that writes which tests failed, a line each."""
 
     path: Path
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self.path.write_text(report.nodeid)
+            with self.path.open("a") as file:
+                print(report.nodeid, file=file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,6 +403,7 @@ class Fast:
     places: Mapping[str, Collection[int]]  # of the mutants, by module
     tests: Sequence[Test]
     folder: Path
+    killers: dict[str, list[str]] | None = None  # by mutant, if all tests shall be found
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for module in [module for name, module in sys.modules.items() if name.startswith(PREFIX)]:
@@ -404,6 +411,7 @@ class Fast:
                 cached.cache_clear()
         found = {name: list(self.unnoticed(session, name)) for name in self.places}
         (self.folder / "found.json").write_text(json.dumps(found))
+        (self.folder / "killers.json").write_text(json.dumps(self.killers))
         return True
 
     def unnoticed(self, session: pytest.Session, name: str) -> Iterator[int]:
@@ -411,6 +419,9 @@ class Fast:
         places = sorted(self.places[name])
         for place, mutant in zip(places, mutants(name, places), strict=True):
             ids = tests_of(self.tests, name, mutant.line, SECONDS[0])
+            if self.killers is not None:
+                found = _killers(run, name, mutant, ids, self.folder / FAILED)
+                self.killers[f"{name} {mutant}"] = found
             if not _is_noticed(run, name, mutant, ids, self.folder / FAILED):
                 print(f"after the first round: {name} {mutant}", file=sys.stderr, flush=True)
                 yield place
@@ -440,15 +451,34 @@ def _is_noticed(
         return False
     if not failed.is_file():
         return True  # The process came to its end before a test did, or the module is no module.
-    tried = ids[: ids.index(failed.read_text()) + 1]
+    tried = ids[: ids.index(failed.read_text().split("\n")[0]) + 1]
     is_sound = not _fails(partial(run, tried, _path(name).read_text()))
     if not is_sound:
         print(f"{tried[-1]} fails on {name} as it is", file=sys.stderr, flush=True)
     return is_sound
 
 
-def _run(session: pytest.Session, module: ModuleType, ids: Sequence[str], source: str) -> int:
-    """Replace a module by this source, and run collected tests until one fails."""
+def _killers(
+    run: Callable[..., int], name: str, mutant: Mutant, ids: list[str], failed: Path
+) -> list[str]:
+    """Return all tests that fail on a mutant and not on the module as it is."""
+    found = []
+    for source in (mutant.source, _path(name).read_text()):
+        failed.unlink(missing_ok=True)
+        _fails(partial(run, ids, source, to_end=True))
+        found.append(failed.read_text().splitlines() if failed.is_file() else [])
+    return sorted({*found[0]} - {*found[1]})
+
+
+def _run(
+    session: pytest.Session,
+    module: ModuleType,
+    ids: Sequence[str],
+    source: str,
+    *,
+    to_end: bool = False,
+) -> int:
+    """Replace a module by this source, and run collected tests until one fails, or all."""
     try:
         _put_in(module, source)
     except ValueError:  # The new code does not fit the old function; the second round tries it.
@@ -457,9 +487,9 @@ def _run(session: pytest.Session, module: ModuleType, ids: Sequence[str], source
     items = [by_id[test] for test in ids]
     for item, following in zip(items, [*items[1:], None], strict=True):
         session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        if session.testsfailed:
+        if session.testsfailed and not to_end:
             return 1
-    return 0
+    return int(session.testsfailed > 0)
 
 
 def _put_in(module: ModuleType, source: str) -> None:
@@ -556,13 +586,18 @@ MODULES = pure_modules()
 
 
 def fast(
-    places: Mapping[str, Collection[int]], tests: Sequence[Test], folder: Path
+    places: Mapping[str, Collection[int]],
+    tests: Sequence[Test],
+    folder: Path,
+    *,
+    all_killers: bool = False,
 ) -> dict[str, list[int]]:
     """Return the places of the mutants that survive the first round, by module."""
     words = [*QUIET, "--basetemp", f"{folder}/tests", *_files(test.id for test in tests)]
     process = os.fork()
     if not process:
-        plugins = [Fast(places, tests, folder), Failed(folder / FAILED)]
+        killers: dict[str, list[str]] | None = {} if all_killers else None
+        plugins = [Fast(places, tests, folder, killers), Failed(folder / FAILED)]
         os._exit(pytest.main(words, plugins=plugins))
     os.waitpid(process, 0)
     survivors: dict[str, list[int]] = json.loads((folder / "found.json").read_text())
@@ -578,6 +613,17 @@ def apart(name: str, places: Collection[int], tests: Sequence[Test], folder: Pat
         if not (ids := tests_of(tests, name, mutant.line, SECONDS[1]))
         or not _is_noticed(partial(_run_apart, name, failed), name, mutant, ids, failed)
     ]
+
+
+def table_of_killers(killers: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a row per mutant with all tests that fail; then the tests without an own mutant."""
+    for mutant, tests in killers.items():
+        yield f"{mutant}: {', '.join(tests) or 'none'}"
+    alone = {tests[0] for tests in killers.values() if len(tests) == 1}
+    yield from (
+        f"no mutant of its own: {test}"
+        for test in sorted({test for tests in killers.values() for test in tests} - alone)
+    )
 
 
 def chosen_places(
@@ -597,6 +643,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="try every n-th mutant of a module")
     parser.add_argument("--sample", type=int, help="try so many mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draw")
+    parser.add_argument("--all-killers", action="store_true", help="print all tests that fail")
     args = parser.parse_args()
     names = [name for name in MODULES if any(part in name for part in args.names)]
     for library in LIBRARIES:
@@ -605,7 +652,11 @@ def main() -> None:
     places = chosen_places(names, args.every, args.sample, args.seed)
     tests, num_left = traced_tests(), 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, survivors in fast(places, tests, Path(folder)).items():
+        found = fast(places, tests, Path(folder), all_killers=args.all_killers)
+        if args.all_killers:
+            killers = json.loads((Path(folder) / "killers.json").read_text())
+            print(*table_of_killers(killers), sep="\n")
+        for name, survivors in found.items():
             left = apart(name, survivors, tests, Path(folder))
             num_left += len(left)
             print(f"| {name} | {len(places[name])} | {len(left)} |")

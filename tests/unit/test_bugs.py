@@ -37,6 +37,16 @@ def test_test_files_that_are_left_out_are_there(name):
     assert [*(ROOT / "tests/unit").glob(f"test_{name}*.py")]
 
 
+def test_a_test_that_alone_notices_a_mutant_is_left_out_of_the_list_of_the_others():
+    found = {"m 1: a -> b": ["t::x"], "m 2: c -> d": ["t::x", "t::y"], "m 3: e -> f": []}
+    assert [*mutants.table_of_killers(found)] == [
+        "m 1: a -> b: t::x",
+        "m 2: c -> d: t::x, t::y",
+        "m 3: e -> f: none",
+        "no mutant of its own: t::y",
+    ]
+
+
 def test_a_sample_of_mutants_has_its_size_and_is_the_same_for_a_seed():
     names = [*mutants.MODULES]
     places = mutants.chosen_places(names, every=1, sample=300, seed=1)

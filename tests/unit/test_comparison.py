@@ -1,5 +1,6 @@
 """Records of finished jobs against the plan: what a run would make again, a line a field."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -150,22 +151,23 @@ def test_a_retrained_model_of_ones_own_in_place_of_a_trained_one_is_named(finish
 
 def test_given_weights_are_compared_by_the_hash_of_their_file(finished):
     (finished / "theirs.pt").write_bytes(b"weights")
-    plan = grid(**TUNED, given={"theirs": {"weights": str(finished / "theirs.pt")}})
+    # A plan reads the user's files once, so that each comparison has a plan of its own.
+    plan = partial(grid, **TUNED, given={"theirs": {"weights": str(finished / "theirs.pt")}})
     name = f"{CELL}/seed-3/theirs/record.json"
-    assert compare(plan, finished).missing == [name]
-    write_records(finished, plan, name)
+    assert compare(plan(), finished).missing == [name]
+    write_records(finished, plan(), name)
     first = content_hash(finished / "theirs.pt")
     changed(finished, name, made={"weights": {"name": "theirs.pt", "hash": first, "rename": {}}})
-    assert compare(plan, finished).different == {}
+    assert compare(plan(), finished).different == {}
     (finished / "theirs.pt").rename(finished / "moved.pt")
     moved = grid(**TUNED, given={"theirs": {"weights": str(finished / "moved.pt")}})
     assert compare(moved, finished).different == {}
     (finished / "theirs.pt").write_bytes(b"others")
-    [line] = compare(plan, finished).different[name]
+    [line] = compare(plan(), finished).different[name]
     other = content_hash(finished / "theirs.pt")
     assert line == f'own.sha256: "{first[:59]}..., planned "{other[:59]}...'
     (finished / "theirs.pt").unlink()  # figures come from the cache, without it
-    assert compare(plan, finished).different == {}
+    assert compare(plan(), finished).different == {}
 
 
 def test_without_retrain_none_is_planned(finished):

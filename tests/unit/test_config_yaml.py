@@ -8,7 +8,7 @@ import yaml
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import read
-from collateral.config.yaml import parse, read_file
+from collateral.config.yaml import parse, read_file, read_merged
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted([ROOT / "config.yaml", *ROOT.glob("configs/*.yaml")])
@@ -153,3 +153,32 @@ def test_an_error_names_the_file(tmp_path):
         with pytest.raises(ConfigError, match="found duplicate key") as error:
             look(path)
         assert str(error.value).startswith(f"{path}: line 3: ")
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "merged"),
+    [
+        ([], [], {"benchmarks": {"a": {"seeds": [0]}}, "plugins": ["here"]}),
+        ([], ["plugins=[there]"], {"benchmarks": {"a": {"seeds": [0]}}, "plugins": ["there"]}),
+        (["b"], [], {"benchmarks": {"b": {"seeds": [1, 2]}}}),
+        (["b", "c"], [], {"benchmarks": {"b": {"seeds": [3], "model": "mlp"}}}),
+        (["c", "b"], ["x=010 "], None),
+        (
+            ["b"],
+            ["benchmarks={b: {model: no}}"],
+            {"benchmarks": {"b": {"seeds": [1, 2], "model": "no"}}},
+        ),
+        ([], ["benchmarks={}"], {"benchmarks": {}}),
+    ],
+)
+def test_configs_and_keys_are_merged_as_snakemake_merges_them(tmp_path, files, options, merged):
+    default = tmp_path / "default.yaml"
+    default.write_text("benchmarks: {a: {seeds: [0]}}\nplugins: [here]")
+    (tmp_path / "b").write_text("benchmarks: {b: {seeds: [1, 2]}}")
+    (tmp_path / "c").write_text("benchmarks: {b: {seeds: [3], model: mlp}}")
+    paths = [tmp_path / name for name in files]
+    if merged is None:
+        with pytest.raises(ConfigError, match="--config: "):
+            read_merged(paths, options, default)
+    else:
+        assert read_merged(paths, options, default) == merged

@@ -4,7 +4,6 @@ import json
 import re
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -37,6 +36,7 @@ from collateral.jobs.retrain import PlannedRetrain
 from collateral.jobs.shadow import PlannedShadow
 from collateral.jobs.split import PlannedSplit
 from collateral.jobs.support_size import PlannedSupportSize
+from collateral.jobs.tables import PlannedTables
 from collateral.jobs.teacher import PlannedTeacher
 from collateral.jobs.tune import PlannedTune
 from collateral.jobs.unlearn import PlannedUnlearn, UnlearnJob
@@ -82,10 +82,20 @@ def prepared(job):
 def test_a_job_is_found_by_the_texts_of_its_wildcards():
     benchmark = grid(**POOL)
     cell = benchmark.cells["digit_3-50"]
-    texts = SimpleNamespace(cell="digit_3-50", seed="1", run="ft", member="7", benchmark="b")
-    assert find_job("unlearn", benchmark, texts) == PlannedUnlearn(benchmark, cell, 1, "ft")
-    assert find_job("shadow", benchmark, texts) == PlannedShadow(benchmark, 7)
-    assert find_job("data", benchmark, texts) == PlannedData(benchmark)
+    found = find_job("unlearn", benchmark, ("b", "digit_3-50", "1", "ft"))
+    assert found == PlannedUnlearn(benchmark, cell, 1, "ft")
+    assert find_job("unlearn", benchmark, ("b", "digit_3-50", "1", "ft")) is found
+    assert find_job("shadow", benchmark, ("b", "5")) == PlannedShadow(benchmark, 5)
+    assert find_job("data", benchmark, ["b"]) == PlannedData(benchmark)
+    assert find_job("tables", benchmark, ["b"]) == PlannedTables(benchmark)
+
+
+@pytest.mark.parametrize(
+    "texts", [("b", "digit_3-50", "9", "ft"), ("b", "digit_3-50", "1", "gone")]
+)
+def test_a_job_that_is_not_planned_is_named(texts):
+    with pytest.raises(ValueError, match=f"^the config has no unlearn of {'/'.join(texts)}$"):
+        find_job("unlearn", grid(**POOL), texts)
 
 
 EVERYTHING = {

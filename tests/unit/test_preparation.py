@@ -27,9 +27,9 @@ def sources(cell, run):
         find_prepare_plans(cell).for_run(cell.runs[run], is_first_seed=is_first)
         for is_first in (True, False)
     )
-    assert not first.tunings or not first.runs
-    assert not other.tunings
-    return list(first.tunings), next(iter(other.runs), None)
+    assert not first.others.tunings or not first.others.runs
+    assert not other.others.tunings
+    return list(first.others.tunings), next(iter(other.others.runs), None)
 
 
 def test_a_method_of_one_phase_prepares_nothing():
@@ -125,8 +125,8 @@ def made(cell, name, *, tuning=False, is_first_seed=True):
 def test_a_tuning_prepares_for_all_its_trials_and_finds_what_others_have(plugins):
     cell = cell_of(plugins, two={"size": [20, 30]}, more={"uses": "two", "size": [30, 40]})
     assert made(cell, "two", tuning=True) == [20, 30, 10]  # the default comes last
-    assert find_prepare_plans(cell).for_tuning(cell.runs["two"]).tunings == ()
-    assert find_prepare_plans(cell).for_tuning(cell.runs["more"]).tunings == ("two",)
+    assert find_prepare_plans(cell).for_tuning(cell.runs["two"]).others.tunings == ()
+    assert find_prepare_plans(cell).for_tuning(cell.runs["more"]).others.tunings == ("two",)
     assert made(cell, "more", tuning=True) == [40, 10]
 
 
@@ -157,8 +157,8 @@ def test_a_run_finds_or_makes_its_prepared_files(plugins, own, is_first_seed):
     }
     for run in cell.unlearned.values():
         job = found.for_run(run, is_first_seed=is_first_seed)
-        there = set().union(*(kept[name] for name in job.tunings))
-        for name in job.runs:
+        there = set().union(*(kept[name] for name in job.others.tunings))
+        for name in job.others.runs:
             there |= {*cell.runs[name].prepare_calls}
         assert {*run.prepare_calls} <= there | {*run.find_prepare_calls(job.made)}
         assert not {*run.find_prepare_calls(job.made)} & there
@@ -177,8 +177,8 @@ def test_what_the_cells_teacher_has_nobody_else_makes_on_its_seed(own):
         first, other = (
             found.for_run(cell.runs[name], is_first_seed=is_first) for is_first in (True, False)
         )
-        assert first.teacher
-        assert not other.teacher
+        assert first.others.teacher
+        assert not other.others.teacher
         assert taught not in cell.runs[name].find_prepare_calls(first.made)
     assert taught in cell.runs["ltd"].find_prepare_calls(
         found.for_run(cell.runs["ltd"], is_first_seed=False).made

@@ -96,8 +96,8 @@ def test_after_round_1_runs_share_no_preparation(tmp_path):
             PlannedUnlearn(benchmark, benchmark.cells[name], 1, "same")
             for name in ("stream-01", "stream-02")
         )
-        assert first.prepare_plan.runs == ("two",)
-        assert second.prepare_plan.runs == second.prepare_plan.tunings == ()
+        assert first.prepare_plan.others.runs == ("two",)
+        assert second.prepare_plan.others.runs == second.prepare_plan.others.tunings == ()
         assert [*second.prepare_plan.made] == [*second.spec.prepare_calls.values()]
         assert "prepared" not in second.inputs
 

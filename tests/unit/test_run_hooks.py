@@ -1,6 +1,8 @@
 """What is done around a run: timers that nobody waits for; how many jobs share a GPU."""
 
 import re
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +31,20 @@ def test_python_waits_for_no_timer_of_a_run_that_has_ended():
     for timer in timers:
         timer.join(timeout=30)
     assert not any(timer.is_alive() for timer in timers) and rung == []
+
+
+def test_a_process_whose_main_thread_has_ended_waits_for_no_timer():
+    """Also where Snakemake runs no `onsuccess`: in a workflow that was imported as a module."""
+    lines = (
+        "import threading",
+        "from collateral.plan.run_hooks import wait_for_no_timer",
+        "wait_for_no_timer()",
+        "threading.Timer(86400, print, ['rung']).start()",
+        "print('ended')",
+    )
+    words = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout == "ended\n"
 
 
 @pytest.mark.parametrize(("profile", "executor"), [("default", None), ("slurm", "slurm")])

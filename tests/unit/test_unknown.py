@@ -120,3 +120,15 @@ def test_the_command_prints_what_to_force_a_path_a_line(project, finished, capsy
     write_metadata(project, {PAGES[1]: {"rule": "gather"}})
     main(["stale", "--config", str(config)])
     assert capsys.readouterr().out.splitlines() == [RECORD, PAGES[0]]
+
+
+def test_the_command_takes_all_configs_and_keys_of_a_run(project, capsys):
+    first, second = project / "mine.yaml", project / "more.yaml"
+    text = "benchmarks: {b: {data: {name: digits}, model: resnet8, seeds: [4], classes: [digit_3], "
+    first.write_text(text + "fractions: [0.5], methods: {ft: {lr: [0.01, 0.1], epochs: 3}}}}")
+    second.write_text("benchmarks: {b: {seeds: [3], methods: {ft: {epochs: 5}}}}")
+    configs = "--config", str(first), str(second)
+    main(["stale", *configs, "--set", "benchmarks={b: {methods: {ft: {epochs: 3}}}}"])
+    assert capsys.readouterr().out == ""
+    main(["stale", *configs])
+    assert capsys.readouterr().out.splitlines() == [TUNE_RECORD, RECORD]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import AFTER_METRICS, AFTER_OUTPUTS, SMOKE, Project
+from conftest import AFTER_METRICS, AFTER_OUTPUTS, SMOKE, Project, job_counts
 
 from collateral.results.provenance import read_record, read_signed, write_signed
 
@@ -82,6 +82,24 @@ def test_what_the_message_names_makes_all_of_it_again_and_nothing_else(project):
     assert read_record(project.folder / NAMED.format(1))["params"]["epochs"] == 3
     assert forced(project)[-1] == "--forcerun"
     assert "Nothing to be done" in project.snakemake(*forced(project)).stderr
+
+
+def test_what_the_message_names_has_all_configs_and_keys_of_the_run(project):
+    """Typed as printed, it makes what the run would have made, and no other config's."""
+    (project.folder / "more.yaml").write_text("benchmarks: {smoke: {methods: {ga: {epochs: 3}}}}")
+    keys = "benchmarks={smoke: {methods: {rl: {epochs: 4}}}}"
+    options = ("--configfile", SMOKE[1], "more.yaml", "--config", keys)
+    without_metadata(project)
+    done = project.snakemake("--dry-run", *options)
+    assert done.returncode == 1
+    _, _, command = (done.stdout + done.stderr).partition("; to make them again: ")
+    typed = subprocess.run(
+        f"{command.strip()} --dry-run --cores 2", shell=True, cwd=project.folder,
+        env=project.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert typed.returncode == 0, typed.stdout + typed.stderr
+    planned = job_counts(typed.stdout + typed.stderr)
+    assert planned == {**PRESENTED, "unlearn": 4, "pictures": 1}
 
 
 def test_without_changes_only_pages_are_made_again(project):

@@ -1,6 +1,7 @@
-"""`--sdm conda` with a stand-in for conda: what would be installed into its environments."""
+"""`--sdm conda` and `--archive`, with a stand-in for conda: what is installed, what is packed."""
 
 import subprocess
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ case "$*" in
     "--version") echo "conda 25.1.0" ;;
     *channel_priority*) echo '{{"get": {{"channel_priority": "strict"}}}}' ;;
     "env create"*) mkdir -p "${{@: -1}}" ;;
+    "list --explicit"*) echo "@EXPLICIT" ;;
 esac
 """
 PYTHON = """#!/usr/bin/env bash
@@ -50,3 +52,16 @@ def test_the_checkout_itself_is_installed_wherever_snakemake_works(fresh, stand_
     assert done.returncode == 0, done.stdout + done.stderr
     told = (stand_in / "told").read_text().splitlines()
     assert told == [f"-m pip install --no-deps --editable {fresh.folder}"] * 2
+
+
+def test_an_archive_has_all_files_under_version_control_and_the_environments(fresh, stand_in):
+    for words in (["init", "--quiet"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=fresh.folder, check=True)
+    done = fresh.snakemake(*SMOKE, "--archive", "all.tar.gz", programs=stand_in / "bin")
+    assert done.returncode == 0, done.stdout + done.stderr
+    listed = ["git", "ls-files"]
+    tracked = subprocess.run(listed, cwd=fresh.folder, capture_output=True, text=True, check=True)
+    with tarfile.open(fresh.folder / "all.tar.gz") as archive:
+        names = archive.getnames()
+    assert {*names} >= {*tracked.stdout.split()} and "workflow/rules/unlearn.smk" in names
+    assert sum(name.endswith("packages.txt") for name in names) == 2

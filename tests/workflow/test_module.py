@@ -2,10 +2,11 @@
 
 import re
 import shutil
+import subprocess
 
 import pytest
 import yaml
-from conftest import SMOKE, Project, copy_project, read_yaml
+from conftest import SMOKE, SNAKEMAKE, Project, copy_project, read_yaml
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # Another workflow, that makes something of the index page.
@@ -102,6 +103,21 @@ def test_what_snakedeploy_writes_runs_the_default(checkout, default, outer):
     project = outer(DEPLOYED)
     shutil.copytree(checkout.folder / "config", project.folder / "config")
     assert project.planned() == default
+
+
+def test_what_snakedeploy_writes_ends_when_its_last_job_has_ended(checkout, outer):
+    """`onsuccess` of a module never runs; a limit per day would keep Python for a day."""
+    project = outer(DEPLOYED)
+    shutil.copytree(checkout.folder / "config", project.folder / "config")
+    shutil.copytree(checkout.folder / "profiles", project.folder / "profiles")
+    project.edit("profiles/default/config.yaml", "1000000/60s", "1000000/86400s")
+    done = subprocess.run(
+        [SNAKEMAKE, "--cores", "2", "results/digits_resnet/plan.json"],
+        cwd=project.folder, env=project.environment(), capture_output=True, check=False,
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    assert (project.folder / "results/digits_resnet/plan.json").is_file()
 
 
 def test_the_standard_place_of_the_snakefile_plans_the_same(checkout, smoke):

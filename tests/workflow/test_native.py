@@ -1,8 +1,10 @@
-"""What Snakemake's people type on a finished run: what Snakemake's manual says, or one sentence."""
+"""What Snakemake's people type on a finished run: what Snakemake's manual says, or one sentence.
+
+`--archive` is in test_conda.py, because it needs conda and no run.
+"""
 
 import re
 import subprocess
-import tarfile
 import zipfile
 
 import pytest
@@ -131,14 +133,6 @@ def test_the_report_has_the_page_and_the_figures(project, name):
 def test_another_folder_is_another_run(finished, tmp_path):
     planned = finished.planned(*SMOKE, "--directory", str(tmp_path))
     assert planned["unlearn"] > 2 and planned["data"] == 1
-
-
-def test_an_archive_needs_git_and_conda_as_snakemake_says(project):
-    done = project.snakemake(*SMOKE, "--archive", "all.tar.gz")
-    if done.returncode:
-        assert re.search(r"conda|git", done.stdout + done.stderr)
-    else:
-        assert tarfile.is_tarfile(project.folder / "all.tar.gz")
 
 
 def test_a_lock_is_removed_as_the_manual_says(project):

@@ -10,7 +10,6 @@ RUN_JOB = """
         collateral run {params.job:q} --code {params.code:q} --threads {threads} {params.beside} \
             >{log:q} 2>&1
         """
-LAST = {}  # the last job of each rule, because Snakemake asks several functions about one job
 
 
 wildcard_constraints:
@@ -24,10 +23,7 @@ wildcard_constraints:
 
 def job(kind, w):
     """Return the job of kind `kind` (the name of its file) for the wildcards `w`."""
-    key = tuple(w)
-    if LAST.get(kind, ("", None))[0] != key:
-        LAST[kind] = key, find_job(kind, GRID[w.benchmark], w)
-    return LAST[kind][1]
+    return find_job(kind, GRID[w.benchmark], w)
 
 
 def inputs_of(kind):

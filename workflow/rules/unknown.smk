@@ -41,13 +41,17 @@ def stop_if_stale():
 
 def forcing():
     """Return the command that makes all results again which are not as planned."""
-    files = [os.path.relpath(file) for file in workflow.config_settings.configfiles]
-    given = shlex.join(files)
-    return (
-        f"snakemake --configfile {given} --forcerun $(collateral stale --config {given})"
-        if given
-        else "snakemake --forcerun $(collateral stale)"
-    )
+    settings = workflow.config_settings
+    files = [os.path.relpath(file) for file in settings.configfiles]
+    keys = [*(settings.config_args or ())]
+    ours = words(["--config", files], ["--set", keys])
+    theirs = words(["--configfile", files], ["--config", keys])
+    return f"snakemake{theirs} --forcerun $(collateral stale{ours})"
+
+
+def words(*options):
+    """Return options with their values for a shell, a space before each; without empty ones."""
+    return "".join(f" {name} {shlex.join(values)}" for name, values in options if values)
 
 
 def inputs_of_data(wildcards):

@@ -165,6 +165,15 @@ def reread(config: Any, workflow: Any, their_reader: Reader, known: Mapping[str,
     return _replace(config, theirs, ours)
 
 
+def read_merged(files: Iterable[Path], options: Iterable[str], default: Path) -> dict[str, Any]:
+    """Return the config of `snakemake --configfile FILES --config OPTIONS`, as YAML 1.2.
+
+    As in rules/config.smk, the default config is read too if the benchmarks are not in these.
+    """
+    given = _merge([*map(_read, files), _options(options)])
+    return given if "benchmarks" in given else _merge([_read(default), given])
+
+
 def _read(file: Any) -> Mapping[str, Any]:
     found = read_file(Path(file))
     return found if isinstance(found, dict) else {}

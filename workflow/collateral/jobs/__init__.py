@@ -8,8 +8,8 @@ all use these classes. Files whose names begin with `_` are helpers.
   description from the config, and knows the fingerprint of the code and the estimated cost.
 - The rule has the name of the file. So has the stage, unless the description sets `stage` (`base`
   and `retrain` use `train`). A planned job may override `rule`: tracked runs have the rule `track`.
-- The annotated attributes of a planned job are the wildcards of the rule; each is in
-  `wildcard_constraints` of rules/lookup.smk, and one that is an integer in NUMBERS.
+- The annotated attributes of a planned job are the wildcards of the rule, in the order in which its
+  paths have them; each is in `wildcard_constraints` of rules/lookup.smk.
 - A job of a cell names in `cell_attribute` which cells or runs have such a job: one job for each
   value of its wildcards `seed`, `run` and `method`. Other kinds override `list_all`.
 - Jobs that make tables, figures and pages are not listed (`PlannedPage`): they take seconds, and
@@ -18,8 +18,7 @@ all use these classes. Files whose names begin with `_` are helpers.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -29,7 +28,7 @@ from pydantic import ValidationError
 
 from collateral.config.errors import ConfigError, explain
 from collateral.contract.messages import did_you_mean, quoted
-from collateral.jobs._job import Job, Planned
+from collateral.jobs._job import Job, Planned, PlannedPage
 from collateral.plan.fingerprint import hash_texts
 from collateral.plan.grid import Benchmark
 from collateral.results.files import atomic
@@ -37,7 +36,6 @@ from collateral.results.files import atomic
 # Maximum bytes of a text on a command line; Linux allows 131,072 bytes per argument.
 MOST_BYTES = 100_000
 LONG_TEXTS = Path(".snakemake/jobs")
-NUMBERS = ("seed", "member")  # names of the wildcards that are integers
 C = TypeVar("C")
 
 
@@ -120,18 +118,19 @@ def as_argument(text: str, kind: str) -> str:
 
 def list_jobs(benchmark: Benchmark) -> Iterator[Planned]:
     """Yield all jobs of a benchmark except those that make tables, figures and pages."""
-    return (job for kind in kinds().values() for job in kind.list_all(benchmark))
+    return (job for job in _jobs(benchmark).values() if not isinstance(job, PlannedPage))
 
 
-def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Planned:
+def find_job(kind: str, benchmark: Benchmark, wildcards: Iterable[str]) -> Planned:
     """Return the job of a rule for these values of Snakemake's wildcards."""
-    job = kinds()[kind]
-    names = [field.name for field in fields(job)][1:]
-    return job(benchmark, *(_read(benchmark, name, getattr(wildcards, name)) for name in names))
+    try:
+        return _jobs(benchmark)[(kind, *wildcards)]
+    except KeyError:
+        raise ValueError(f"the config has no {kind} of {'/'.join(wildcards)}") from None
 
 
-def _read(benchmark: Benchmark, name: str, value: str) -> Any:
-    """Convert the text of the wildcard `name` to the value of the job's field `name`."""
-    if name == "cell":
-        return benchmark.cells[value]
-    return int(value) if name in NUMBERS else value
+@cache
+def _jobs(benchmark: Benchmark) -> dict[tuple[str, ...], Planned]:
+    """Return a dict from kind and wildcards to job; each job is described only once."""
+    jobs = (job for kind in kinds().values() for job in kind.list_all(benchmark))
+    return {(job.kind_name, *map(str, job.wildcards.values())): job for job in jobs}

@@ -132,7 +132,10 @@ class Job(Part):
 
 
 class PageJob(Job):
-    """Description of a job that makes tables, figures or a page of a benchmark from its numbers."""
+    """Description of a job that makes tables, figures or a page of a benchmark from its numbers.
+
+    Tables and figures are in a folder of the name of their kind.
+    """
 
     has_cost = False
 
@@ -143,6 +146,11 @@ class PageJob(Job):
             **{"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS},
             "gates": layout.GATES,
         }
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The folder of the tables, or of the figures."""
+        return {self.kind: self.kind}
 
 
 class OwnFile(Part):
@@ -354,14 +362,9 @@ class PlannedInCell(Planned):
 
 
 class PlannedPage(Planned):
-    """A job that makes tables, figures or a page of a benchmark from its numbers."""
+    """A job that makes tables, figures or a page of a benchmark from its numbers, in seconds."""
 
     is_presented = is_compared = False
-
-    @classmethod
-    def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
-        """Yield no jobs: those of this kind take seconds, and are left out of estimates."""
-        return iter(())
 
     @property
     def values(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ files; the others read them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -19,14 +19,20 @@ from collateral.plugins.find import MODEL, method_kind, prepare_class
 from collateral.results import layout
 
 
+class Preparing(Part):
+    """The other jobs of the cell that run `prepare` for a job."""
+
+    tunings: tuple[str, ...] = ()  # names of methods whose tuning jobs run it
+    runs: tuple[str, ...] = ()  # names of runs of the same seed whose jobs run it
+    teacher: bool = False  # whether the job of the cell's teacher runs it
+
+
 @dataclass(frozen=True)
 class PreparePlan:
     """Which other jobs run `prepare` for a job, and for which parameters the job runs it itself."""
 
-    tunings: tuple[str, ...] = ()  # names of methods whose tuning jobs run `prepare`
-    runs: tuple[str, ...] = ()  # names of runs of the same seed whose jobs run `prepare`
-    teacher: bool = False  # whether the job of the cell's teacher runs `prepare`
-    made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
+    others: Preparing = field(default_factory=Preparing)
+    made: tuple[MethodParams, ...] = ()
 
 
 class PreparePlans:
@@ -54,7 +60,7 @@ class PreparePlans:
         made = [
             params for name, params in prepared.items() if makers.get(name, run.name) == run.name
         ]
-        return PreparePlan(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
+        return PreparePlan(Preparing(tunings=tuple(others), teacher=has_teacher), tuple(made))
 
     def for_run(self, run: RunSpec, *, is_first_seed: bool) -> PreparePlan:
         """Return which jobs run `prepare` for a run: other jobs, or the job of the run itself.
@@ -70,10 +76,10 @@ class PreparePlans:
         if is_first_seed and (tunings or has_teacher):
             found = {*self._tunings, self._teacher}
             made = [params for name, params in run.prepare_calls.items() if name not in found]
-            return PreparePlan(tunings=tunings, teacher=has_teacher, made=tuple(made))
+            return PreparePlan(Preparing(tunings=tunings, teacher=has_teacher), tuple(made))
         first = self._runs.get(_key(run), run.name)
         if first != run.name:
-            return PreparePlan(runs=(first,))
+            return PreparePlan(Preparing(runs=(first,)))
         return PreparePlan(made=tuple(run.prepare_calls.values()))
 
 
@@ -96,14 +102,6 @@ class Tuning(Part):
 
     cell: str
     method: str
-
-
-class Preparing(Part):
-    """The jobs of the cell that run `prepare` for a job."""
-
-    tunings: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()  # of the same seed
-    teacher: bool = False
 
 
 class MethodJob(Job):
@@ -169,14 +167,13 @@ class PlannedMethod(PlannedInCell):
     @property
     def values(self) -> dict[str, Any]:
         """Model, method, parameters, and where it starts."""
-        run, found = self.spec, self.prepare_plan
+        run, others = self.spec, self.prepare_plan.others
         about = {"model": self.model, "method": run.method.uses, "seed": self.seed}
         about |= {"freeze": self.benchmark.config.freeze}
         about |= {"params": run.params.model_dump(mode="json"), "tuning": self.tuning}
         if not issubclass(self.describes, StartedJob):
             return about
-        preparing = Preparing(tunings=found.tunings, runs=found.runs, teacher=found.teacher)
-        return {**about, "base_seed": self.benchmark.base_seed(self.seed), "preparing": preparing}
+        return {**about, "base_seed": self.benchmark.base_seed(self.seed), "preparing": others}
 
     @property
     def tuning(self) -> Tuning | None:

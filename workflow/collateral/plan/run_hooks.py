@@ -97,11 +97,24 @@ def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Pop
     return server if server.stdout.readline() else None
 
 
-def cancel_timers() -> None:
-    """Cancel the timers of this process, for which Python would wait before it exits.
+def wait_for_no_timer() -> None:
+    """When the main thread has ended, cancel all timers, so that Python exits at once.
 
-    They are those of Snakemake's limit on jobs per second (profiles/default), and would only wake
-    a scheduler that has ended.
+    In place of `onsuccess`, which Snakemake does not run for a workflow imported as a module.
+    """
+    threading.Thread(target=_cancel_at_end, daemon=True).start()
+
+
+def _cancel_at_end() -> None:
+    threading.main_thread().join()
+    cancel_timers()
+
+
+def cancel_timers() -> None:
+    """Cancel every threading.Timer of this process, for which Python would wait before it exits.
+
+    Snakemake's own are those of its limit on jobs per second (profiles/default): they would only
+    wake a scheduler that has ended. A timer of anything else in the process is cancelled too.
     """
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):

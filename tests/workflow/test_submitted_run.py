@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from conftest import Project
 
+from collateral.results.submission import Submission
+
 pytestmark = pytest.mark.workflow
 CELL = "digit_3-50"
 METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")
@@ -59,16 +61,47 @@ def test_honest_submissions_are_not_accused_and_have_the_numbers_of_the_run(fold
     assert "points above both" not in done.stdout
 
 
-def test_weights_and_a_rerun_raise_the_level_and_other_weights_do_not(folder):
+def test_only_a_config_that_makes_the_run_raises_the_level_to_3(folder):
+    """The outputs are those of FT; a config of another learning rate, or none, is no evidence."""
+    config = (folder.folder / "configs/smoke.yaml").read_text()
+    assert config.count("\n      ft: {") == 1
+    other = config.replace("\n      ft: {", "\n      ft: {momentum: 0.5, ")
+    (folder.folder / "other.yaml").write_text(other)
+    for name, options in (
+        ("none", ()),
+        ("other", ("--config", "other.yaml")),
+        ("same", ("--config", "configs/smoke.yaml")),
+    ):
+        done = folder.collateral("submit", "smoke", "ft", *options, "--out", f"sent/c-{name}")
+        assert done.returncode == 0, done.stderr
+    judge = ("--out", "reruns", "--replace", "--rerun", "ft")
+    said = {
+        name: folder.collateral("judge", f"sent/c-{name}", *judge).stdout
+        for name in ("none", "other", "same")
+    }
+    assert "level of evidence 3" in said["same"] and "copy: " not in said["same"]
+    assert "level of evidence 1" in said["none"]
+    assert "rerun: no config.yaml was sent" in said["none"]
+    assert "level of evidence 1" in said["other"]
+    assert "is not of the config.yaml that was sent: " in said["other"]
+    for run, expected in (("ga", "has other outputs"), ("no_such", "has no run no_such")):
+        done = folder.collateral("judge", "sent/c-same", "--out", "reruns", "--rerun", run)
+        assert "level of evidence 1" in done.stdout and expected in done.stdout
+
+
+def test_weights_raise_the_level_and_other_weights_do_not(folder):
     done = folder.collateral("submit", "smoke", "ft", "--weights", "--out", "sent/full")
     assert done.returncode == 0, done.stderr
     judge = ("judge", "sent/full", "--out", "other", "--weights")
     assert "level of evidence 2" in folder.collateral(*judge).stdout
-    assert "level of evidence 3" in folder.collateral(*judge, "--rerun", "ft").stdout
     for seed in (0, 1):
         place = folder.folder / f"results/smoke/{CELL}/seed-{seed}/ga/model.safetensors"
         shutil.copy(place, folder.folder / f"sent/full/{CELL}/seed-{seed}/model.safetensors")
     assert "was changed after submission.json" in folder.collateral(*judge).stdout
+    (folder.folder / f"sent/full/{CELL}/seed-0/model.safetensors").write_bytes(b"no tensors")
+    Submission.load(folder.folder / "sent/full").save()
+    said = folder.collateral("judge", "sent/full", "--out", "third", "--weights").stdout
+    assert "level of evidence 1" in said and f"weights: {CELL}, seed 0: " in said
     done = folder.collateral("board", "judged", "other", "--out", "board.html")
     assert "9 entries in 1 cells" in done.stdout
     page = (folder.folder / "board.html").read_text()

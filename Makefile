@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES) --logger collateral
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture suite lint schema docs bench release clean-results
+.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture suite lint schema docs board bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -105,6 +105,9 @@ docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads now
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (benchmarks/README.md)
 	python benchmarks/all.py
+
+board: setup ## the board in build/board.html: kept results, judged submissions, settings of papers
+	cd docs && python -m generators.board --out ../build/board.html
 
 release: setup docs ## VERSION=0.2.0: number, build, install and run a release, in dist/; TAG=yes tags it
 	VERSION=$(VERSION) TAG=$(TAG) .ci/release

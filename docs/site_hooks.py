@@ -1,8 +1,12 @@
 """Hooks of mkdocs that turn pages written as plain Markdown into pages of the site."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file from elsewhere
+from generators.board import PAGE, board_page
 
 README = Path(__file__).parents[1] / "README.md"
 START = "start.md"  # name of the README among the pages
@@ -22,6 +26,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File  # noqa: PLC0415
 
     files.append(File.generated(config, START, content=as_page(README.read_text("utf-8"))))
+    files.append(File.generated(config, PAGE, content=board_page()))
     return files
 
 
@@ -30,7 +35,9 @@ def as_page(readme: str) -> str:
     return BESIDE.sub(r"\1", RELEASED.sub(r"\1", readme)).replace("](docs/", "](")
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Remove comments, which would break tables, and links that leave the site."""
+def on_page_markdown(markdown: str, page: Any = None, **_: object) -> str:
+    """Remove comments, which would break tables, and links that leave the site; link the board."""
     inside = markdown.replace(f"](../{README.name}", f"]({START}")
+    if page and page.file.src_uri == "board.md":
+        inside = inside.replace(f"`{PAGE}`", f"[`{PAGE}`]({PAGE})")
     return OUTSIDE.sub(r"\1", COMMENT.sub("", inside))

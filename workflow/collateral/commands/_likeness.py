@@ -47,7 +47,7 @@ LEAST_WEIGHT = 0.05  # weight of Retrain in such a mix
 # (41 runs on digits and the CIFAR cut); with 2 added to true logits, on the CIFAR cut 9 or more.
 MOST_DEVIATIONS = 3
 LEAST_EXAMPLES = 10  # smallest number of examples on which kinship is measured
-NOT_TRIED = "it was tried on digits alone, so it names and decides nothing"
+NOT_TRIED = "tried on digits and a CIFAR cut; it names and decides nothing"
 PARTS = {
     "test": "the test set",
     "forget": "the forget set",

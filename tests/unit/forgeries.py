@@ -72,6 +72,18 @@ def judge_forgery(
     return NAMED if found.names else UNKNOWN, found.names
 
 
+HEAD = ("#", "what was done", "outcome", "what was said")
+
+
+def describe_forgery(one: Forgery, found: tuple[str, list[str]], folder: Path) -> list[str]:
+    """Return a row of the table in docs/board.md."""
+    outcome, said = found
+    if one.outcome == IGNORED:
+        outcome = IGNORED
+    text = said[0].replace(f"{folder}/forged/", "").partition("; known: ")[0] if said else "nothing"
+    return [one.number, one.what, outcome, text]
+
+
 def check_forgery(one: Forgery, outcome: str, found: tuple[str, list[str]], world: World) -> None:
     """Fail if a forgery has not the outcome that it must have, or not by its sentence."""
     happened, said = found
@@ -447,13 +459,13 @@ def nothing_unlearned(world: World, folder: Path) -> None:
     outputs_of(world, folder, world.base)
 
 
-@forgery(31, REFUSED, "run: String should match pattern")
+@forgery(31, REFUSED, "run: no name of a folder")
 def a_run_that_is_a_folder_above(world: World, folder: Path) -> None:
     content = json.loads((folder / STATEMENT).read_text())
     (folder / STATEMENT).write_text(json.dumps({**content, "run": ".."}))
 
 
-@forgery(32, REFUSED, "benchmark: String should match pattern")
+@forgery(32, REFUSED, "benchmark: no name of a folder")
 def a_benchmark_of_its_own(world: World, folder: Path) -> None:
     content = json.loads((folder / STATEMENT).read_text())
     (folder / STATEMENT).write_text(json.dumps({**content, "benchmark": "../sent/evil/fake"}))

@@ -112,7 +112,7 @@ def tab(request, browser, page):
 
 def sort(tab, column):
     if tab.phone:
-        tab.locator(".sort-by select").first.select_option(column)
+        tab.locator(".sort-by select").first.select_option(label=column)
     else:
         head = tab.locator("table.board").first.locator("thead th")
         head.filter(has_text=column.split()[0]).locator(".sort").click()

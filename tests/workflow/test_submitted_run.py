@@ -1,13 +1,19 @@
 """Methods of a real run as submissions: judged with the numbers of the run, and not accused."""
 
 import csv
+import os
 import re
 import shutil
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 from conftest import Project
+from generators.tables import table
+from markdown_reading import ROOT
+from page_of_board import hold_to_page
 
+from collateral.report.board import read_entries
 from collateral.results.submission import Submission
 
 pytestmark = pytest.mark.workflow
@@ -108,21 +114,22 @@ def test_weights_raise_the_level_and_other_weights_do_not(folder):
     assert page.count('<tr><th scope="row">') == 9
 
 
-def test_outputs_of_another_program_are_judged(folder):
-    """A method without this tool: the base's logits, those of the forgotten class lowered."""
-    for seed in (0, 1):
-        with np.load(folder.folder / f"results/smoke/base/seed-{seed}/outputs.npz") as file:
-            rng = np.random.default_rng(seed)
-            found = {}
-            for name in ("train_logits", "test_logits"):
-                found[name] = file[name].astype(np.float32)
-                found[name] += rng.normal(0, 0.4, found[name].shape)
-        out = folder.folder / f"elsewhere/{CELL}/seed-{seed}"
-        out.mkdir(parents=True)
-        np.savez(out / "outputs.npz", **found)
-    words = ("--outputs", "elsewhere", "--out", "sent/noise", "--by", "A. Stranger")
-    done = folder.collateral("submit", "smoke", "noise", *words)
+def test_another_program_needs_the_published_folder_alone_and_is_judged(folder, request):
+    """Its row is in docs/board.md; `--fix` writes it there."""
+    done = folder.collateral("publish", "smoke", "--logits", "--out", "../published")
     assert done.returncode == 0, done.stderr
-    done = folder.collateral("judge", "sent/noise", "--out", "noise")
+    program = [sys.executable, ROOT / "tests/other_program.py", "../published", "smoke", CELL]
+    without = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run([*program, "elsewhere"], cwd=folder.folder, env=without, check=True)
+    words = ("--outputs", "elsewhere", "--out", "sent/refit", "--by", "A. Stranger")
+    words += ("--published", "../published", "--method", "Refitted logits")
+    done = folder.collateral("submit", "smoke", "refit", *words)
+    assert done.returncode == 0, done.stderr
+    done = folder.collateral("judge", "sent/refit", "--out", "refit")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 2, "a verdict, and nothing named"
+    [entry] = read_entries(folder.folder / "refit/smoke/refit")
+    numbers = [text for text, _ in entry.numbers.values()]
+    head = ["method", "by", "verdict", *map(str.lower, entry.numbers), "seeds", "evidence"]
+    row = [entry.method, entry.by, entry.verdict, *numbers, str(entry.seeds), entry.evidence]
+    hold_to_page("honest", table(head, [row]), request.config)

@@ -113,6 +113,8 @@ def read_statement(content: Any, place: str) -> Statement:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the whole file"
         reason = first["msg"].replace("Extra inputs are not permitted", "unknown key")
+        if first["type"] == "string_pattern_mismatch":
+            reason = "no name of a folder: use a-z, 0-9, _, and from the second letter . and -"
         known = listed("known", [*Statement.model_fields])
         raise ValueError(f"{place}: {printable(key)}: {reason}; {known}") from None
 

@@ -26,7 +26,8 @@ def read(folder: Path) -> NDArray[np.float32]:
 def main(root: Path) -> None:
     """Print a line for every run that has all seeds."""
     for cell in sorted(path.parent for path in root.glob("*/split.json")):
-        seeds = sorted(int(path.name.split("-")[1]) for path in cell.glob("seed-*"))
+        finished = cell.glob(f"seed-*/retrain/{OUTPUTS}")
+        seeds = sorted(int(path.parts[-3].split("-")[1]) for path in finished)
         bases = seed_parts([read(root / f"base/seed-{seed}") for seed in seeds])
         retrains = seed_parts([read(cell / f"seed-{seed}/retrain") for seed in seeds])
         for run in sorted({path.parent.name for path in cell.glob(f"seed-*/*/{OUTPUTS}")}):

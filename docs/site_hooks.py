@@ -1,14 +1,13 @@
 """Hooks of mkdocs that turn pages written as plain Markdown into pages of the site."""
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))  # mkdocs loads this file from elsewhere
-from generators.board import PAGE, board_page
-
 README = Path(__file__).parents[1] / "README.md"
+# `make board` writes it; the site's environment has not what it needs.
+BOARD = Path(__file__).parents[1] / "build" / "board.html"
+PAGE = "leaderboard.html"  # its name in the site
 START = "start.md"  # name of the README among the pages
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # link to a file outside docs/
 RELEASED = re.compile(
@@ -21,12 +20,12 @@ COMMENT = re.compile(r"^<!-- .*? -->$", re.M)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the README to the pages of the site."""
+    """Add the README and the board to the pages of the site."""
     # mkdocs is installed in the site's environment only, not for the tests.
     from mkdocs.structure.files import File  # noqa: PLC0415
 
     files.append(File.generated(config, START, content=as_page(README.read_text("utf-8"))))
-    files.append(File.generated(config, PAGE, content=board_page()))
+    files.append(File.generated(config, PAGE, content=BOARD.read_text("utf-8")))
     return files
 
 

@@ -13,7 +13,6 @@ from collateral.report.board import Board, build_board, list_settings, render_bo
 from collateral.results.submission import JUDGED
 from generators.results import DATA, ROOT, find_results
 
-PAGE = "leaderboard.html"  # its name in the site
 SUITE = ROOT / "configs" / "suite"
 
 
@@ -22,11 +21,6 @@ def find_board() -> Board:
     submissions = sorted({path.parent for path in (DATA / "judged").rglob(JUDGED)})
     judged = build_board((), submissions, list_settings(SUITE))
     return replace(judged, entries=[*find_results(), *judged.entries])
-
-
-def board_page() -> str:
-    """Return the page as HTML."""
-    return render_board(find_board())
 
 
 def main() -> None:

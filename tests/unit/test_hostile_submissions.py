@@ -218,6 +218,7 @@ def test_shortened_logits_have_the_sizes_of_the_benchmark(
     assert all(text.startswith(start) for text, start in zip(found, expected, strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [

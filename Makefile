@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES) --logger collateral
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture suite lint schema docs bench release clean-results
+.PHONY: help setup run figures test test-cpu test-slow test-all slurm-test mutants bugs torture suite lint schema docs board bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -100,11 +100,14 @@ $(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt
 	@$(DOCS_ENV)/bin/pip install --quiet -c envs/constraints.txt -e '.[docs]'
 	@touch $@
 
-docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads nowhere is an error
+docs: $(DOCS_ENV)/.done board ## docs/ as a site, in build/site; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(DOCS_ENV)/bin/mkdocs build --strict
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (benchmarks/README.md)
 	python benchmarks/all.py
+
+board: $(FIGURES_ENV) ## the board in build/board.html: kept results, judged submissions, settings of papers
+	cd docs && python -m generators.board --out ../build/board.html
 
 release: setup docs ## VERSION=0.2.0: number, build, install and run a release, in dist/; TAG=yes tags it
 	VERSION=$(VERSION) TAG=$(TAG) .ci/release

@@ -5,6 +5,9 @@ from pathlib import Path
 from typing import Any
 
 README = Path(__file__).parents[1] / "README.md"
+# `make board` writes it; the site's environment has not what it needs.
+BOARD = Path(__file__).parents[1] / "build" / "board.html"
+PAGE = "leaderboard.html"  # its name in the site
 START = "start.md"  # name of the README among the pages
 OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # link to a file outside docs/
 RELEASED = re.compile(
@@ -17,11 +20,12 @@ COMMENT = re.compile(r"^<!-- .*? -->$", re.M)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the README to the pages of the site."""
+    """Add the README and the board to the pages of the site."""
     # mkdocs is installed in the site's environment only, not for the tests.
     from mkdocs.structure.files import File  # noqa: PLC0415
 
     files.append(File.generated(config, START, content=as_page(README.read_text("utf-8"))))
+    files.append(File.generated(config, PAGE, content=BOARD.read_text("utf-8")))
     return files
 
 
@@ -30,7 +34,9 @@ def as_page(readme: str) -> str:
     return BESIDE.sub(r"\1", RELEASED.sub(r"\1", readme)).replace("](docs/", "](")
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Remove comments, which would break tables, and links that leave the site."""
+def on_page_markdown(markdown: str, page: Any = None, **_: object) -> str:
+    """Remove comments, which would break tables, and links that leave the site; link the board."""
     inside = markdown.replace(f"](../{README.name}", f"]({START}")
+    if page and page.file.src_uri == "board.md":
+        inside = inside.replace(f"`{PAGE}`", f"[`{PAGE}`]({PAGE})")
     return OUTSIDE.sub(r"\1", COMMENT.sub("", inside))

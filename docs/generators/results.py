@@ -28,6 +28,7 @@ from collateral.report.board import (
     read_kept,
 )
 from collateral.results import layout
+from collateral.results.submission import JUDGED
 from generators.tables import table
 from paper.reference import printed_number
 
@@ -56,7 +57,8 @@ def results_table() -> str:
         row = _row(result)
         rows.append(["", "", "", *row[3:]] if result.cell == above else row)
         above = result.cell
-    return table(HEAD, rows)
+    sortable = "The same rows can be sorted on [the board](board.md), with judged submissions.\n"
+    return f"{table(HEAD, rows)}\n{sortable}"
 
 
 def list_of_settings() -> str:
@@ -77,7 +79,8 @@ def find_results() -> list[Entry]:
 def kept_results() -> list[Path]:
     """Return the folders of docs/data with results, those of the theory included."""
     names = (layout.METRICS, layout.THEORY_FINDINGS)
-    return sorted({path.parent for name in names for path in DATA.rglob(name)})
+    folders = {path.parent for name in names for path in DATA.rglob(name)}
+    return sorted(folder for folder in folders if not (folder / JUDGED).is_file())
 
 
 def _read(folder: Path) -> Iterator[Entry]:

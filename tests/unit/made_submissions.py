@@ -48,10 +48,14 @@ class World:
     """The published benchmark in a folder of results."""
 
     results: Path
+    name: str = NAME
+    cell_name: str = CELL
+    seeds: tuple[int, ...] = SEEDS
+    ours: str = "ours"  # a method that was run by the maintainers
 
     @property
     def root(self) -> Path:
-        return self.results / NAME
+        return self.results / self.name
 
     @cached_property
     def labels(self) -> Labels:
@@ -140,37 +144,77 @@ class World:
 
     @cached_property
     def cell(self) -> CellResults:
-        return read_references(self.root)[1][CELL]
+        return read_references(self.root)[1][self.cell_name]
 
     def submit(
         self, folder: Path, make: Callable[[int], Logits] | None = None, run: str = RUN
     ) -> Path:
         """Write a submission of the logits of every seed."""
-        for seed in SEEDS:
-            write(folder, seed, self.outputs((make or self.method)(seed)))
-        about = {"benchmark": NAME, "run": run, "method": run.title(), "by": "An author"}
-        Submission(folder, Statement(**about, cells={CELL: state_references(self.cell)})).save()
+        for seed in self.seeds:
+            write(folder, seed, self.outputs((make or self.method)(seed)), self.cell_name)
+        about = {"benchmark": self.name, "run": run, "method": run.title(), "by": "An author"}
+        cells = {self.cell_name: state_references(self.cell)}
+        Submission(folder, Statement(**about, cells=cells)).save()
         return folder
 
 
-def place(folder: Path, seed: int) -> Path:
-    return folder / CELL / f"seed-{seed}" / layout.OUTPUTS
+@dataclass(frozen=True)
+class RealWorld(World):
+    """A finished run; submissions are changed copies of its methods, with new noise."""
+
+    copied: str = "ft"
+
+    @cached_property
+    def labels(self) -> Labels:
+        return self.cell.labels
+
+    @cached_property
+    def split(self) -> Split:
+        return self.cell.split
+
+    def base(self, seed: int) -> Logits:
+        return self._read(self.root / layout.BASE.format(seed=seed))
+
+    def retrain(self, seed: int) -> Logits:
+        return self._run(seed, layout.RETRAIN)
+
+    def method(self, seed: int, name: str = RUN, step: float = STEP) -> Logits:
+        """Return the logits of a run; all but those of `ours` with noise of their own."""
+        logits = self._run(seed, self.copied if name != "rival" else "neighbor")
+        if name == "ours":
+            return self._run(seed, self.ours)
+        for part, of in logits.items():
+            of += rng_of(name, seed, part).normal(0, step, of.shape)
+        return logits
+
+    def _run(self, seed: int, run: str) -> Logits:
+        place = layout.RUN.format(cell=self.cell_name, seed=seed, run=run)
+        return self._read(self.root / place)
+
+    @staticmethod
+    def _read(folder: Path) -> Logits:
+        with np.load(folder / layout.OUTPUTS) as file:
+            return {part: file[f"{part}_logits"].astype(float) for part in ("train", "test")}
 
 
-def write(folder: Path, seed: int, outputs: ModelOutputs) -> None:
-    outputs.save(place(folder, seed))
+def place(folder: Path, seed: int, cell: str = CELL) -> Path:
+    return folder / cell / f"seed-{seed}" / layout.OUTPUTS
 
 
-def read(folder: Path, seed: int) -> dict[str, np.ndarray]:
-    with np.load(place(folder, seed)) as file:
+def write(folder: Path, seed: int, outputs: ModelOutputs, cell: str = CELL) -> None:
+    outputs.save(place(folder, seed, cell))
+
+
+def read(folder: Path, seed: int, cell: str = CELL) -> dict[str, np.ndarray]:
+    with np.load(place(folder, seed, cell)) as file:
         return {name: file[name] for name in file.files}
 
 
-def change(folder: Path, seed: int, **arrays: np.ndarray | None) -> None:
+def change(folder: Path, seed: int, cell: str = CELL, **arrays: np.ndarray | None) -> None:
     """Replace arrays of a file; None removes one."""
-    new = {**read(folder, seed), **arrays}
+    new = {**read(folder, seed, cell), **arrays}
     write_arrays(
-        place(folder, seed), {k: v for k, v in new.items() if v is not None}, compress=True
+        place(folder, seed, cell), {k: v for k, v in new.items() if v is not None}, compress=True
     )
 
 

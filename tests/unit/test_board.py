@@ -11,6 +11,7 @@ from page_reading import Links
 
 from collateral.cli import main
 from collateral.commands import _judging
+from collateral.commands._rerun import Rerun
 from collateral.metrics.kinship import centre, equal_rows, explain, match, seed_parts
 from collateral.report.board import Board, Entry, build_board, list_kept, read_entries
 from collateral.results import layout
@@ -166,15 +167,52 @@ def test_two_submissions_of_one_name_are_refused(world, tmp_path):
     assert said.endswith(f"`run` is {RUN}, as in {first}; rename one")
 
 
-def test_a_rerun_with_other_bits_is_named_and_with_the_same_raises_the_level(world, tmp_path):
-    judge = _judging.Judge.open(world.root)
+def test_without_a_config_a_run_with_the_same_bits_is_no_rerun(world, tmp_path):
     same = world.submit(tmp_path / "same", lambda s: world.method(s, "ours", 0.8))
-    other = world.submit(tmp_path / "other")
-    found = judge.judge(Submission.load(same), [], rerun="ours")
-    assert found.level == _judging.RERUN and found.names == [], "it is no copy of its own rerun"
-    found = judge.judge(Submission.load(other), [], rerun="ours")
+    found = _judging.Judge.open(world.root).judge(Submission.load(same), [], rerun=Rerun("ours"))
     assert found.level == _judging.OUTPUTS
-    assert found.names == ["rerun: ox-50/seed-2/ours has other outputs"]
+    assert "rerun: no config.yaml was sent" in found.names
+    assert any("copy: " in text for text in found.names)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("benchmarks: [", "config.yaml: line 1: "),
+        ("- 1", "config.yaml has no keys"),
+        (
+            "benchmarks: {other: {data: {name: digits}, model: mlp, seeds: [2], base: {epochs: 1}, "
+            "cells: {a: {forget: {kind: random_part, fraction: 0.1}}}, methods: {ft: {}}}}",
+            "config.yaml has no benchmark animals",
+        ),
+    ],
+)
+def test_a_config_that_does_not_make_the_benchmark_is_named(world, tmp_path, config, expected):
+    folder = world.submit(tmp_path / "sent")
+    (folder / "config.yaml").write_text(config)
+    Submission.load(folder).save()
+    judge = _judging.Judge.open(world.root)
+    found = judge.judge(Submission.load(folder), [], rerun=Rerun("ours"))
+    assert found.level == _judging.OUTPUTS
+    assert len(found.names) == 1 and found.names[0].startswith("rerun: ")
+    assert expected in found.names[0]
+
+
+def test_plug_ins_that_a_config_names_are_not_loaded(world, tmp_path):
+    folder = world.submit(tmp_path / "sent")
+    bad = tmp_path / "theirs/methods/evil"
+    bad.mkdir(parents=True)
+    for name in ("__init__.py", "params.py", "method.py"):
+        (bad / name).write_text(f"open({str(tmp_path / 'harm')!r}, 'w')\n")
+    config = f"plugins: [{tmp_path / 'theirs'}]\nbenchmarks: {{animals: {{data: {{name: digits}}, "
+    config += "model: mlp, base: {epochs: 1}, seeds: [2, 5], methods: {evil: {}}, "
+    config += "cells: {ox-50: {forget: {kind: random_part, fraction: 0.1}}}}}"
+    (folder / "config.yaml").write_text(config)
+    Submission.load(folder).save()
+    judge = _judging.Judge.open(world.root)
+    found = judge.judge(Submission.load(folder), [], rerun=Rerun("ours"))
+    assert "no method 'evil'" in found.names[0]
+    assert not (tmp_path / "harm").exists()
 
 
 def test_more_than_was_checked_is_not_believed(world, tmp_path):

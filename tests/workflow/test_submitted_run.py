@@ -1,12 +1,20 @@
 """Methods of a real run as submissions: judged with the numbers of the run, and not accused."""
 
 import csv
+import os
 import re
 import shutil
+import subprocess
+import sys
 
-import numpy as np
 import pytest
 from conftest import Project
+from generators.tables import table
+from markdown_reading import ROOT
+from page_of_board import hold_to_page
+
+from collateral.report.board import read_entries
+from collateral.results.submission import Submission
 
 pytestmark = pytest.mark.workflow
 CELL = "digit_3-50"
@@ -59,37 +67,69 @@ def test_honest_submissions_are_not_accused_and_have_the_numbers_of_the_run(fold
     assert "points above both" not in done.stdout
 
 
-def test_weights_and_a_rerun_raise_the_level_and_other_weights_do_not(folder):
+def test_only_a_config_that_makes_the_run_raises_the_level_to_3(folder):
+    """The outputs are those of FT; a config of another learning rate, or none, is no evidence."""
+    config = (folder.folder / "configs/smoke.yaml").read_text()
+    assert config.count("\n      ft: {") == 1
+    other = config.replace("\n      ft: {", "\n      ft: {momentum: 0.5, ")
+    (folder.folder / "other.yaml").write_text(other)
+    for name, options in (
+        ("none", ()),
+        ("other", ("--config", "other.yaml")),
+        ("same", ("--config", "configs/smoke.yaml")),
+    ):
+        done = folder.collateral("submit", "smoke", "ft", *options, "--out", f"sent/c-{name}")
+        assert done.returncode == 0, done.stderr
+    judge = ("--out", "reruns", "--replace", "--rerun", "ft")
+    said = {
+        name: folder.collateral("judge", f"sent/c-{name}", *judge).stdout
+        for name in ("none", "other", "same")
+    }
+    assert "level of evidence 3" in said["same"] and "copy: " not in said["same"]
+    assert "level of evidence 1" in said["none"]
+    assert "rerun: no config.yaml was sent" in said["none"]
+    assert "level of evidence 1" in said["other"]
+    assert "is not of the config.yaml that was sent: " in said["other"]
+    for run, expected in (("ga", "has other outputs"), ("no_such", "has no run no_such")):
+        done = folder.collateral("judge", "sent/c-same", "--out", "reruns", "--rerun", run)
+        assert "level of evidence 1" in done.stdout and expected in done.stdout
+
+
+def test_weights_raise_the_level_and_other_weights_do_not(folder):
     done = folder.collateral("submit", "smoke", "ft", "--weights", "--out", "sent/full")
     assert done.returncode == 0, done.stderr
     judge = ("judge", "sent/full", "--out", "other", "--weights")
     assert "level of evidence 2" in folder.collateral(*judge).stdout
-    assert "level of evidence 3" in folder.collateral(*judge, "--rerun", "ft").stdout
     for seed in (0, 1):
         place = folder.folder / f"results/smoke/{CELL}/seed-{seed}/ga/model.safetensors"
         shutil.copy(place, folder.folder / f"sent/full/{CELL}/seed-{seed}/model.safetensors")
     assert "was changed after submission.json" in folder.collateral(*judge).stdout
+    (folder.folder / f"sent/full/{CELL}/seed-0/model.safetensors").write_bytes(b"no tensors")
+    Submission.load(folder.folder / "sent/full").save()
+    said = folder.collateral("judge", "sent/full", "--out", "third", "--weights").stdout
+    assert "level of evidence 1" in said and f"weights: {CELL}, seed 0: " in said
     done = folder.collateral("board", "judged", "other", "--out", "board.html")
     assert "9 entries in 1 cells" in done.stdout
     page = (folder.folder / "board.html").read_text()
     assert page.count('<tr><th scope="row">') == 9
 
 
-def test_outputs_of_another_program_are_judged(folder):
-    """A method without this tool: the base's logits, those of the forgotten class lowered."""
-    for seed in (0, 1):
-        with np.load(folder.folder / f"results/smoke/base/seed-{seed}/outputs.npz") as file:
-            rng = np.random.default_rng(seed)
-            found = {}
-            for name in ("train_logits", "test_logits"):
-                found[name] = file[name].astype(np.float32)
-                found[name] += rng.normal(0, 0.4, found[name].shape)
-        out = folder.folder / f"elsewhere/{CELL}/seed-{seed}"
-        out.mkdir(parents=True)
-        np.savez(out / "outputs.npz", **found)
-    words = ("--outputs", "elsewhere", "--out", "sent/noise", "--by", "A. Stranger")
-    done = folder.collateral("submit", "smoke", "noise", *words)
+def test_another_program_needs_the_published_folder_alone_and_is_judged(folder, request):
+    """Its row is in docs/board.md; `--fix` writes it there."""
+    done = folder.collateral("publish", "smoke", "--logits", "--out", "../published")
     assert done.returncode == 0, done.stderr
-    done = folder.collateral("judge", "sent/noise", "--out", "noise")
+    program = [sys.executable, ROOT / "tests/other_program.py", "../published", "smoke", CELL]
+    without = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run([*program, "elsewhere"], cwd=folder.folder, env=without, check=True)
+    words = ("--outputs", "elsewhere", "--out", "sent/refit", "--by", "A. Stranger")
+    words += ("--published", "../published", "--method", "Refitted logits")
+    done = folder.collateral("submit", "smoke", "refit", *words)
+    assert done.returncode == 0, done.stderr
+    done = folder.collateral("judge", "sent/refit", "--out", "refit")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 2, "a verdict, and nothing named"
+    [entry] = read_entries(folder.folder / "refit/smoke/refit")
+    numbers = [text for text, _ in entry.numbers.values()]
+    head = ["method", "by", "verdict", *map(str.lower, entry.numbers), "seeds", "evidence"]
+    row = [entry.method, entry.by, entry.verdict, *numbers, str(entry.seeds), entry.evidence]
+    hold_to_page("honest", table(head, [row]), request.config)

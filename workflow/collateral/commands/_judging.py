@@ -19,6 +19,8 @@ from scipy.special import softmax
 
 import collateral
 from collateral.commands._likeness import Compared, find_copies, name_likeness
+from collateral.commands._rerun import Rerun, find_rerun_faults
+from collateral.contract.messages import printable
 from collateral.plugins.find import STAGE
 from collateral.results import layout
 from collateral.results.cell import CellResults
@@ -78,6 +80,8 @@ class Judge:
     root: Path
     plan: BenchmarkPlan
     cells: Mapping[str, CellResults]
+    # Why a submission does not fit, by its folder.
+    faults: dict[Path, list[str]] = field(default_factory=dict)
 
     @staticmethod
     def open(root: Path) -> Judge:
@@ -89,19 +93,26 @@ class Judge:
         """Seeds, labels and hashes that submissions must fit, by cell."""
         return {name: describe_cell(cell) for name, cell in self.cells.items()}
 
+    def find_faults(self, submission: Submission) -> list[str]:
+        """Return why a submission does not fit the benchmark; each is looked at once."""
+        if submission.folder not in self.faults:
+            self.faults[submission.folder] = find_faults(submission, self.published)
+        return self.faults[submission.folder]
+
     def judge(
         self,
         submission: Submission,
         others: Iterable[Submission],
         *,
         weights: bool = False,
-        rerun: str | None = None,
+        rerun: Rerun | None = None,
     ) -> Judgement:
         """Check a submission; raise if a published file is not as its record says."""
-        faults = find_faults(submission, self.published)
-        if faults:
+        if faults := self.find_faults(submission):
             return Judgement(submission, faults)
         cells = self._of(submission)
+        # Nothing is read of a submission that does not fit.
+        others = [one for one in others if not self.find_faults(one)]
         compared = [Compared(submission, cell, self._entries(cell, others)) for cell in cells]
         faults = [fault for one in compared for fault in find_copies(one)]
         found = Judgement(submission, faults)
@@ -109,7 +120,7 @@ class Judge:
             return found
         found.names += [name for one in compared for name in name_likeness(one)]
         if unread := submission.unread:
-            found.names.append(f"not read: {', '.join(unread)}")
+            found.names.append(f"not read: {', '.join(map(printable, unread))}")
         if weights:
             self._check_weights(found)
         if rerun:
@@ -133,14 +144,16 @@ class Judge:
             place = layout.RUN.format(cell=cell.name, seed=seed, run=run)
             return read(self.root / place / layout.OUTPUTS)
 
-        here = f"in {self.root.name}, which a rerun of it has too"
         found: dict[str, Any] = {
-            f"the run {run} {here}": lambda s, run=run: of_run(s, run) for run in methods
+            self._name_run(run): lambda s, run=run: of_run(s, run) for run in methods
         }
         for one in others:
             name = f"the entry {one.stated.run}" + (f" of {one.stated.by}" if one.stated.by else "")
             found[name] = lambda s, one=one: read(one.path(cell.name, s))
         return found
+
+    def _name_run(self, run: str) -> str:
+        return f"the run {run} in {self.root.name}, which a rerun of it has too"
 
     def _check_weights(self, found: Judgement) -> None:
         """Compute the outputs again from the weights; the level rises if they are the same."""
@@ -153,7 +166,11 @@ class Judge:
                 if not path.is_file():
                     found.names.append(f"weights: {cell.name}, seed {seed} has none")
                     return
-                again = recompute(self.root / layout.DATA, self.plan.model, path)
+                try:
+                    again = recompute(self.root / layout.DATA, self.plan.model, path)
+                except ValueError as error:  # no sound file, or of another model
+                    found.names.append(f"weights: {cell.name}, seed {seed}: {_one_line(error)}")
+                    return
                 far = max(
                     _largest_difference(submission.logits(cell.name, seed, name), again[name])
                     for name in SETS
@@ -166,27 +183,15 @@ class Judge:
                     return
         found.level = max(found.level, WEIGHTS)
 
-    def _check_rerun(self, found: Judgement, run: str) -> None:
+    def _check_rerun(self, found: Judgement, rerun: Rerun) -> None:
         """Compare with a run of the submitted config; the level rises if all bits are the same."""
-        submission = found.submission
-        for cell in self._of(submission):
-            count = 0
-            for seed in cell.seeds:
-                place = layout.RUN.format(cell=cell.name, seed=seed, run=run)
-                path = self.root / place / layout.OUTPUTS
-                if not path.is_file():
-                    continue
-                count += 1
-                for name in SETS:
-                    own = submission.logits(cell.name, seed, name)
-                    if not np.array_equal(own, StoredOutputs(path, name).logits, equal_nan=True):
-                        found.names.append(f"rerun: {place} has other outputs")
-                        return
-            if not count:
-                found.names.append(f"rerun: {self.root / cell.name} has no run {run}")
-                return
+        cells = self._of(found.submission)
+        if faults := find_rerun_faults(rerun, found.submission, self.root, cells):
+            found.names.append(f"rerun: {faults[0]}")
+            return
         found.level = RERUN
-        found.names = [text for text in found.names if f"the run {run} in" not in text]
+        own = f"the logits of {self._name_run(rerun.run)}"  # a rerun is no copy
+        found.names = [text for text in found.names if own not in text]
 
     def write(self, found: Judgement, out: Path) -> None:
         """Write the numbers of a submission that was not refused: long tables, plan, checks."""
@@ -266,6 +271,10 @@ def _find_status(outputs: ModelOutputs, cell: CellResults) -> str:
     accuracy = (outputs.train.prediction == cell.labels.train).mean()
     is_guessing = accuracy < 1 / len(cell.labels.class_names) + COLLAPSE_MARGIN
     return "collapsed" if is_guessing else "ok"
+
+
+def _one_line(error: Exception) -> str:
+    return printable(" ".join(str(error).split()))
 
 
 def _largest_difference(first: Any, second: Any) -> float:

@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.metrics.kinship import centre, equal_rows, explain, match, seed_parts
+from collateral.metrics.kinship import (
+    centre,
+    equal_rows,
+    explain,
+    match,
+    paired_excess,
+    seed_parts,
+)
 from collateral.results.cell import CellResults, Result
 from collateral.results.layout import ORIGINAL
 from collateral.results.submission import Submission
@@ -36,9 +43,11 @@ MOST_RETRAIN_ON_PART = 0.6
 # mix: 2e-4 or more; a mix that was rounded to float16: at most 5e-8.
 LEAST_LEFT = 1e-5
 LEAST_WEIGHT = 0.05  # weight of Retrain in such a mix
-MOST_DEVIATIONS = 3  # of test accuracy above base and Retrain; honest at most 1.1
+# Of test accuracy above base and Retrain; honest at most 1.1. By test example: honest at most 0.0
+# (41 runs on digits and the CIFAR cut); with 2 added to true logits, on the CIFAR cut 9 or more.
+MOST_DEVIATIONS = 3
 LEAST_EXAMPLES = 10  # smallest number of examples on which kinship is measured
-NOT_TRIED = "it was tried on digits alone, so it names and decides nothing"
+NOT_TRIED = "tried on digits and a CIFAR cut; it names and decides nothing"
 PARTS = {
     "test": "the test set",
     "forget": "the forget set",
@@ -82,8 +91,13 @@ class Compared:
     @cached_property
     def own(self) -> dict[int, Parts]:
         """Logits of the submission by seed."""
-        name, read = self.cell.name, self.submission.logits
-        return {s: self.divide(read(name, s, "train"), read(name, s, "test")) for s in self.seeds}
+        name = self.cell.name
+
+        def read(seed: int, subset: str) -> NDArray[Any]:
+            # As in `compute_outputs`; sums of larger numbers would not be finite.
+            return np.clip(self.submission.logits(name, seed, subset), -6e4, 6e4)
+
+        return {s: self.divide(read(s, "train"), read(s, "test")) for s in self.seeds}
 
     def model(self, result: Result) -> Parts:
         """Return the logits of a published model."""
@@ -222,21 +236,43 @@ def _match(own: list[Parts], others: list[Parts], part: str) -> tuple[float, flo
 def _name_accuracy(compared: Compared) -> Iterator[str]:
     """Name a test accuracy that neither the base nor Retrain has: were test labels used?"""
     cell, label = compared.cell, compared.cell.labels.test
-    right = {
-        run: np.array([(cell.result(run, s).test.prediction == label).mean() for s in cell.seeds])
+    if not compared.seeds:
+        return
+    own = _right([compared.own[seed]["test"].argmax(axis=1) for seed in compared.seeds], label)
+    base, retrain = (
+        _right([cell.result(run, seed).test.prediction for seed in compared.seeds], label)
         for run in (ORIGINAL, cell.reference)
-    }
-    own = [(compared.own[seed]["test"].argmax(axis=1) == label).mean() for seed in compared.seeds]
-    highest = max(values.mean() for values in right.values())
-    above = float(np.mean(own) - highest) if own else 0.0
-    # Deviation of a difference between two means over seeds. That of Retrain may be 0 by chance, so
-    # it is at least that of the base models, and of a draw of as many test examples.
-    of_seeds = [values.std(ddof=1) for values in right.values() if len(values) > 1]
-    deviation = max([*of_seeds, np.sqrt(highest * (1 - highest) / len(label))])
-    deviation *= np.sqrt(2 / len(cell.seeds))
+    )
+    above = own.mean() - max(base.mean(), retrain.mean())
+    deviation = _deviation([base.mean(axis=1), retrain.mean(axis=1)], len(label))
+    only, lost = own & ~base & ~retrain, ~own & base & retrain
     if above > MOST_DEVIATIONS * deviation:
         yield (
             f"test accuracy is {100 * above:.1f} points above both base and Retrain, more than "
             f"{MOST_DEVIATIONS} deviations between seeds ({100 * deviation:.1f} each): were test "
             "labels used?"
         )
+    elif (excess := paired_excess(only, lost)) > MOST_DEVIATIONS:
+        yield (
+            f"test labels: {only.sum()} times it alone is right on a test example, and "
+            f"{lost.sum()} times it alone is wrong, while base and Retrain agree: "
+            f"{excess:.1f} deviations; were test labels used?"
+        )
+
+
+def _right(predictions: list[NDArray[Any]], label: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which predictions are right; shape: (seeds, examples)."""
+    right: NDArray[np.bool_] = np.stack(predictions) == label
+    return right
+
+
+def _deviation(accuracies: list[NDArray[Any]], num_examples: int) -> float:
+    """Return the deviation of a difference between two means over seeds.
+
+    That of Retrain may be 0 by chance, so it is at least that of the base models, and of a draw of
+    as many test examples.
+    """
+    highest = max(float(values.mean()) for values in accuracies)
+    of_seeds = [float(values.std(ddof=1)) for values in accuracies if len(values) > 1]
+    deviation = max([*of_seeds, float(np.sqrt(highest * (1 - highest) / num_examples))])
+    return deviation * float(np.sqrt(2 / len(accuracies[0])))

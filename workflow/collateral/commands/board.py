@@ -1,14 +1,15 @@
 """Write the board: one page of all methods, of kept benchmarks and of judged submissions.
 
 Kept benchmarks are the folders below --results with plan.json, metrics.csv and costs.csv; judged
-submissions are folders that `collateral judge` wrote. The page needs no other file and no network.
+submissions are folders that `collateral judge` wrote. --settings names configs whose benchmarks are
+listed even without results. The page needs no other file and no network.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from collateral.report.board import build_board, list_kept, render_board
+from collateral.report.board import build_board, list_kept, list_settings, render_board
 from collateral.results.files import atomic
 from collateral.results.submission import JUDGED
 
@@ -21,6 +22,7 @@ def board(
     ] = (),
     *,
     results: Annotated[Path | None, "folder of kept benchmarks, such as docs/data"] = None,
+    settings: Annotated[Path | None, "folder of configs, such as configs/suite"] = None,
     out: Annotated[Path, "file of the page"] = Path("board.html"),
 ) -> None:
     """Write the page; print how many entries it has, and what is left out."""
@@ -30,7 +32,9 @@ def board(
     submissions = sorted({path.parent for one in judged for path in one.rglob(JUDGED)})
     if judged and not submissions:
         raise ValueError(f"{judged[0]}: no {JUDGED} there; `collateral judge` writes it")
-    found = build_board(folders, submissions)
+    if settings and not any(settings.glob("*.yaml")):
+        raise ValueError(f"--settings: {settings}: no .yaml file there")
+    found = build_board(folders, submissions, list_settings(settings) if settings else None)
     if not found.entries:
         raise ValueError("nothing to show: name judged submissions, or kept benchmarks (--results)")
     with atomic(out) as temporary:

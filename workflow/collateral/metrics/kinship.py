@@ -64,3 +64,14 @@ def match(parts: Floats, others: Floats) -> tuple[float, float, list[int]]:
     cosines = parts @ others.T
     rows, columns = linear_sum_assignment(-cosines)
     return float(np.diag(cosines).mean()), float(cosines[rows, columns].mean()), columns.tolist()
+
+
+def paired_excess(only: Mask, lost: Mask) -> float:
+    """Return by how many deviations one model is right alone more often than it is wrong alone.
+
+    Both arrays have shape (seeds, examples). Seeds of one example are counted together, because the
+    models of all seeds err on the same examples: k examples give at most the square root of k.
+    """
+    surplus = only.sum(axis=0, dtype=np.int64) - lost.sum(axis=0, dtype=np.int64)
+    deviation = float(np.sqrt((surplus**2).sum()))
+    return float(surplus.sum()) / deviation if deviation else 0.0

@@ -7,6 +7,7 @@ were recomputed later, because its outputs were not kept, has them in verdicts.c
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from collateral.config.yaml import read_file
 from collateral.contract.metrics import EMPTY
 from collateral.findings.checks import run_checks
 from collateral.metrics.statistics import mean
@@ -62,11 +64,17 @@ class Entry:
     link: str = ""
     stated_time: str = ""  # time that cannot be compared with Retrain's
     names: tuple[str, ...] = ()  # what looks like other models' outputs, and what is not known
+    starts_anew: bool = False  # whether its author states that it trains a new model
 
     @property
     def cell(self) -> tuple[str, str, int]:
         """Setting, forget set, and the negative number of seeds: most seeds come first."""
         return self.setting, self.forget_set, -self.seeds
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether there is no Retrain: losses are then against the base, and no verdict is made."""
+        return self.verdict == NO_RETRAIN
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -90,13 +98,28 @@ class Board:
 
     entries: list[Entry]
     left_out: list[str] = field(default_factory=list)
+    # Benchmarks of the settings of papers, by the setting's name: what each runs, by its name.
+    settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def cells(self) -> list[tuple[str, list[Entry]]]:
-        """Title and entries of each cell."""
-        ordered = sorted(self.entries, key=lambda one: one.order)
-        groups = groupby(ordered, key=lambda one: one.cell[:2])
-        return [(f"{setting}: {name}", [*of]) for (setting, name), of in groups]
+        """Title and entries of each cell; benchmarks of settings come last, each by itself."""
+        ordered = sorted(self.entries, key=lambda one: (self._of_setting(one), *one.order))
+        groups = groupby(ordered, key=lambda one: (self._of_setting(one), *one.cell[:2]))
+        return [
+            (f"{f'{own}: ' if own else ''}{setting}: {name}", [*of])
+            for (own, setting, name), of in groups
+        ]
+
+    def _of_setting(self, entry: Entry) -> str:
+        """Return "cifar10, cifar10_optml" for an entry of a setting of a paper, else ""."""
+        names = [name for name, of in self.settings.items() if entry.benchmark in of]
+        return f"{names[0]}, {entry.benchmark}" if names else ""
+
+    @property
+    def with_results(self) -> set[str]:
+        """Names of the benchmarks that have entries."""
+        return {entry.benchmark for entry in self.entries}
 
 
 def as_percent(value: float, digits: int) -> str:
@@ -104,24 +127,50 @@ def as_percent(value: float, digits: int) -> str:
     return EMPTY if math.isnan(value) else f"{100 * value:.{digits}f}".replace("-", "−")
 
 
-def build_board(folders: Iterable[Path], judged: Iterable[Path]) -> Board:
+def build_board(
+    folders: Iterable[Path],
+    judged: Iterable[Path],
+    settings: Mapping[str, Mapping[str, str]] | None = None,
+) -> Board:
     """Read kept benchmarks and judged submissions; name those that cannot be shown."""
     entries, left_out = [], []
+    known: dict[str, Path] = {}
     for folder in (*folders, *judged):
         try:
+            _check_known(folder, known)
             entries += _judged_entries(folder)
         except InvalidResultError as error:
             left_out.append(f"{error.path.name} of {folder.name}: {error.reason}")
         except ValueError as error:
             left_out.append(f"{folder.name}: {error}")
-    return Board(entries, left_out)
+    return Board(entries, left_out, settings or {})
+
+
+def _check_known(folder: Path, known: dict[str, Path]) -> None:
+    """Raise if a submission was judged into another folder too: its statement is the same."""
+    if statement := _read_judged(folder).get("statement"):
+        first = known.setdefault(json.dumps(statement, sort_keys=True), folder)
+        if first != folder:
+            raise ValueError(f"the same submission as in {first}")
+
+
+def list_settings(folder: Path) -> dict[str, dict[str, str]]:
+    """Return data set and model of each benchmark of a folder of configs, by file name."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        benchmarks = read_file(path)["benchmarks"]
+        found[path.stem] = {
+            name: f"{name_data(name, one['data'])}, {one['model']}"
+            for name, one in benchmarks.items()
+        }
+    return found
 
 
 def _judged_entries(folder: Path) -> list[Entry]:
-    """Return the entries of a folder; raise if nothing in it can be judged."""
-    found = [entry for entry in read_entries(folder) if entry.verdict != NO_RETRAIN]
+    """Return the entries of a folder; raise if there are none."""
+    found = [*read_entries(folder)]
     if not found:
-        raise ValueError("there is no Retrain to compare with")
+        raise ValueError("has no methods")
     return found
 
 
@@ -165,6 +214,7 @@ def read_entries(folder: Path) -> Iterator[Entry]:
                 link=stated.get("link", ""),
                 stated_time=_stated_time(own) if math.isnan(time) else "",
                 names=tuple(name for name in judged.get("names", ()) if _is_of(name, cell, stated)),
+                starts_anew=stated.get("starts") == "anew",
             )
 
 

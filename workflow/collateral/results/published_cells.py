@@ -5,21 +5,23 @@ They are read from results/, or from a folder that `collateral publish` wrote.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from collateral.contract.messages import listed
+from collateral.contract.messages import listed, printable
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.dataset import Labels
 from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.provenance import FILES
-from collateral.results.submission import CellStatement, hash_labels, state_references
+from collateral.results.submission import SLUG, CellStatement, hash_labels, state_references
 
 EXAMPLES, RUNS = "examples.parquet", "runs.csv"
 COLUMNS = ("benchmark", "cell", "set", "example", "label", "class")
+MOST_ROWS, MOST_CLASSES = 10**8, 10**6
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,16 @@ def read_published_cells(folder: Path, benchmark: str) -> dict[str, PublishedCel
         raise ValueError(f"{folder}: no {missing[0]}: not a folder of `collateral publish`")
     runs = read_rows(folder / RUNS)
     retrained = [row for row in runs if row["run"] == layout.RETRAIN]
+    # These names become part of paths, also of files that are written.
+    for name in (row[key] for row in retrained for key in ("benchmark", "cell")):
+        if not re.fullmatch(SLUG, name):
+            raise ValueError(f"{folder / RUNS}: {printable(name)} is no name of a folder")
     names = list(dict.fromkeys(row["benchmark"] for row in retrained))
     if benchmark not in names:
         raise ValueError(
             f"{folder}: no benchmark {benchmark} with Retrain; {listed('there are', names)}"
         )
-    try:
-        examples = pd.read_parquet(folder / EXAMPLES, columns=list(COLUMNS))
-    except ImportError:
-        raise ValueError("needs pyarrow; install it: pip install 'collateral[parquet]'") from None
+    examples = _read_examples(folder / EXAMPLES)
     found: dict[str, PublishedCell] = {}
     for row in retrained:
         cell = row["cell"]
@@ -66,6 +69,23 @@ def read_published_cells(folder: Path, benchmark: str) -> dict[str, PublishedCel
         labels = _read_labels(examples[is_own])
         hashes = _read_hashes(folder / "results" / benchmark, cell, seeds, labels)
         found[cell] = PublishedCell(cell, tuple(seeds), labels, hashes)
+    return found
+
+
+def _read_examples(path: Path) -> pd.DataFrame:
+    """Read the examples of all cells; a small file may state billions of equal rows."""
+    try:
+        import pyarrow.parquet as pq  # noqa: PLC0415
+    except ImportError:
+        raise ValueError("needs pyarrow; install it: pip install 'collateral[parquet]'") from None
+    try:
+        if (rows := pq.read_metadata(path).num_rows) > MOST_ROWS:
+            raise ValueError(f"has {rows:,} rows, more than {MOST_ROWS:,}")
+        found = pd.read_parquet(path, columns=list(COLUMNS))
+    except (OSError, ValueError) as error:
+        raise InvalidResultError(path, str(error)) from None
+    if not found["label"].between(0, MOST_CLASSES - 1).all():
+        raise InvalidResultError(path, f"has labels that are not from 0 to {MOST_CLASSES - 1:,}")
     return found
 
 

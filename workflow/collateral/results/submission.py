@@ -9,12 +9,16 @@
 Numbers come from the logits alone. Labels, forget sets, similarities, base models and Retrains are
 those of the published benchmark, and a submission can only state the hashes of those it was made
 with. All other files are ignored, and named.
+
+Whoever wrote it may mean harm. Names that become part of a path are words of one folder, texts have
+no control characters, and files that are no plain files, or too many or too large, are refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import stat
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +26,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from collateral.contract.messages import listed, printable
 from collateral.results import layout
@@ -44,11 +48,27 @@ from collateral.results.provenance import content_hash, hash_files
 STATEMENT = "submission.json"
 CONFIG = "config.yaml"
 JUDGED = "judged.json"  # what `collateral judge` found besides the numbers
-SLUG = r"[a-z0-9_.\-]+"
+SLUG = r"[a-z0-9_][a-z0-9_.\-]{0,99}"  # as `config.cells.is_slug`: never "." or ".."
 SEED_FOLDER = "{cell}/seed-{seed}"
 SETS = ("train", "test")
 MADE_OF = {layout.OUTPUTS, layout.MODEL}  # files of a seed
 OF_CELL = {layout.TRIALS, layout.SELECTED}
+MOST_FILES = 10_000
+MOST_BYTES = 2**35  # of all files together
+MOST_STATED = 2**22  # bytes of submission.json
+TOO_MUCH = f"more than {MOST_FILES:,} files, or than {MOST_BYTES / 2**30:.0f} GB"
+
+
+def _check_text(text: str) -> str:
+    """Return a text of one line; control characters would change what a terminal shows."""
+    if not text.isprintable():
+        raise ValueError("has characters that cannot be printed")
+    return text
+
+
+Slug = Annotated[str, Field(pattern=rf"\A{SLUG}\z")]
+Text = Annotated[str, Field(max_length=200), AfterValidator(_check_text)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Stated(BaseModel):
@@ -63,25 +83,25 @@ class CellStatement(_Stated):
     base: dict[int, str] = Field(default_factory=dict)  # SHA-256 of outputs.npz, by seed
     retrain: dict[int, str] = Field(default_factory=dict)
     diverged: tuple[int, ...] = ()  # seeds in which the method diverged: their logits may be NaN
-    seconds: float | None = Field(None, ge=0)  # mean time of one run, without tuning
-    tuning_seconds: float | None = Field(None, ge=0)
-    device: str = ""
+    seconds: Seconds | None = None  # mean time of one run, without tuning
+    tuning_seconds: Seconds | None = None
+    device: Text = ""
 
 
 class Statement(_Stated):
     """Content of submission.json."""
 
     format: Literal[1] = 1
-    benchmark: str = Field(pattern=SLUG)
-    run: str = Field(pattern=f"^{SLUG}$")  # short name of the method
-    method: str = Field(min_length=1, max_length=60)  # name that the board shows
-    by: str = ""
-    link: str = ""  # paper or repository
+    benchmark: Slug
+    run: Slug  # short name of the method
+    method: Annotated[Text, Field(min_length=1, max_length=60)]  # name that the board shows
+    by: Text = ""
+    link: Text = ""  # paper or repository
     # Whether the method starts from the base model, or trains a new model.
     starts: Literal["base", "anew"] = "base"
     # Level of evidence that the author offers: outputs, also weights, also a config that reruns.
     evidence: Literal["outputs", "weights", "config"] = "outputs"
-    cells: dict[str, CellStatement] = Field(min_length=1)
+    cells: dict[Slug, CellStatement] = Field(min_length=1)
     files: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file
 
 
@@ -93,6 +113,8 @@ def read_statement(content: Any, place: str) -> Statement:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"])) or "the whole file"
         reason = first["msg"].replace("Extra inputs are not permitted", "unknown key")
+        if first["type"] == "string_pattern_mismatch":
+            reason = "no name of a folder: use a-z, 0-9, _, and from the second letter . and -"
         known = listed("known", [*Statement.model_fields])
         raise ValueError(f"{place}: {printable(key)}: {reason}; {known}") from None
 
@@ -107,6 +129,7 @@ class Submission:
     @staticmethod
     def load(folder: Path) -> Submission:
         """Read the statement of a submission; raise if it is missing or has unknown keys."""
+        _check_files(folder)
         try:
             content = read_json(folder / STATEMENT)
         except InvalidResultError as error:
@@ -128,6 +151,18 @@ class Submission:
     def path(self, cell: str, seed: int, name: str = layout.OUTPUTS) -> Path:
         """Return the path of a file of one seed."""
         return self.folder / SEED_FOLDER.format(cell=cell, seed=seed) / name
+
+    def is_inside(self, path: Path) -> bool:
+        """Tell whether a path is below the folder, and neither it nor a folder of it a link."""
+        try:
+            place = self.folder.resolve() / path.relative_to(self.folder)
+        except ValueError:
+            return False
+        return path.resolve() == place and ".." not in place.parts
+
+    def is_own_file(self, path: Path) -> bool:
+        """Tell whether there is a file that is inside."""
+        return self.is_inside(path) and path.is_file()
 
     def logits(self, cell: str, seed: int, subset: str) -> NDArray[Any]:
         """Read the logits on the train or the test set."""
@@ -158,6 +193,27 @@ class Submission:
         return is_of_cell or (is_of_seed and cell in self.stated.cells and name.name in MADE_OF)
 
 
+def _check_files(folder: Path) -> None:
+    """Raise if anything in a folder is neither a file, a folder nor a link, or if it is too much.
+
+    Links are named as faults later; nothing is read through them.
+    """
+    count = size = 0
+    for path in folder.rglob("*"):
+        found = path.lstat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode) or path.is_symlink()):
+            name = printable(path.relative_to(folder).as_posix())
+            raise ValueError(f"{folder}: {name}: neither a file nor a folder")
+        count, size = count + 1, size + found.st_size
+        if count > MOST_FILES or size > MOST_BYTES:
+            raise ValueError(f"{folder}: {TOO_MUCH}")
+    statement = folder / STATEMENT
+    if statement.is_symlink():
+        raise ValueError(f"{statement}: a link")
+    if statement.is_file() and statement.stat().st_size > MOST_STATED:
+        raise ValueError(f"{statement}: more than {MOST_STATED:,} bytes")
+
+
 @contextmanager
 def open_submission(path: Path) -> Iterator[Submission]:
     """Yield a submission; a tar file is unpacked to a temporary folder."""
@@ -170,24 +226,35 @@ def open_submission(path: Path) -> Iterator[Submission]:
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    """Extract a tar file of plain files; raise if a member is anything else."""
+    """Extract an uncompressed tar file of plain files; raise if a member is anything else.
+
+    A compressed one could be small and hold more than a disk.
+    """
     try:
-        with tarfile.open(path, "r:*") as archive:
-            for member in archive.getmembers():
+        with tarfile.open(path, "r:") as archive:
+            count = size = 0
+            for member in archive:
                 place = PurePosixPath(member.name)
+                count, size = count + 1, size + member.size
+                if count > MOST_FILES or size > MOST_BYTES:
+                    raise ValueError(f"{path}: {TOO_MUCH}")
                 if member.isdir():
                     continue
                 if not member.isreg() or ".." in place.parts or place.is_absolute():
                     raise ValueError(f"{path}: {member.name!r} is no plain file inside the folder")
-                target = folder / place
-                target.parent.mkdir(parents=True, exist_ok=True)
-                file = archive.extractfile(member)
-                assert file is not None, "a regular file has content"
-                with target.open("wb") as unpacked:
-                    while block := file.read(2**20):
-                        unpacked.write(block)
-    except (tarfile.TarError, EOFError) as error:
-        raise ValueError(f"{path}: neither a folder nor a tar file: {error}") from None
+                _extract(archive, member, folder / place)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        reason = f"neither a folder nor an uncompressed tar file: {error}"
+        raise ValueError(f"{path}: {reason}") from None
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    file = archive.extractfile(member)
+    assert file is not None, "a regular file has content"
+    with target.open("wb") as unpacked:
+        while block := file.read(2**20):
+            unpacked.write(block)
 
 
 def open_cell(root: Path, cell: str, numbers: CellNumbers, methods: tuple[str, ...]) -> CellResults:

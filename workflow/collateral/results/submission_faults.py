@@ -15,7 +15,7 @@ from collateral.contract.messages import listed, printable
 from collateral.results import layout
 from collateral.results.arrays import BROKEN, open_arrays
 from collateral.results.files import InvalidResultError, report_broken_file
-from collateral.results.outputs import KEPT, MANY_CLASSES, SHORT
+from collateral.results.outputs import KEPT, MANY_CLASSES
 from collateral.results.provenance import content_hash
 from collateral.results.published_cells import PublishedCell
 from collateral.results.submission import (
@@ -27,10 +27,19 @@ from collateral.results.submission import (
 )
 
 DTYPES = ("float16", "float32")
+INTEGERS = tuple(f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64))
+# Types of the arrays besides the logits, by the last part of their name.
+TYPES = {
+    **dict.fromkeys(("confidence", "kept", "rest"), (*DTYPES, "float64")),
+    **dict.fromkeys(("prediction", "classes", "num_classes"), INTEGERS),
+}
+MOST_ARRAYS = 100
+BYTES_OF_ROW = 128  # largest size of what is stored of an example besides its logits
 ROUNDING = 2.0**-11  # largest relative error of a number rounded to float16
 # Largest absolute error of a confidence besides that of the logits' rounding.
 FLOAT_ERROR = 1e-6
 MOST_FAULTS = 20  # number of faults that are listed
+Headers = dict[str, tuple[tuple[int, ...], str]]  # shape and type by name of the array
 
 
 def find_faults(submission: Submission, cells: Mapping[str, PublishedCell]) -> list[str]:
@@ -44,7 +53,7 @@ def find_faults(submission: Submission, cells: Mapping[str, PublishedCell]) -> l
         found += _find_reference_faults(stated.cells[name], cells[name])
         found += _find_seed_faults(submission, cells[name])
         for seed in cells[name].seeds:
-            if submission.path(name, seed).is_file():
+            if submission.is_own_file(submission.path(name, seed)):
                 found += _find_output_faults(submission, cells[name], seed)
     more = len(found) - MOST_FAULTS
     return found[:MOST_FAULTS] + ([f"... and {more} more"] if more > 0 else [])
@@ -54,14 +63,14 @@ def _find_file_faults(submission: Submission) -> Iterator[str]:
     listed_files = submission.stated.files
     for name in sorted({*listed_files, *submission.names} - {STATEMENT}):
         path = submission.folder / name
-        if path.is_symlink() or not path.resolve().is_relative_to(submission.folder.resolve()):
+        if not submission.is_inside(path):
             yield f"{printable(name)}: a link, or outside of the submission's folder"
         elif not path.is_file():
             yield f"{printable(name)}: {STATEMENT} lists it, and it is missing"
         elif name not in listed_files:
             yield f"{printable(name)}: {STATEMENT} does not list it"
         elif content_hash(path) != listed_files[name]:
-            yield f"{name}: was changed after {STATEMENT} was written"
+            yield f"{printable(name)}: was changed after {STATEMENT} was written"
 
 
 def _find_name_faults(stated: Statement) -> Iterator[str]:
@@ -118,35 +127,73 @@ def _find_output_faults(submission: Submission, cell: PublishedCell, seed: int) 
 
 def _find_shape_faults(path: Path, cell: PublishedCell) -> Iterator[str]:
     """Compare the headers of the arrays with the benchmark, before anything is unpacked."""
-    headers = _read_headers(path)
     classes = len(cell.labels.class_names)
+    rows = len(cell.labels.train) + len(cell.labels.test)
+    if path.stat().st_size > rows * (8 * classes + BYTES_OF_ROW) + 2**20:
+        yield "the file is larger than its arrays can be"
+        return
+    headers = _read_headers(path)
     for name, label in (("train", cell.labels.train), ("test", cell.labels.test)):
-        rows, array = len(label), f"{name}_logits"
+        array = f"{name}_logits"
         if array not in headers and f"{name}_kept" in headers and classes > MANY_CLASSES:
-            expected = dict.fromkeys(SHORT[:2], (rows, KEPT)) | {"rest": (rows,)}
-            sizes = {key: headers.get(f"{name}_{key}", ((), ""))[0] for key in expected}
-            if wrong := [key for key in expected if sizes[key] != expected[key]]:
-                yield f"{name}_{wrong[0]}: shape {sizes[wrong[0]]}, not {expected[wrong[0]]}"
-            continue
-        if array not in headers:
+            yield from _find_short_faults(path, headers, name, (len(label), classes))
+        elif array not in headers:
             yield f"no array {array}; {listed('there are', sorted(headers))}"
-            continue
-        shape, dtype = headers[array]
-        if shape != (rows, classes):
-            yield f"{array}: shape {shape}, not {(rows, classes)}: examples, classes"
-        elif dtype not in DTYPES:
-            yield f"{array}: type {dtype}, not {' or '.join(DTYPES)}"
+        else:
+            shape, dtype = headers[array]
+            if shape != (len(label), classes):
+                yield f"{array}: shape {shape}, not {(len(label), classes)}: examples, classes"
+            elif dtype not in DTYPES:
+                yield f"{array}: type {dtype}, not {' or '.join(DTYPES)}"
+        expected = dict.fromkeys(("confidence", "prediction"), (len(label),))
+        yield from _find_wrong_headers(headers, name, expected)
 
 
-def _read_headers(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Return shape and type of every array in an .npz file."""
-    found = {}
+def _find_short_faults(
+    path: Path, headers: Headers, name: str, shape: tuple[int, int]
+) -> Iterator[str]:
+    """Yield what is wrong with logits of which only some are stored (`compress_logits`)."""
+    rows, classes = shape
+    expected = {"kept": (rows, KEPT), "classes": (rows, KEPT), "rest": (rows,), "num_classes": ()}
+    if missing := [key for key in expected if f"{name}_{key}" not in headers]:
+        yield f"no array {name}_{missing[0]}"
+        return
+    if wrong := list(_find_wrong_headers(headers, name, expected)):
+        yield from wrong
+        return
+    with open_arrays(path) as file:
+        if int(file[f"{name}_num_classes"]) != classes:
+            yield f"{name}_num_classes: {int(file[f'{name}_num_classes'])}, not {classes}"
+        found = file[f"{name}_classes"].astype(np.int64)
+        if not ((found >= 0) & (found < classes)).all():
+            yield f"{name}_classes: there are {classes} classes, numbered from 0"
+
+
+def _find_wrong_headers(
+    headers: Headers, name: str, expected: Mapping[str, tuple[int, ...]]
+) -> Iterator[str]:
+    for key, shape in expected.items():
+        found, dtype = headers.get(f"{name}_{key}", (shape, TYPES[key][0]))
+        if found != shape:
+            yield f"{name}_{key}: shape {found}, not {shape}"
+        elif dtype not in TYPES[key]:
+            yield f"{name}_{key}: type {dtype}, not {' or '.join(TYPES[key])}"
+
+
+def _read_headers(path: Path) -> Headers:
+    """Return shape and type of every array in an .npz file; each name must be there once."""
+    found: Headers = {}
     with report_broken_file(path, *BROKEN), zipfile.ZipFile(path) as archive:
+        if len(archive.infolist()) > MOST_ARRAYS:
+            raise ValueError(f"more than {MOST_ARRAYS} arrays")
         for entry in archive.infolist():
+            name = entry.filename.removesuffix(".npy")
+            if name == entry.filename or name in found:
+                raise ValueError(f"{printable(entry.filename)}: no array, or twice there")
             with archive.open(entry) as member:
                 read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
                 shape, _, dtype = read[npy.read_magic(member)](member)
-                found[entry.filename.removesuffix(".npy")] = (shape, str(dtype))
+                found[name] = (shape, str(dtype))
     return found
 
 
@@ -162,9 +209,6 @@ def _find_inconsistencies(
 ) -> Iterator[str]:
     """Yield where stated predictions and confidences are not those of the logits."""
     rows = np.arange(len(label))
-    if wrong := [name for name, array in stated.items() if array.shape != label.shape]:
-        yield f"{wrong[0]}: shape {stated[wrong[0]].shape}, not {label.shape}"
-        return
     if "prediction" in stated:
         given = stated["prediction"].astype(np.int64)
         is_class = (given >= 0) & (given < logits.shape[1])

@@ -66,6 +66,7 @@ FEWER: dict[str, dict[str, Any]] = {
     "rfe": {"epochs": 2},
 }
 TRAIN, TEST = 12, 5  # images of each class
+LEAST_SHARE = 0.05  # least share that is forgotten at random, so that it is a few images
 # In these there are more images, because the corrupted ones are a small part of them.
 MORE = {"poison": 36, "confusion": 36}
 WNIDS = tuple(f"n{1443537 + 7 * place:08d}" for place in range(6))
@@ -104,6 +105,8 @@ def shrink(config: Mapping[str, Any]) -> dict[str, Any]:
         for cell in benchmark.get("cells", {}).values():
             if "rounds" in cell:
                 cell["rounds"] = cell["rounds"][:ROUNDS]
+            elif cell["forget"]["kind"] == "random_part":
+                cell["forget"]["fraction"] = max(LEAST_SHARE, cell["forget"]["fraction"])
         for method, values in benchmark["methods"].items():
             benchmark["methods"][method] = shrink_method(values.get("uses", method), values)
         shrink_data(benchmark["data"], SIDES.get(key))

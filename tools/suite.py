@@ -4,10 +4,12 @@
     python tools/suite.py poison persons         # some
     python tools/suite.py --dry-run              # what would run
     python tools/suite.py --hours                # hours of the real settings on one A100
+    python tools/suite.py --record FILE.csv      # add a row per setting (docs/data/suite.csv)
 
 Each setting has a folder of its own below build/suite: files in the layout of the official ones,
 the config, and the results, which are deleted after a run that ends well, unless `--keep`. Files of
-CIFAR are made as arrays (.npz), because torchvision checks the hashes of the official files.
+CIFAR are made as arrays (.npz), because torchvision checks the hashes of the official files. A
+setting fails if a job fails, or if a check of its pages is red.
 
 Hours are those of `collateral estimate --device a100`. Where it counts the files of a data set, the
 official numbers of images stand in for them, evenly spread over the classes.
@@ -24,7 +26,7 @@ import shutil
 import subprocess
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -55,6 +57,9 @@ OWN_MODEL = ("cifar10_optml",)
 TOWER, SMALL_TOWER = "vit_base_patch32_clip_quickgelu_224", "vit_xsmall_patch16_clip_224"
 # Epochs of base and Retrain, and of methods; three seeds are the fewest with a verdict.
 EPOCHS, METHOD_EPOCHS, BATCH, ROUNDS, SEEDS = 12, 2, 16, 3, 3
+SHADOWS = 12  # three models with and without each example in either half
+# Larger models learn the made images in fewer epochs.
+EPOCHS_OF = {"cifar10_optml": 6, "vit_small": 6, "swin_tiny": 6, "clip": 6}
 RATES = {"sgd": 0.05, "adamw": 5e-4}  # learning rates that suit few steps from random weights
 SIDES = {"clip": 32, "vit_small": 32, "swin_tiny": 32}  # other sizes are an eighth, 16 at least
 CIFAR_SIDE = 16
@@ -96,10 +101,13 @@ def shrink(config: Mapping[str, Any]) -> dict[str, Any]:
     small = json.loads(json.dumps(config))  # so that what anchors share becomes copies
     for key, benchmark in small["benchmarks"].items():
         benchmark["seeds"] = benchmark["seeds"][:SEEDS]
+        if "shadows" in benchmark:
+            benchmark["shadows"]["count"] = SHADOWS
         rate = RATES[benchmark["base"].get("optimizer", "sgd")]
-        benchmark["base"] |= {"epochs": EPOCHS, "batch_size": BATCH, "lr": rate}
+        epochs = EPOCHS_OF.get(key, EPOCHS)
+        benchmark["base"] |= {"epochs": epochs, "batch_size": BATCH, "lr": rate}
         if "milestones" in benchmark["base"]:
-            benchmark["base"]["milestones"] = [EPOCHS // 2, EPOCHS * 3 // 4]
+            benchmark["base"]["milestones"] = [epochs // 2, epochs * 3 // 4]
         if key not in OWN_MODEL:
             benchmark["model"] = MODELS.get(benchmark["model"], benchmark["model"])
         for cell in benchmark.get("cells", {}).values():
@@ -418,6 +426,31 @@ def run(name: str, folder: Path, cores: str, *, dry: bool) -> tuple[bool, float,
     return done.returncode == 0, time.monotonic() - start, cpu_seconds() - before
 
 
+def read_outcome(folder: Path) -> dict[str, int]:
+    """Count cells, runs, red checks and verdicts on the pages of a setting."""
+    found = dict.fromkeys(("cells", "runs", "red", "verdicts"), 0)
+    for path in sorted(folder.glob("results/*/gates.json")):
+        gates = json.loads(path.read_text())["gates"]
+        found["cells"] += len({gate["cell"] for gate in gates})
+        found["red"] += sum(gate["colour"] == "red" for gate in gates)
+        with path.with_name("metrics.csv").open() as file:
+            verdicts = [row for row in csv.DictReader(file) if row["metric"] == "verdict"]
+        found["verdicts"] += sum(bool(row["value"]) for row in verdicts)
+    runs = folder.glob("results/*/*/seed-*/*/record.json")
+    found["runs"] = sum("prepared" not in path.parts for path in runs)
+    return found
+
+
+def add_row(file: Path, row: Mapping[str, Any]) -> None:
+    """Append a row to a CSV file; a new file gets its head."""
+    is_new = not file.exists()
+    with file.open("a", newline="") as opened:
+        writer = csv.DictWriter(opened, [*row], lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
 def adopt_orphans() -> None:
     """Become the parent of processes whose parent ends: the warm server outlives Snakemake."""
     with suppress(OSError, AttributeError):
@@ -445,6 +478,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build/suite")
     parser.add_argument("--dry-run", action="store_true", help="plan only")
     parser.add_argument("--keep", action="store_true", help="keep data and results")
+    parser.add_argument("--record", type=Path, help="CSV file; a row per setting is added")
     parser.add_argument("--hours", action="store_true", help="print hours on one A100; run nothing")
     given = parser.parse_args(words)
     if unknown := {*given.names} - {*names()}:
@@ -454,19 +488,28 @@ def main(words: Sequence[str] | None = None) -> int:
         for name in wanted:
             print(f"{name:16}{in_words(estimate_hours(name)):>12}")
         return 0
-    failed = []
-    for name in wanted:
-        folder = given.folder.resolve() / name
-        shutil.rmtree(folder, ignore_errors=True)
-        is_good, seconds, cpu = run(name, folder, given.cores, dry=given.dry_run)
-        print(f"{name:16}{'ok' if is_good else 'FAILED':>8}{seconds:8.0f} s{cpu:8.0f} CPU s")
-        sys.stdout.flush()
-        if not is_good:
-            failed.append(name)
-            print((folder / "log.txt").read_text()[-3000:])
-        elif not given.keep:
-            shutil.rmtree(folder)
-    return len(failed)
+    return sum(not run_one(name, given) for name in wanted)
+
+
+def run_one(name: str, given: Namespace) -> bool:
+    """Run a setting, and print and record what came out; tell whether all is well."""
+    folder = given.folder.resolve() / name
+    shutil.rmtree(folder, ignore_errors=True)
+    ended, seconds, cpu = run(name, folder, given.cores, dry=given.dry_run)
+    found = read_outcome(folder)
+    is_good = ended and not found["red"]
+    words = f"{seconds:8.0f} s{cpu:8.0f} CPU s{found['red']:5} red{found['verdicts']:5} verdicts"
+    print(f"{name:16}{'ok' if is_good else 'FAILED':>8}{words}", flush=True)
+    if given.record and ended:
+        add_row(
+            given.record,
+            {"setting": name, "seconds": f"{seconds:.0f}"} | {"cpu_seconds": f"{cpu:.0f}", **found},
+        )
+    if not ended:
+        print((folder / "log.txt").read_text()[-3000:])
+    elif is_good and not given.keep:
+        shutil.rmtree(folder)
+    return is_good
 
 
 if __name__ == "__main__":

@@ -165,7 +165,8 @@ def test_random_size_crops_take_the_place_of_the_usual_padding(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("more", "message"), [({"crop": 33}, "have a `size` of 32"), ({"crop": 30, "padding": 2}, "two")]
+    ("more", "message"),
+    [({"crop": 33}, "have a `size` of 32"), ({"crop": 30, "padding": 2}, "two")],
 )
 def test_crops_that_cannot_be_are_refused(tmp_path, more, message):
     with pytest.raises(ValueError, match=message):

@@ -103,11 +103,7 @@ def shrink(config: Mapping[str, Any]) -> dict[str, Any]:
         benchmark["seeds"] = benchmark["seeds"][:SEEDS]
         if "shadows" in benchmark:
             benchmark["shadows"]["count"] = SHADOWS
-        rate = RATES[benchmark["base"].get("optimizer", "sgd")]
-        epochs = EPOCHS_OF.get(key, EPOCHS)
-        benchmark["base"] |= {"epochs": epochs, "batch_size": BATCH, "lr": rate}
-        if "milestones" in benchmark["base"]:
-            benchmark["base"]["milestones"] = [epochs // 2, epochs * 3 // 4]
+        shrink_base(benchmark["base"], EPOCHS_OF.get(key, EPOCHS))
         if key not in OWN_MODEL:
             benchmark["model"] = MODELS.get(benchmark["model"], benchmark["model"])
         for cell in benchmark.get("cells", {}).values():
@@ -119,6 +115,13 @@ def shrink(config: Mapping[str, Any]) -> dict[str, Any]:
             benchmark["methods"][method] = shrink_method(values.get("uses", method), values)
         shrink_data(benchmark["data"], SIDES.get(key))
     return small
+
+
+def shrink_base(base: dict[str, Any], epochs: int) -> None:
+    rate = RATES[base.get("optimizer", "sgd")]
+    base |= {"epochs": epochs, "batch_size": BATCH, "lr": rate}
+    if "milestones" in base:
+        base["milestones"] = [epochs // 2, epochs * 3 // 4]
 
 
 def shrink_method(method: str, values: Mapping[str, Any]) -> dict[str, Any]:

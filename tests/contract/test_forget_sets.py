@@ -469,7 +469,8 @@ def test_the_least_memorised_are_nearest_to_zero():
 def test_the_middle_and_the_thirds_of_memorisation_are_by_rank():
     """202 values from -0.1 to 0.7, of which the one nearest to 0 has the place 25."""
     values = np.linspace(-0.1, 0.7, len(TRAIN))
-    assert choose("memorised", {"share": 0.02, "level": "mid"}, values).tolist() == [*range(99, 103)]
+    middle = choose("memorised", {"share": 0.02, "level": "mid"}, values)
+    assert middle.tolist() == [*range(99, 103)]
     found = choose("memorised", {"share": 0.05, "level": "thirds"}, values)
     assert found.tolist() == [24, 25, 26, *range(99, 103), 199, 200, 201]
     shuffled = np.random.default_rng(1).permutation(len(TRAIN))
@@ -575,6 +576,8 @@ def test_the_first_half_of_the_pool_chooses_and_the_second_reports(tmp_path):
     written = choose_in(tmp_path, "cell", forget="memorised", params=params, needs="shadows")
     assert written.forget.tolist() == [7]
     assert written.chosen["memorisation"] == 0
+    # What chose the example is known to methods.
+    assert written.memorised.tolist() == pytest.approx([1 / (1 + np.exp(-9)) - 0.5], abs=1e-6)
 
 
 def test_memorisation_is_seen_minus_unseen():

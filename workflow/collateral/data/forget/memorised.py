@@ -31,8 +31,8 @@ class Params(hardest.Params):
     level: Literal["high", "mid", "low", "thirds"] = Field(
         description="Which examples are forgotten. `high`: those with the highest memorisation. "
         "`low`: those with memorisation nearest to 0. `mid`: those in the middle of the order by "
-        "memorisation. `thirds`: a third of each, as in RUM. Memorisation of an example is the mean "
-        "probability of its true class by shadow models trained on it, minus that by shadow "
+        "memorisation. `thirds`: a third of each, as in RUM. Memorisation of an example is the "
+        "mean probability of its true class by shadow models trained on it, minus that by shadow "
         "models not trained on it."
     )
 

@@ -41,6 +41,23 @@ def test_every_method_has_numbers_in_every_cell(made, name):
         assert "report.html" in {path.name for path in results.iterdir()}
 
 
+@pytest.mark.parametrize("name", CHEAPEST)
+def test_no_check_is_red_and_every_method_has_a_verdict(made, name):
+    found = suite.read_outcome(made / name)
+    settings = benchmarks(made, name).values()
+    methods = sum(len(one["cells"]) * len(one["methods"]) for one in settings)
+    assert (found["red"], found["verdicts"]) == (0, methods)
+
+
+def test_the_base_has_learned_the_patch_and_retrain_has_not(made):
+    with (made / "poison/results/poison/metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["metric"] == "patch_success"]
+    for run, is_found in (("original", True), ("retrain", False)):
+        values = [float(row["value"]) for row in rows if row["run"] == run and row["value"]]
+        assert len(values) == 9
+        assert all((value > 0.5) == is_found for value in values)
+
+
 def test_all_pictures_of_the_requested_lesions_are_train_images_and_forgotten(made):
     folder = made / "persons/results/ham10000"
     split = json.loads((folder / "request/split.json").read_text())

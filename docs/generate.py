@@ -22,6 +22,7 @@ from generators import (
     reproduction,
     results,
     rule_graph,
+    settings,
     snakemake_files,
     statistics,
     trust,
@@ -58,6 +59,7 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
     "reading": lambda: captions.sentences(("tour-page", "tour-similarity", "tour-verdict")),
     "reproduction": reproduction.result_tables,
     "results": lambda: {"benchmarks": results.results_table()},
+    "settings": settings.miniatures,
     "statistics": statistics.calibration_tables,
     "which-number": trust.which_number_tables,
 }

@@ -1,13 +1,15 @@
-"""Run the settings of configs/suite in miniature: few images, epochs and one seed; images are made.
+"""Run the settings of configs/suite in miniature: few images, few epochs; images are made.
 
     python tools/suite.py                        # all; `make suite`
     python tools/suite.py poison persons         # some
     python tools/suite.py --dry-run              # what would run
     python tools/suite.py --hours                # hours of the real settings on one A100
+    python tools/suite.py --record FILE.csv      # add a row per setting (docs/data/suite.csv)
 
 Each setting has a folder of its own below build/suite: files in the layout of the official ones,
 the config, and the results, which are deleted after a run that ends well, unless `--keep`. Files of
-CIFAR are made as arrays (.npz), because torchvision checks the hashes of the official files.
+CIFAR are made as arrays (.npz), because torchvision checks the hashes of the official files. A
+setting fails if a job fails, or if a check of its pages is red.
 
 Hours are those of `collateral estimate --device a100`. Where it counts the files of a data set, the
 official numbers of images stand in for them, evenly spread over the classes.
@@ -24,7 +26,7 @@ import shutil
 import subprocess
 import sys
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -44,16 +46,22 @@ from collateral.plugins.find import METHOD, add_plugins
 ROOT = Path(__file__).resolve().parents[1]
 SUITE = ROOT / "configs/suite"
 
-# Where a miniature has another model: papers' ResNet-18 runs in that of CIFAR-10 alone.
+# Where a miniature has another model: papers' ResNet-18 runs in one benchmark of CIFAR-10 alone.
 MODELS = {
     "resnet18": "resnet8",
     "timm/resnet50": "timm/resnet10t",
     "timm/resnet18": "timm/resnet10t",
+    "timm/vit_small_patch16_224": "timm/vit_tiny_patch16_224",
 }
-OWN_MODEL = ("cifar10",)
+OWN_MODEL = ("cifar10_optml",)
 TOWER, SMALL_TOWER = "vit_base_patch32_clip_quickgelu_224", "vit_xsmall_patch16_clip_224"
-EPOCHS, BATCH, ROUNDS = 2, 32, 3
-SIDES = {"clip": 32, "vit_small": 64, "swin_tiny": 64}  # other sizes are an eighth, 16 at least
+# Epochs of base and Retrain, and of methods; three seeds are the fewest with a verdict.
+EPOCHS, METHOD_EPOCHS, BATCH, ROUNDS, SEEDS = 12, 2, 16, 3, 3
+SHADOWS = 12  # three models with and without each example in either half
+# Transformers learn the made images in fewer epochs; the ResNet-18 sees the smallest images.
+EPOCHS_OF = {"cifar10_optml": 20, "vit_small": 6, "swin_tiny": 6, "clip": 6}
+RATES = {"sgd": 0.05, "adamw": 5e-4}  # learning rates that suit few steps from random weights
+SIDES = {"clip": 32, "vit_small": 32, "swin_tiny": 32, "cifar10_optml": 8}  # other sizes are an eighth, 16 at least
 CIFAR_SIDE = 16
 FEWER: dict[str, dict[str, Any]] = {
     "iu": {"samples": 40},
@@ -63,6 +71,9 @@ FEWER: dict[str, dict[str, Any]] = {
     "rfe": {"epochs": 2},
 }
 TRAIN, TEST = 12, 5  # images of each class
+LEAST_SHARE = 0.05  # least share that is forgotten at random, so that it is a few images
+# In these there are more images, because the corrupted ones are a small part of them.
+MORE = {"poison": 36, "confusion": 36}
 WNIDS = tuple(f"n{1443537 + 7 * place:08d}" for place in range(6))
 LESIONS = ("HAM_0000118", "HAM_0002730", "HAM_0001466", "HAM_0002761")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER in linux/prctl.h
@@ -85,29 +96,38 @@ def names() -> list[str]:
 # --- the config -------------------------------------------------------------------------------
 
 
-def shrink(config: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a config with fewer epochs, rounds and seeds and smaller images."""
+def shrink(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a config with fewer epochs and rounds, at most three seeds, and smaller images."""
     small = json.loads(json.dumps(config))  # so that what anchors share becomes copies
     for key, benchmark in small["benchmarks"].items():
-        benchmark["seeds"] = benchmark["seeds"][:1]
-        benchmark["base"] |= {"epochs": EPOCHS, "batch_size": BATCH}
-        if "milestones" in benchmark["base"]:
-            benchmark["base"]["milestones"] = [1]
-        if name not in OWN_MODEL:
+        benchmark["seeds"] = benchmark["seeds"][:SEEDS]
+        if "shadows" in benchmark:
+            benchmark["shadows"]["count"] = SHADOWS
+        shrink_base(benchmark["base"], EPOCHS_OF.get(key, EPOCHS))
+        if key not in OWN_MODEL:
             benchmark["model"] = MODELS.get(benchmark["model"], benchmark["model"])
         for cell in benchmark.get("cells", {}).values():
             if "rounds" in cell:
                 cell["rounds"] = cell["rounds"][:ROUNDS]
+            elif cell["forget"]["kind"] == "random_part":
+                cell["forget"]["fraction"] = max(LEAST_SHARE, cell["forget"]["fraction"])
         for method, values in benchmark["methods"].items():
             benchmark["methods"][method] = shrink_method(values.get("uses", method), values)
         shrink_data(benchmark["data"], SIDES.get(key))
     return small
 
 
+def shrink_base(base: dict[str, Any], epochs: int) -> None:
+    rate = RATES[base.get("optimizer", "sgd")]
+    base |= {"epochs": epochs, "batch_size": BATCH, "lr": rate}
+    if "milestones" in base:
+        base["milestones"] = [epochs // 2, epochs * 3 // 4]
+
+
 def shrink_method(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a method with one epoch and small batches."""
+    """Return the parameters of a method with few epochs and small batches."""
     fields = METHOD.load(method, "params").Params.model_fields
-    own = {"epochs": 1, "batch_size": BATCH}
+    own = {"epochs": METHOD_EPOCHS, "batch_size": BATCH}
     small = {**values, **{key: value for key, value in own.items() if key in fields}}
     for part in ("low", "mid", "high"):
         if method == "rum" and small.get(part):
@@ -131,12 +151,12 @@ def shrink_data(data: dict[str, Any], side: int | None) -> None:
 
 
 def make_picture(kind: int, seed: int, height: int, width: int) -> np.ndarray:
-    """Return a colour picture whose colour and stripes are those of its class, with noise."""
-    rng = np.random.default_rng([kind, seed])
-    shade = np.array([(37 * kind + 61 * channel) % 200 for channel in range(3)])
-    stripes = 50 * (np.arange(width) // (1 + kind % 5) % 2)
-    pixels = shade + stripes[None, :, None] + rng.normal(0, 20, (height, width, 3))
-    return np.clip(pixels, 0, 255).astype(np.uint8)
+    """Return a picture of its class's coloured squares, the same when mirrored, with noise."""
+    squares = np.random.default_rng(kind).integers(30, 220, (4, 2, 3))
+    squares = np.concatenate([squares, squares[:, ::-1]], axis=1)
+    rows, columns = (np.arange(side) * 4 // side for side in (height, width))
+    noise = np.random.default_rng([kind, seed]).normal(0, 20, (height, width, 3))
+    return np.clip(squares[rows][:, columns] + noise, 0, 255).astype(np.uint8)
 
 
 def to_jpeg(kind: int, seed: int, side: int) -> bytes:
@@ -174,9 +194,9 @@ def make_cifar(folder: Path, key: str, data: Mapping[str, Any]) -> dict[str, Any
     """Write CIFAR-10, CIFAR-100 or CIFAR-20 as arrays; return the `data` block that reads them."""
     is_hundred, is_coarse = data["name"] == "cifar100", data.get("label") == "coarse"
     classes = CLASS_NAMES if is_hundred else tuple(CIFAR10.split())
-    side = data.get("size", CIFAR_SIDE)
+    side = SIDES.get(key, CIFAR_SIDE)
     arrays: dict[str, Any] = {"class_names": COARSE_NAMES if is_coarse else classes}
-    counts = (4, 1) if is_coarse else (TRAIN, 2) if is_hundred else (TRAIN, TEST)
+    counts = (4, 1) if is_coarse else (TRAIN, 2) if is_hundred else (MORE.get(key, TRAIN), TEST)
     for part, each in zip(("train", "test"), counts, strict=True):
         fine = np.random.default_rng(each).permutation(np.repeat(np.arange(len(classes)), each))
         seeds = np.arange(len(fine)) + 10_000 * (part == "test")
@@ -329,7 +349,7 @@ def make_weights(path: Path, model: str) -> None:
 def make_miniature(name: str, folder: Path) -> Path:
     """Make the files and the config of a setting in a new folder; return the config."""
     folder.mkdir(parents=True)
-    config = shrink(read_file(SUITE / f"{name}.yaml"), name)
+    config = shrink(read_file(SUITE / f"{name}.yaml"))
     make_files(folder, config)
     path = folder / "config.yaml"
     path.write_text(json.dumps(config, indent=1))
@@ -409,6 +429,31 @@ def run(name: str, folder: Path, cores: str, *, dry: bool) -> tuple[bool, float,
     return done.returncode == 0, time.monotonic() - start, cpu_seconds() - before
 
 
+def read_outcome(folder: Path) -> dict[str, int]:
+    """Count cells, runs, red checks and verdicts on the pages of a setting."""
+    found = dict.fromkeys(("cells", "runs", "red", "verdicts"), 0)
+    for path in sorted(folder.glob("results/*/gates.json")):
+        gates = json.loads(path.read_text())["gates"]
+        found["cells"] += len({gate["cell"] for gate in gates})
+        found["red"] += sum(gate["colour"] == "red" for gate in gates)
+        with path.with_name("metrics.csv").open() as file:
+            verdicts = [row for row in csv.DictReader(file) if row["metric"] == "verdict"]
+        found["verdicts"] += sum(bool(row["value"]) for row in verdicts)
+    runs = folder.glob("results/*/*/seed-*/*/record.json")
+    found["runs"] = sum("prepared" not in path.parts for path in runs)
+    return found
+
+
+def add_row(file: Path, row: Mapping[str, Any]) -> None:
+    """Append a row to a CSV file; a new file gets its head."""
+    is_new = not file.exists()
+    with file.open("a", newline="") as opened:
+        writer = csv.DictWriter(opened, [*row], lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
 def adopt_orphans() -> None:
     """Become the parent of processes whose parent ends: the warm server outlives Snakemake."""
     with suppress(OSError, AttributeError):
@@ -436,6 +481,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "build/suite")
     parser.add_argument("--dry-run", action="store_true", help="plan only")
     parser.add_argument("--keep", action="store_true", help="keep data and results")
+    parser.add_argument("--record", type=Path, help="CSV file; a row per setting is added")
     parser.add_argument("--hours", action="store_true", help="print hours on one A100; run nothing")
     given = parser.parse_args(words)
     if unknown := {*given.names} - {*names()}:
@@ -445,19 +491,28 @@ def main(words: Sequence[str] | None = None) -> int:
         for name in wanted:
             print(f"{name:16}{in_words(estimate_hours(name)):>12}")
         return 0
-    failed = []
-    for name in wanted:
-        folder = given.folder.resolve() / name
-        shutil.rmtree(folder, ignore_errors=True)
-        is_good, seconds, cpu = run(name, folder, given.cores, dry=given.dry_run)
-        print(f"{name:16}{'ok' if is_good else 'FAILED':>8}{seconds:8.0f} s{cpu:8.0f} CPU s")
-        sys.stdout.flush()
-        if not is_good:
-            failed.append(name)
-            print((folder / "log.txt").read_text()[-3000:])
-        elif not given.keep:
-            shutil.rmtree(folder)
-    return len(failed)
+    return sum(not run_one(name, given) for name in wanted)
+
+
+def run_one(name: str, given: Namespace) -> bool:
+    """Run a setting, and print and record what came out; tell whether all is well."""
+    folder = given.folder.resolve() / name
+    shutil.rmtree(folder, ignore_errors=True)
+    ended, seconds, cpu = run(name, folder, given.cores, dry=given.dry_run)
+    found = read_outcome(folder)
+    is_good = ended and not found["red"]
+    words = f"{seconds:8.0f} s{cpu:8.0f} CPU s{found['red']:5} red{found['verdicts']:5} verdicts"
+    print(f"{name:16}{'ok' if is_good else 'FAILED':>8}{words}", flush=True)
+    if given.record and ended:
+        add_row(
+            given.record,
+            {"setting": name, "seconds": f"{seconds:.0f}"} | {"cpu_seconds": f"{cpu:.0f}", **found},
+        )
+    if not ended:
+        print((folder / "log.txt").read_text()[-3000:])
+    elif is_good and not given.keep:
+        shutil.rmtree(folder)
+    return is_good
 
 
 if __name__ == "__main__":

@@ -466,6 +466,24 @@ def test_the_least_memorised_are_nearest_to_zero():
     assert chosen[0] != chosen[1] and not ties[chosen[0]].any()
 
 
+def test_the_middle_and_the_thirds_of_memorisation_are_by_rank():
+    """202 values from -0.1 to 0.7, of which the one nearest to 0 has the place 25."""
+    values = np.linspace(-0.1, 0.7, len(TRAIN))
+    middle = choose("memorised", {"share": 0.02, "level": "mid"}, values)
+    assert middle.tolist() == [*range(99, 103)]
+    found = choose("memorised", {"share": 0.05, "level": "thirds"}, values)
+    assert found.tolist() == [24, 25, 26, *range(99, 103), 199, 200, 201]
+    shuffled = np.random.default_rng(1).permutation(len(TRAIN))
+    moved = choose("memorised", {"share": 0.05, "level": "thirds"}, values[shuffled])
+    assert sorted(shuffled[moved]) == found.tolist()
+
+
+def test_thirds_of_everything_are_all_examples_once():
+    values = np.linspace(-0.3, 0.9, len(TRAIN))
+    found = choose("memorised", {"share": 1.0, "level": "thirds"}, values)
+    assert found.tolist() == [*range(len(TRAIN))]
+
+
 def test_a_later_round_ranks_what_is_still_retained(tmp_path):
     first = run_stage(tmp_path, "hardest", {"share": 0.1}, cell="first")
     second = run_stage(tmp_path, "hardest", {"share": 0.1}, earlier=["first"])
@@ -558,6 +576,8 @@ def test_the_first_half_of_the_pool_chooses_and_the_second_reports(tmp_path):
     written = choose_in(tmp_path, "cell", forget="memorised", params=params, needs="shadows")
     assert written.forget.tolist() == [7]
     assert written.chosen["memorisation"] == 0
+    # What chose the example is known to methods.
+    assert written.memorised.tolist() == pytest.approx([1 / (1 + np.exp(-9)) - 0.5], abs=1e-6)
 
 
 def test_memorisation_is_seen_minus_unseen():

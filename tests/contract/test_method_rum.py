@@ -1,6 +1,7 @@
 """RUM: parts by score in their order, each by its method as it is, the later ones rehearsed."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ torch = pytest.importorskip("torch")
 from pydantic import ValidationError
 from torch.nn import functional as F
 
+from collateral.contract.conventions import Skipped
 from collateral.contract.work import FORWARD, Sizes
 from collateral.methods.rum import method
 from collateral.methods.rum.method import compute_scores, select_part, unlearn
@@ -92,6 +94,23 @@ def test_parts_are_thirds_by_loss_and_the_low_one_is_first(small, monkeypatch):
         # In the order of the forget set, with its labels.
         assert step.forget.rows.tolist() == [row for row in FORGET if row in rows]
         assert step.forget.labels.tolist() == small.data.labels.train[step.forget.rows].tolist()
+
+
+def test_memorisation_of_the_forget_set_may_be_the_score(small, monkeypatch):
+    values = [0.3, -0.1, 0.9, 0.2, 0.5, 0.45, 0.0, 0.8, 0.1, 0.7, 0.6]
+    seen = []
+    monkeypatch.setattr(method, "run_within", lambda *args: seen.append(args[3]) or args[2])
+    task = replace(small.task(FORGET), memorised=torch.tensor(values))
+    given = Params(score="memorisation", low={"uses": "ga"})
+    unlearn(copy.deepcopy(small.base), task, given, Run(CPU, 7))
+    ranked = [FORGET[place] for place in sorted(range(11), key=values.__getitem__)]
+    found = [{*step.forget.rows.tolist()} for step in seen]
+    assert found == [{*ranked[:4]}, {*ranked[4:7]}, {*ranked[7:]}]
+
+
+def test_without_memorisation_the_run_is_skipped(small):
+    with pytest.raises(Skipped, match="not of the kind `memorised`"):
+        after(small, score="memorisation", mid=FT)
 
 
 @pytest.mark.parametrize("rehearse", [True, False])

@@ -13,8 +13,11 @@ from PIL import Image
 from tiny_sets import idx, md5
 
 from collateral.data._metadata import find_class_names, find_size
+from collateral.data._readers import pieces
+from collateral.data._readers.pixels import statistics
 from collateral.data._readers.torchvision_sets import EMNIST, SETS
 from collateral.plugins.find import DATA
+from collateral.results.dataset import Dataset
 
 datasets = pytest.importorskip("torchvision").datasets
 torchvision = DATA.load("torchvision")
@@ -135,6 +138,39 @@ def test_images_of_other_sizes_are_scaled(tmp_path, monkeypatch):
     write_kmnist(tmp_path, monkeypatch)
     data = torchvision.load(options("KMNIST", tmp_path, size=14))
     assert data.train_images.shape[1:] == (14, 14, 1)
+
+
+@pytest.mark.parametrize("name", ["CIFAR10", "EuroSAT"])
+def test_images_are_decoded_a_piece_at_a_time(tmp_path, monkeypatch, name):
+    WRITERS[name](tmp_path, monkeypatch)
+    given = options(name, tmp_path, size=20)
+    whole = torchvision.load(given)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 2 * 20 * 20 * 3)
+    opened = torchvision.open_pieces(given)
+    assert {len(piece) for piece in opened.train_images} <= {1, 2}
+    opened.save(tmp_path / "pieces.npz")
+    found = Dataset.load(tmp_path / "pieces.npz")
+    assert (found.train_images == whole.train_images).all()
+    assert (found.test_images == whole.test_images).all()
+    assert (found.mean, found.std) == statistics(whole.train_images)
+
+
+def test_random_size_crops_take_the_place_of_the_usual_padding(tmp_path, monkeypatch):
+    write_cifar10(tmp_path, monkeypatch)
+    given = options("CIFAR10", tmp_path, size=40, crop=36)
+    data, size = torchvision.load(given), find_size("torchvision", given)
+    assert (data.train_images.shape[1:], data.crop, data.padding) == ((40, 40, 3), 36, 0)
+    assert (size.shape, size.side) == ((36, 36, 3), 40)
+    assert torchvision.load(options("CIFAR10", tmp_path)).padding == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [({"crop": 33}, "have a `size` of 32"), ({"crop": 30, "padding": 2}, "two")],
+)
+def test_crops_that_cannot_be_are_refused(tmp_path, more, message):
+    with pytest.raises(ValueError, match=message):
+        options("CIFAR10", tmp_path, **more)
 
 
 @pytest.mark.parametrize("name", [*SETS])

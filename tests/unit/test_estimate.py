@@ -334,6 +334,12 @@ def test_data_that_are_read_in_pieces_need_no_memory_for_images(tmp_path, monkey
     assert 600 < data_mb(benchmark, 1) < 700
 
 
+def test_scaled_images_of_torchvision_need_no_memory():
+    """3 x 60,000 images of 224 pixels were 26,840 MB; torch and small images are left."""
+    data = {"name": "torchvision", "dataset": "CIFAR10", "size": 224}
+    assert data_mb(workload(data=data).benchmark, 1) == 2000 + round(60_000 * 1500 / 2**20)
+
+
 def finish(results, benchmark, model, speed, device="cuda", processor=None):
     """Write the cost of a finished base model, as a job writes it."""
     folder = results / benchmark / "base/seed-3"

@@ -1,13 +1,12 @@
 """Any classification data set of torchvision by its name, such as `dataset: CIFAR10`.
 
 Images are as in torchvision; they are scaled and cropped if `size` is given or if they differ in
-size. Train and test set are torchvision's; if there is no test set, a fraction is drawn. All images
-are read into memory at once: use `folder` or `parquet` for a set that does not fit.
+size. Train and test set are torchvision's; if there is no test set, a fraction is drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.messages import unknown_name
 from collateral.contract.params import Seed
-from collateral.data._readers.examples import draw_groups
+from collateral.data._readers.examples import Crop, check_crop, draw_groups
 from collateral.data._readers.torchvision_sets import (
     EMNIST,
     SETS,
@@ -28,6 +27,8 @@ from collateral.data._readers.torchvision_sets import (
 if TYPE_CHECKING:
     from PIL import Image
 
+    from collateral.data._readers.decoding import Source
+    from collateral.data._readers.pieces import DatasetInPieces
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="torchvision", licence="the data set's own")
@@ -53,6 +54,9 @@ ENTRIES = {
     "SVHN": "netzer2011reading",
     "USPS": "hull1994database",
 }
+# Memory of torch, and of all images at their own size, which torchvision keeps for some data sets;
+# measured: 1,102 MB for CIFAR-100, of which the largest (EMNIST) has four times the pixels.
+MEMORY_MB = 2000
 SIZE = 64  # default height and width for data sets whose images differ in size
 
 
@@ -97,6 +101,7 @@ class Options(RootOptions):
         "cropped at random to its size. Default: as usual for the data set, e.g. 4 for CIFAR10, 0 "
         "for MNIST.",
     )
+    crop: Crop = None
 
     @field_validator("dataset")
     @classmethod
@@ -109,6 +114,7 @@ class Options(RootOptions):
     def _check_applicable(self) -> Options:
         if "split" in self.model_fields_set and self.dataset != "EMNIST":
             raise ValueError(f"`split` is of EMNIST alone, not of {self.dataset}; leave it out")
+        check_crop(self.crop, _side(_facts(self), self), self.padding)
         for key in ("test_share", "test_seed"):
             if key in self.model_fields_set and _facts(self).test:
                 raise ValueError(f"`{key}`: {self.dataset} has a test part; leave it out")
@@ -137,49 +143,60 @@ def size(options: Options) -> DatasetSize:
     tested = facts.test or round(facts.train * options.test_share)
     train = facts.train if facts.test else facts.train - tested
     side = _side(facts, options)
-    return DatasetSize(
-        names, _even(train, names), _even(tested, names), (side, side, facts.channels)
-    )
+    shown = options.crop or side
+    shape = (shown, shown, facts.channels)
+    return DatasetSize(names, _even(train, names), _even(tested, names), shape, side=side)
 
 
-def load(options: Options) -> Dataset:
-    """Return the data set, with the examples in the order of torchvision."""
+def open_pieces(options: Options) -> DatasetInPieces:
+    """Open the images in the order of torchvision; the labels are read with all images once."""
     import numpy as np
 
-    from collateral.data._readers.decoding import decode
-    from collateral.data._readers.pixels import split, statistics
-    from collateral.results.dataset import Dataset, Labels
+    from collateral.data._readers.decoding import DecodedPieces, inspect
+    from collateral.data._readers.pieces import DatasetInPieces
+    from collateral.results.dataset import Labels
 
     facts = _facts(options)
     parts = open_parts(options.dataset, facts, options)
-    num_train, total = len(parts[0]), sum(map(len, parts))
-    labels = np.full(total, -1, np.int64)
+    total = sum(map(len, parts))
+    found = np.full(total, -1, np.int64)
 
     def read_image(part: Any, index: int, row: int) -> Image.Image:
         image, label = part[index]
-        labels[row] = int(label)
+        found[row] = int(label)
         return image
 
-    examples = [(part, index) for part in parts for index in range(len(part))]
-    sources = (partial(read_image, *one, row) for row, one in enumerate(examples))
+    def read_sources() -> Iterator[Source]:
+        examples = ((part, index) for part in parts for index in range(len(part)))
+        return (partial(read_image, *one, row) for row, one in enumerate(examples))
+
     names = [f"{options.dataset} {row}" for row in range(total)]
-    images, _ = decode(sources, names, _side(facts, options))
-    labels -= facts.first_label
-    is_test = np.arange(total) >= num_train
+    channels, _ = inspect(read_sources, names, skip_broken=False)
+    labels = found - facts.first_label
+    is_test = np.arange(total) >= len(parts[0])
     if not facts.test:
         rows = [*map(str, range(total))]
         drawn = draw_groups(labels.tolist(), rows, options.test_share, options.test_seed, set())
         is_test = np.isin(np.arange(total), [*drawn])
+    side = _side(facts, options)
+    train, test = (
+        DecodedPieces(read_sources, names, np.flatnonzero(chosen), side, channels)
+        for chosen in (~is_test, is_test)
+    )
     known = class_names(options) or _own_names(parts[0], facts)
-    train, test = split(images, is_test)
-    return Dataset(
+    return DatasetInPieces(
         train,
         test,
         Labels(labels[~is_test], labels[is_test], known),
-        *statistics(train),
-        facts.padding if options.padding is None else options.padding,
-        facts.flip if options.flip is None else options.flip,
+        padding=_padding(facts, options),
+        flip=facts.flip if options.flip is None else options.flip,
+        crop=options.crop or 0,
     )
+
+
+def load(options: Options) -> Dataset:
+    """Load all images into memory."""
+    return open_pieces(options).read()
 
 
 def _facts(options: Options) -> SetFacts:
@@ -188,6 +205,13 @@ def _facts(options: Options) -> SetFacts:
 
 def _side(facts: SetFacts, options: Options) -> int:
     return options.size or facts.side or SIZE
+
+
+def _padding(facts: SetFacts, options: Options) -> int:
+    """Return the padding; the usual one of the data set goes without random-size crops."""
+    if options.padding is None:
+        return 0 if options.crop else facts.padding
+    return options.padding
 
 
 def _even(total: int, names: tuple[str, ...]) -> tuple[int, ...]:

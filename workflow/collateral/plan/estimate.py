@@ -281,8 +281,9 @@ def memory_mb(job: Planned, attempt: int, *, has_gpu: bool) -> int:
 
 def data_mb(benchmark: Benchmark, attempt: int) -> int:
     """Return the main memory of the job that reads the data set, in MB."""
-    is_in_pieces = hasattr(DATA.load(benchmark.config.data["name"]), "open_pieces")
-    least = PIECES_MB if is_in_pieces else LEAST_DATA_MB
+    module = DATA.load(benchmark.config.data["name"])
+    is_in_pieces = hasattr(module, "open_pieces")
+    least = getattr(module, "MEMORY_MB", PIECES_MB if is_in_pieces else LEAST_DATA_MB)
     try:
         size = find_workload(benchmark).size
         each = ROW_BYTES if is_in_pieces else IMAGE_COPIES * size.image_bytes

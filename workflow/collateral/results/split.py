@@ -42,6 +42,8 @@ class Split:
     earlier: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
     # Train indices of retained examples without which Retrain is trained, ascending.
     unknown: NDArray[np.int64] = field(default_factory=lambda: np.array([], dtype=np.int64))
+    # Memorisation of each example of `forget`, if shadow models chose them; else empty.
+    memorised: NDArray[np.float64] = field(default_factory=lambda: np.array([]))
 
     @property
     def retain(self) -> NDArray[np.int64]:
@@ -81,10 +83,10 @@ class Split:
 
     def content(self, labels: Labels) -> dict[str, Any]:
         """Return the content of split.json besides the job's description and its inputs."""
-        more = {"earlier": self.earlier, "unknown": self.unknown}
+        more = {"earlier": self.earlier, "unknown": self.unknown, "memorised": self.memorised}
         return {
             "forget": self.forget.tolist(),
-            **{name: ids.tolist() for name, ids in more.items() if len(ids)},
+            **{name: values.tolist() for name, values in more.items() if len(values)},
             "num_train": self.num_train,
             "num_forget": len(self.forget),
             "affected": list(self.affected),
@@ -110,4 +112,5 @@ class Split:
             chosen=content["chosen"],
             earlier=np.array(content.get("earlier", []), dtype=np.int64),
             unknown=np.array(content.get("unknown", []), dtype=np.int64),
+            memorised=np.array(content.get("memorised", []), dtype=np.float64),
         )

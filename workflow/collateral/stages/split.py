@@ -1,6 +1,7 @@
 """Choose the forget set of a cell."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from collateral.results.split import Split
 from collateral.stages._workspace import Workspace
 
 Floats = NDArray[np.float64]
+DIGITS = 6  # decimal places of memorisation in split.json
 
 
 def run(job: SplitJob, place: Workspace) -> Made:
@@ -34,6 +36,9 @@ def run(job: SplitJob, place: Workspace) -> Made:
         by_example[np.concatenate([np.array([], dtype=np.int64), *before])] = np.nan
     forget, chosen = choose_forget_set(known, job.forget, job.params, by_example)
     found = make_split(known, forget, chosen, before)
+    if job.needs == "shadows" and by_example is not None:
+        memorised = np.nan_to_num(by_example[found.forget]).round(DIGITS)
+        found = replace(found, memorised=memorised)
     for name, values in measured.items():
         found.chosen.update({name: mean(values[found.forget]), f"{name}_of_all": mean(values)})
     return Made(found.content(known))

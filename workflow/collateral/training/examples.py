@@ -179,6 +179,8 @@ class Task:
     retain: Examples
     forget: Examples
     info: ImageInfo
+    # Memorisation of each forget example, (n_f,), if shadow models chose the forget set.
+    memorised: Tensor | None = None
 
     @property
     def num_classes(self) -> int:

@@ -47,7 +47,8 @@ class Session:
 
     def task(self, split: Split) -> Task:
         """Return the data that a method can use: retained and forget examples."""
-        return Task(self.select(split.retain), self.select(split.forget), self.data.info)
+        memorised = torch.from_numpy(split.memorised) if len(split.memorised) else None
+        return Task(self.select(split.retain), self.select(split.forget), self.data.info, memorised)
 
     def select(self, rows: NDArray[np.int64]) -> Examples:
         """Return the train examples with these indices."""

@@ -56,19 +56,6 @@ class Decoded:
     problem: str = ""  # reason why the file cannot be read
 
 
-def decode(
-    sources: Iterable[Source], names: Sequence[str], size: int
-) -> tuple[NDArray[np.uint8], list[int]]:
-    """Return the decoded images in order, with channels last, all in memory; raise for broken ones.
-
-    Also return their indices in `sources`.
-    """
-    images = np.empty((len(names), size, size, 3), np.uint8)
-    found = _map(lambda place, one: _decode_into(images[place], one, size), sources, len(names))
-    channels, kept = _survey(found, names, skip_broken=False)
-    return np.ascontiguousarray(images[..., :channels]), kept
-
-
 def inspect(
     read_sources: Callable[[], Iterable[Source]], names: Sequence[str], *, skip_broken: bool
 ) -> tuple[int, list[int]]:

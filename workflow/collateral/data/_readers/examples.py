@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -21,6 +21,28 @@ if TYPE_CHECKING:
     from collateral.data._readers.decoding import Source
     from collateral.data._readers.pieces import DatasetInPieces
     from collateral.results.dataset import Labels
+
+
+Crop = Annotated[
+    int | None,
+    Field(
+        ge=4,
+        le=1024,
+        description="Height and width, in pixels, of the images that the model gets; at most "
+        "`size`. In training, a random part of each image (8 to 100 % of its area) is cut out and "
+        "scaled to this size. In evaluation, the centre of the image is cut out without scaling. "
+        "Default: the model gets images of the size `size`. Usual for ImageNet: `size: 256` and "
+        "`crop: 224`.",
+    ),
+]
+
+
+def check_crop(crop: int | None, size: int, padding: int | None) -> None:
+    """Raise if random-size crops cannot be taken, or go with crops after padding."""
+    if crop is not None and crop > size:
+        raise ValueError(f"`crop`: {crop}: images have a `size` of {size}, not more")
+    if crop is not None and padding:
+        raise ValueError("`crop` and `padding` are two kinds of random crops; leave one out")
 
 
 class ImageFileOptions(DataOptions):
@@ -63,24 +85,11 @@ class ImageFileOptions(DataOptions):
         "cropped at random to its size. 0: no random crops.",
     )
 
-    crop: int | None = Field(
-        None,
-        ge=4,
-        le=1024,
-        description="Height and width, in pixels, of the images that the model gets; at most "
-        "`size`. In training, a random part of each image (8 to 100 % of its area) is cut out and "
-        "scaled to this size. In evaluation, the centre of the image is cut out without scaling. "
-        "Default: the model gets images of the size `size`. Usual for ImageNet: `size: 256` and "
-        "`crop: 224`.",
-    )
+    crop: Crop = None
 
     @model_validator(mode="after")
     def _check_crop(self) -> ImageFileOptions:
-        """Raise if random-size crops cannot be taken, or go with crops after padding."""
-        if self.crop is not None and self.crop > self.size:
-            raise ValueError(f"`crop`: {self.crop}: images have a `size` of {self.size}, not more")
-        if self.crop is not None and self.padding:
-            raise ValueError("`crop` and `padding` are two kinds of random crops; leave one out")
+        check_crop(self.crop, self.size, self.padding)
         return self
 
     @property

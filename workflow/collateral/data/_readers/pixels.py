@@ -1,19 +1,9 @@
-"""Operations on images: split into train and test set, convert to uint8, compute mean and std."""
+"""Operations on images: convert to uint8, compute mean and standard deviation."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 SQUARED_AT_ONCE = 16  # number of images that are squared at a time, which takes twice their size
-
-
-def split(
-    images: NDArray[np.uint8], is_test: NDArray[np.bool_]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the train and the test images; do not copy them if the test images come last."""
-    num_train = int((~is_test).sum())
-    if is_test[num_train:].all():
-        return images[:num_train], images[num_train:]
-    return images[~is_test], images[is_test]
 
 
 def to_uint8(images: NDArray[np.floating]) -> NDArray[np.uint8]:

@@ -25,7 +25,10 @@ class Params(TrainedParams):
         "SSD's code": {"epochs": 1, "optimizer": "adam", "lr": 1e-4, "batch_size": 256}
         | {"share": 0.3, "temperature": 1, "augment": False, "batchnorm": "train"},
         "SFRon": {"epochs": 10, "optimizer": "sgd", "lr": 0.02, "batch_size": 128},
-        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 7.4e-5, "temperature": 0.72},
+        "NatMU, CIFAR-10": {"optimizer": "adamw", "epochs": 5, "lr": 5e-5, "temperature": 7.2}
+        | {"batch_size": 128, "weight_decay": 9e-4},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 7.4e-5, "temperature": 0.72}
+        | {"batch_size": 128, "weight_decay": 0},
     }
 
     epochs: Epochs = Field(
@@ -54,7 +57,7 @@ class Params(TrainedParams):
         "adam", description="Optimiser that trains the model. SSD's code: Adam."
     )
     weight_decay: float = Field(
-        0.0, ge=0, description="Weight decay of the optimiser. No source states a value."
+        0.0, ge=0, description="Weight decay of the optimiser. NatMU: 0 or 9e-4."
     )
     augment: bool = Field(
         False,

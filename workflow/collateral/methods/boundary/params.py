@@ -27,6 +27,8 @@ class Params(TrainedParams):
         "text": {"uncrossed": "nearest"},
         "authors' code": {"epochs": 10, "lr": 1e-5, "optimizer": "sgd", "momentum": 0.9}
         | {"weight_decay": 0, "epsilon": 0.1, "uncrossed": "true_class", "augment": False},
+        "DELETE's scripts, CIFAR-10": {"epochs": 20, "lr": [5e-5, 8e-4], "batch_size": 128}
+        | {"uncrossed": "true_class", "augment": True},
     }
 
     variant: Literal["shrink", "expand"] = Field(

@@ -24,6 +24,7 @@ class Params(TrainedParams):
         "DELETE": {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0}
         | {"augment": True, "lr": 5e-5, "batch_size": 128},
         "DELETE, CIFAR-10": {"lr": 1e-4},
+        "DELETE's scripts, CIFAR-10": {"lr": 1e-3},
         "DELETE, Tiny ImageNet": {"lr": 5e-5, "batch_size": 64, "batchnorm": ["train", "frozen"]},
     }
 

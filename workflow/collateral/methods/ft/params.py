@@ -22,6 +22,8 @@ class Params(WarmedParams):
         "SFRon": {"epochs": 10, "lr": 0.01, "batch_size": 128, "weight_decay": 5e-4},
         "RUM": {"epochs": 10, "lr": 0.01},
         "DEL": {"epochs": Between(30, 50), "lr": 0.015, "weight_decay": 0},
+        "DELETE's scripts, CIFAR-10": {"epochs": 20, "lr": 0.02, "batch_size": 128}
+        | {"weight_decay": 0},
         "SSD's code, class": {"epochs": 5, "lr": 0.02},
     }
 

@@ -34,6 +34,8 @@ class Params(WarmedParams):
         "Unlearn-Sparse": {**OPTML, "epochs": 5, "lr": 1e-4},
         "SFRon": {"epochs": 9, "lr": 1e-4, "batch_size": 128, "weight_decay": 5e-4},
         "RUM": {"epochs": 5, "lr": 1e-4},
+        "DELETE's scripts, CIFAR-10": {"epochs": 20, "lr": 1e-5, "batch_size": 128}
+        | {"weight_decay": 0},
     }
 
     epochs: Epochs = Field(

@@ -26,7 +26,8 @@ class Params(TrainedParams):
         "torchunlearn": {"gamma": 1e-5, "schedule": "constant"},
         "RFE": {"gamma": 5e-4, "lr": 1e-3},
         "RUM": {"epochs": 10, "lr": 0.01},
-        "DEL": {"gamma": 7e-5, "schedule": "linear", "weight_decay": 0},
+        "DEL": {"epochs": 30, "lr": 0.015, "gamma": 7e-5, "schedule": "linear"}
+        | {"weight_decay": 0, "batch_size": 128},
     }
 
     epochs: Epochs = Field(

@@ -38,7 +38,12 @@ class Params(WarmedParams):
         | {"labels": "wrong"},
         "RUM": {"epochs": 10, "lr": 0.1},
         "SSD's code, class": {"optimizer": "adam", "epochs": 3, "lr": 1e-4},
-        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.8e-5},
+        "DELETE's scripts, CIFAR-10": {"retain": False, "epochs": 20, "lr": 3e-4}
+        | {"batch_size": 128, "weight_decay": 0},
+        "NatMU, CIFAR-10": {"optimizer": "adamw", "epochs": 5, "lr": 1.8e-5}
+        | {"batch_size": 128, "weight_decay": 4e-4},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.8e-5}
+        | {"batch_size": 128, "weight_decay": 3.7e-4},
     }
 
     epochs: Epochs = Field(

@@ -1,10 +1,10 @@
 """RUM: split the forget set by a score, and unlearn each part by a method of its own.
 
 After kairanzhao/RUM (f593c9d). A method is named in the config, found by its name, and run here as
-it is; methods do not import one another. Deviations: the score is the base model's loss or minus
-the similarity to the nearest retained example, where RUM takes memorisation from many models; the
-parts are shares of the forget set that is given, where RUM draws the lowest, the middle and the
-highest 1,000 of the train set. RUM's code randomises labels for CIFAR-10 and SVHN only: on
+it is; methods do not import one another. Deviations: the score is by default the base model's loss,
+where RUM takes memorisation from a stored file; the parts are shares of the forget set that is
+given, where RUM draws the lowest, the middle and the highest 1,000 of the train set (here the
+forget set `memorised` does so). RUM's code randomises labels for CIFAR-10 and SVHN only: on
 CIFAR-100, its RL and SalUn train on the true labels of the forget set; here labels are random on
 every data set. In the first part, a method with two phases prepares again what its own run would
 have prepared.
@@ -13,6 +13,7 @@ have prepared.
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from collateral.contract.conventions import Skipped
 from collateral.methods._shared.nearest import similarity_to_nearest
 from collateral.methods.rum.params import Params
 from collateral.training.examples import Task, move_to
@@ -43,6 +44,10 @@ def split_ranks(count: int, params: Params) -> dict[str, range]:
 
 def compute_scores(model: nn.Module, task: Task, score: str) -> Tensor:
     """Return the score of each forget example; it is high where the model may have memorised."""
+    if score == "memorisation":
+        if task.memorised is None:
+            raise Skipped("score: memorisation: the forget set is not of the kind `memorised`")
+        return task.memorised
     features, logits = infer(model, task.forget)
     if score == "loss":
         return F.cross_entropy(logits, task.forget.labels.cpu(), reduction="none")

@@ -38,10 +38,9 @@ class Params(MethodParams):
     The forget set is split by a score into a low, a middle and a high part, and each is unlearned
     by a method of its own, the low part first; a method starts from the model of the part before.
     Parts that are still to come are retained examples until then, so that they are rehearsed. The
-    score of the paper is memorisation. It is no score here: it comes from shadow models, and a
-    method is given the base model and its examples alone. The base model's loss is a substitute. To
-    forget examples by memorisation, see the forget set `memorised`. In a config, a part is a
-    mapping: `high: {uses: salun, lr: 0.01}`.
+    score of the paper is memorisation, which is known for a forget set of the kind `memorised`. The
+    base model's loss is a substitute for other forget sets. In a config, a part is a mapping:
+    `high: {uses: salun, lr: 0.01}`.
 
     Formula: D_f = D_1, D_2, D_3 by score; w_j = M_j(w_(j-1); D_j, D without D_1 ... D_j).
     """
@@ -58,12 +57,13 @@ class Params(MethodParams):
         },
     }
 
-    score: Literal["loss", "similarity"] = Field(
+    score: Literal["loss", "similarity", "memorisation"] = Field(
         "loss",
         description="Score of a forget example. The forget set is sorted by `score` and split into "
         "a low, a middle and a high part, which are forgotten one after another. `loss`: loss of "
         "the base model on the example. `similarity`: minus the cosine similarity of its features "
-        "to those of the nearest retained example.",
+        "to those of the nearest retained example. `memorisation`: by shadow models, as in RUM; "
+        "needs a forget set of the kind `memorised`, else the run is skipped.",
     )
     low_share: Annotated[float, Field(ge=0, le=1)] = Field(
         1 / 3,
@@ -151,9 +151,8 @@ class Params(MethodParams):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Return the computation of the score, and of both phases of all methods."""
-        total = NO_WORK + inference_work(
-            sizes.examples if self.score == "similarity" else sizes.forget
-        )
+        seen = {"similarity": sizes.examples, "loss": sizes.forget, "memorisation": 0}
+        total = NO_WORK + inference_work(seen[self.score])
         for name, params, part in self._sizes_by_part(sizes):
             total += params.unlearn_work(part)
             if prepare_class(name):

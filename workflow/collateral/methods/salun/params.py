@@ -42,7 +42,10 @@ class Params(TrainedParams, Prepare):
         "SFRon": {"epochs": 10, "lr": 7e-3, "batch_size": 128, "weight_decay": 5e-4, "ratio": 0.2},
         "RUM": {"epochs": 10, "lr": 0.1},
         "DEL's README": {"epochs": 10, "lr": 0.013, "ratio": 0.5},
-        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.7e-4},
+        "NatMU, CIFAR-10": {"optimizer": "adamw", "epochs": 5, "lr": 5e-5, "weight_decay": 3e-4}
+        | {"batch_size": 128, "ratio": 0.05},
+        "NatMU, CIFAR-20": {"optimizer": "adamw", "epochs": 5, "lr": 1.7e-4, "weight_decay": 0}
+        | {"batch_size": 128, "ratio": 0.01},
     }
 
     epochs: Epochs = Field(

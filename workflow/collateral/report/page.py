@@ -197,11 +197,12 @@ def list_devices(table: BenchmarkTable) -> tuple[str, ...]:
 
 def list_processors(folder: Path, table: BenchmarkTable) -> tuple[str, ...]:
     """Return the processors on which the reference runs of all cells were made, as in cost.json."""
-    files = (
-        folder / layout.run_folder(cell.reference).format(cell=cell.name, seed=seed) / layout.COST
+    places = (
+        layout.run_folder(cell.reference).format(cell=cell.name, seed=seed, run=cell.reference)
         for cell in table.cells
         for seed in cell.seeds
     )
+    files = (folder / place / layout.COST for place in places)
     costs = (read_json(file) for file in files if file.is_file())
     return tuple(dict.fromkeys(name for cost in costs if (name := str(cost.get("processor", "")))))
 

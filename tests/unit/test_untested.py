@@ -85,7 +85,7 @@ def test_examples_of_the_affected_classes_that_are_the_neighbours_are_left_out(
     assert UNTESTED["ta_affected"] in compared
 
 
-def test_one_seed_compares_nothing(tmp_path):
+def test_with_one_seed_untested_measures_are_not_compared(tmp_path):
     cell = FakeCell()
     for run in ("retrain", "ga"):
         cell.add(run, "rmia_auc", 0.5)

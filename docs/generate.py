@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from generators import (
+    borders,
     captions,
     config,
     defaults,
@@ -56,7 +57,10 @@ MARKED: dict[str, Callable[[], dict[str, str]]] = {
         "shared": plugins.shared_keys(),
         "methods": plugins.methods(),
     },
-    "reading": lambda: captions.sentences(("tour-page", "tour-similarity", "tour-verdict")),
+    "reading": lambda: {
+        **captions.sentences(("tour-page", "tour-similarity", "tour-verdict")),
+        "borders": borders.borders_table(),
+    },
     "reproduction": reproduction.result_tables,
     "results": lambda: {"benchmarks": results.results_table()},
     "settings": settings.miniatures,

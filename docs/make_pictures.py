@@ -37,7 +37,7 @@ from collateral.plots.style import COLOURS
 from collateral.plugins.find import FINDING
 from collateral.report.board import read_kept
 from collateral.report.decision import build_decision
-from collateral.report.page import template
+from collateral.report.page import write as write_sentence
 from collateral.results import layout
 from collateral.results.table import BenchmarkTable, CellTable
 
@@ -102,8 +102,8 @@ class Special:
 
     def sentence(self, table: BenchmarkTable) -> str:
         """Return the sentences at the top of the page."""
-        headline = template("sentences.html.j2").module.headline
-        return " ".join(str(headline(build_decision(DEFAULT, table, ""))).split())
+        decision = build_decision(DEFAULT, table, "")
+        return f"{write_sentence(decision, 'headline')} {write_sentence(decision, 'details')}"
 
 
 def results_of(benchmark: str) -> BenchmarkTable:

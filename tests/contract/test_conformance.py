@@ -181,7 +181,7 @@ RULES = {
     "The card.": {"test_its_card_is_complete"},
     "The model.": {
         "test_the_model_keeps_its_names_shapes_and_types_and_stays_finite",
-        "test_it_does_something",
+        "test_unlearning_with_the_default_parameters_changes_the_weights",
         FOUND,  # requires_grad
     },
     "Random numbers.": {"test_the_same_seed_gives_the_same_bits", FOUND},

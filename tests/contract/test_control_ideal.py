@@ -52,7 +52,7 @@ def test_ideal_targets_end_closer_to_retrain_than_random_targets(small):
     assert sum(ideal) < sum(random)
 
 
-def test_it_has_the_parameters_of_ltds_student():
+def test_the_control_ideal_has_the_parameters_of_ltds_student():
     assert Params.model_fields.keys() == StudentParams.model_fields.keys()
     for name, field in Params.model_fields.items():
         assert field.default == LtdParams.model_fields[name].default, name

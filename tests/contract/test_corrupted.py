@@ -154,7 +154,7 @@ def test_augmentation_does_not_move_the_patch(augmentation):
 
 
 @pytest.mark.parametrize("augmentation", AUGMENTED, ids=["padding", "crop", "none"])
-def test_nothing_but_the_corner_is_changed(augmentation):
+def test_the_patch_changes_only_the_corner_of_the_images(augmentation):
     clean, found = make(**augmentation), corrupted(make(**augmentation), **patched()).read()
     assert (found.train_images == clean.train_images).all(), "images are stored without the patch"
     own, other = (train_examples(one, CPU).augmented(seeded(3)) for one in (found, clean))

@@ -93,7 +93,7 @@ def metrics_of(finding: str) -> dict[str, Metric]:
 
 
 @pytest.mark.parametrize("finding", FINDINGS)
-def test_it_states_its_question_and_its_place(finding):
+def test_every_finding_states_its_question_and_its_tab_of_the_page(finding):
     module = FINDING.load(finding)
     asks = "?" in (module.__doc__ or "").split("\n\n")[0]
     assert asks, "the docstring of __init__.py begins with the question, and its question mark"

@@ -190,7 +190,7 @@ def test_a_step_schedule_falls_after_each_milestone(small, monkeypatch):
     assert found == pytest.approx([0.4, 0.4, 0.08, 0.08, 0.08, 0.016])
 
 
-def test_it_falls_where_torchs_own_schedule_falls(small, monkeypatch):
+def test_the_learning_rate_falls_in_the_epochs_of_torchs_own_schedule(small, monkeypatch):
     """OPTML-Group's recipe: one epoch of MultiStepLR after another."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.4)
     schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [2, 5], gamma=0.2)

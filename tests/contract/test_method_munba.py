@@ -36,7 +36,7 @@ def test_the_weights_of_a_pair_by_hand():
 
 
 @pytest.mark.parametrize(("r", "u"), [([1, 0], [1, 1]), ([3, -1], [0.1, 2]), ([5, 1], [-4, 3])])
-def test_they_are_those_of_the_published_closed_form(r, u):
+def test_the_weights_of_the_gradients_are_those_of_the_published_formula(r, u):
     assert weights_of(r, u) == pytest.approx(public_form(r, u), rel=1e-5)
 
 
@@ -99,7 +99,7 @@ def test_without_a_bisector_the_fixed_weights_hold(r, u):
     assert weights_of(r, u) == pytest.approx([1, FALLBACK])
 
 
-def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
+def test_the_length_of_a_munba_step_does_not_depend_on_the_size_of_gradients():
     start = torch.tensor([1.0, 2.0])
     for size in (1e-3, 1e3):
         weight = nn.Parameter(start.clone())

@@ -64,7 +64,7 @@ def test_of_one_part_a_method_with_two_phases_is_run_in_both(small, name):
     assert same(after(small, **ONE, mid={"uses": name, **given}), alone)
 
 
-def test_nothing_thrice_is_the_base(small):
+def test_without_a_method_in_any_part_rum_returns_the_base_model(small):
     assert same(after(small, low=None, mid=None, high=None), state(small.base))
 
 

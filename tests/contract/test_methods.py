@@ -318,7 +318,7 @@ def test_the_model_keeps_its_names_shapes_and_types_and_stays_finite(small, obse
 
 
 @every_method
-def test_it_does_something(small, reference, name):
+def test_unlearning_with_the_default_parameters_changes_the_weights(small, reference, name):
     is_changed = bool(differing(reference(name), small.base.state_dict()))
     assert is_changed, (
         "with its defaults, made small, all weights are those of the base: unlearn has to update "

@@ -91,9 +91,7 @@ def test_gradients_can_be_asked_for_by_name(model, batch, monkeypatch):
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_nothing_is_computed_twice_without_gradients_or_outside_training(
-    model, batch, monkeypatch, training
-):
+def test_blocks_are_recomputed_only_in_training_with_gradients(model, batch, monkeypatch, training):
     monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     calls = count_calls(model.train(training))
     if training:

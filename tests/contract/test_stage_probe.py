@@ -124,7 +124,7 @@ def test_at_rate_zero_nothing_is_relearned():
     assert len(set(found)) == 1
 
 
-def test_one_forgotten_example_has_no_second_half():
+def test_relearning_is_undefined_with_a_single_forgotten_example():
     found = run_relearning(Threshold(), pixels([0], [0]), Relearn(steps=2), generator())
     assert np.isnan(found).all() and len(found) == 3
 

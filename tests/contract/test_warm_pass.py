@@ -56,7 +56,7 @@ def test_the_statistics_go_a_tenth_of_the_way(small):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_it_moves_statistics_and_no_weight(small, name):
+def test_the_warm_pass_updates_batch_norm_statistics_and_no_weight(small, name):
     warmed = unlearned(small, name, epochs=0, warm_pass=True)
     assert torch.equal(weights(warmed), weights(small.base))
     assert not (statistics(warmed) == statistics(small.base)).any()

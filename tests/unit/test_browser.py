@@ -185,7 +185,7 @@ def test_charts_of_a_tab_wait_until_it_is_chosen(browser, page_file):
     tab.close()
 
 
-def test_what_is_drawn_once_whatever_the_rows_is_drawn(opened):
+def test_the_zero_line_is_drawn_in_every_panel_of_the_similarity_chart(opened):
     """Zero in each panel of similarity: its data are not the chart's rows."""
     opened.all_drawn()
     figure = opened.tab.locator("section.cell figure.chart").first

@@ -195,7 +195,7 @@ def test_there_are_62_claims_each_once():
     assert {claim.cells for claim in CLAIMS} == {*SCOPES}
 
 
-def test_a_test_is_an_expression_whose_words_are_strings(good):
+def test_the_test_of_a_claim_is_an_expression_in_which_names_are_strings(good):
     (cell,) = (cell for cell in good["cifar100"].cells if cell.name == "couch-50")
     case = Case(cell)
     assert holds(case, "number(ltd, ua) < 1.2 * number(retrain, ua)") is True
@@ -486,7 +486,7 @@ def nothing(case):
         ([nothing, no], False, "nothing; no"),
     ],
 )
-def test_one_no_decides_and_one_unknown_leaves_open(tests, expected, text):
+def test_a_claim_fails_if_one_test_fails_and_is_open_if_one_is_unknown(tests, expected, text):
     case = Case()
     assert all_hold([case.attempt(test) for test in tests]) is expected
     assert case.text == text

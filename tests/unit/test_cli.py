@@ -187,7 +187,7 @@ def calls(monkeypatch):
 REQUIRED = ["--num-seeds", "3", "--sizes", "0.5", "--values", '{"a": 1}']
 
 
-def test_a_parameter_is_an_argument_of_its_type(calls):
+def test_a_command_line_argument_has_the_type_of_the_function_parameter(calls):
     main(["unlock", *REQUIRED])
     least = {
         **{"folder": Path("results"), "more": (), "num_seeds": 3, "names": (), "sizes": [0.5]},

@@ -183,7 +183,7 @@ def test_the_reference_against_its_next_seed_comes_after_controls(cell):
     assert labels(rows_with_next_seed(cell, "Again"))[1] == ["Original", "Again"]
 
 
-def test_one_seed_has_no_next_one(tmp_path):
+def test_with_one_seed_there_is_no_row_of_retrain_with_the_next_seed(tmp_path):
     cell = read_cell(tmp_path, fake(num_seeds=1), BenchmarkPlan(LABELS))
     assert labels(rows_with_next_seed(cell)) == [["GA", "FT"], ["Original"]]
 

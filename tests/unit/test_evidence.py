@@ -335,7 +335,7 @@ def test_numbers_are_computed_from_outputs_and_not_read(animals, tmp_path, monke
 @pytest.mark.parametrize(
     ("content", "reason"), [("{", "broken: "), ("{}", "neither a folder of results nor")]
 )
-def test_what_is_no_record_is_named(here, content, reason):
+def test_verify_says_why_a_file_is_no_record_of_a_request(here, content, reason):
     Path("evidence.json").write_text(content)
     with pytest.raises(SystemExit, match=rf"verify: evidence\.json: {reason}"):
         main(["verify", "evidence.json"])
@@ -392,7 +392,7 @@ def test_a_signature_is_made_and_verified(here, key, capsys):
 
 
 @needs_ssh
-def test_what_is_no_key_leaves_no_folder(here, key):
+def test_signing_with_a_file_that_is_no_key_writes_no_record(here, key):
     Path("nokey").write_text("this is no key")
     with pytest.raises(SystemExit, match="could not sign; no record was written"):
         write(PART, "ltd", "--sign", "nokey")
@@ -715,7 +715,7 @@ def count_pages(folder: Path) -> int:
 
 
 @pytest.mark.slow
-def test_it_is_a_process_run_crate(here):
+def test_the_record_of_a_request_is_a_valid_process_run_crate(here):
     services = pytest.importorskip("rocrate_validator.services")
     models = pytest.importorskip("rocrate_validator.models")
     paths = pytest.importorskip("rocrate_validator.utils.paths")

@@ -45,7 +45,7 @@ def test_both_divergences_are_as_worked_out_by_hand():
     assert kl == pytest.approx([0.6 * math.log(7)], rel=HALF)
 
 
-def test_they_are_scipys_on_many_rows_and_many_pieces():
+def test_divergences_of_many_rows_equal_those_of_scipy():
     rng = np.random.default_rng(0)
     p, q = (rng.normal(0, 3, (CHUNK // 20, 50)).astype(np.float16) for _ in range(2))
     js, kl = divergences(p, q)

@@ -58,7 +58,7 @@ def test_no_difference_has_no_slope_and_nothing_else():
     assert math.isnan(found["locality_rank"]) and math.isnan(found["near_far_ratio"])
 
 
-def test_what_is_only_hard_is_not_near():
+def test_a_loss_of_hard_examples_alone_is_not_counted_as_a_loss_near_the_forget_set():
     # The hardest tenths differ most, and near examples are hard ones.
     tenths = np.clip((10 * SIMILARITY + RNG.normal(0, 3, 500)).astype(np.int64), 0, 9)
     difference = 0.1 * tenths + RNG.normal(0, 0.01, 500)

@@ -478,7 +478,7 @@ def test_an_interval_excludes_zero_where_its_p_value_is_below_the_level(cell):
             assert (low > 0 or high < 0) == (p < 0.05)
 
 
-def test_one_test_serves_the_verdict_and_the_box_of_locality(cell):
+def test_the_verdict_and_the_sentence_on_neighbours_use_the_same_test(cell):
     said = words_of_locality(cell)
     hurt, everyone, like = (
         RUNS[title].upper()

@@ -130,7 +130,7 @@ def is_changed_by(package, name, old, new, modules=(STAGE, METHOD)):
     return package.fingerprint(*modules) != before
 
 
-def test_it_is_the_same_twice_and_in_any_order(package):
+def test_the_fingerprint_does_not_depend_on_the_order_of_the_modules(package):
     first = package.fingerprint(STAGE, METHOD)
     assert package.fingerprint(METHOD, STAGE, STAGE) == first
     assert len(first) == 16
@@ -287,7 +287,7 @@ def test_a_plug_in_counts_with_what_it_imports_beside_it(package):
     assert package.fingerprint(STAGE, "collateral.methods.own.method") != before
 
 
-def test_nothing_is_imported_on_the_way(package):
+def test_computing_a_fingerprint_imports_none_of_the_modules(package):
     package.write("stages/heavy.py", "import torch\nfrom collateral.results.heavy import X\n")
     package.write("results/heavy.py", "raise RuntimeError('imported')\n")
     assert package.fingerprint("collateral.stages.heavy")

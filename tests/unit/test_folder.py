@@ -61,7 +61,7 @@ def test_files_in_folders_of_a_class_are_of_that_class(tmp_path):
     assert "train/cat/more/deep/9.png" in load(tmp_path).labels.columns[FILE]
 
 
-def test_one_tree_is_divided_by_class_and_reproducibly(tmp_path):
+def test_a_single_folder_is_split_into_train_and_test_by_class_and_reproducibly(tmp_path):
     write_folder(tmp_path, tops=("",), each=(10,))
     data = load(tmp_path, test_share=0.3)
     assert np.bincount(data.labels.train).tolist() == [7, 7]

@@ -42,7 +42,7 @@ def test_a_forgery_is_refused_or_named(one: Forgery, world, rival, tmp_path):
     check_forgery(one, one.outcome, found, world)
 
 
-def test_what_is_not_read_changes_no_number(world, tmp_path):
+def test_changing_files_that_the_judge_does_not_read_changes_no_number(world, tmp_path):
     folder = world.submit(tmp_path / "forged")
     honest = numbers(world, folder, tmp_path / "before")
     ignored = [one.forge for one in FORGERIES if one.outcome == IGNORED]

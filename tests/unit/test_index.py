@@ -124,7 +124,7 @@ def test_problems_are_named_at_the_benchmark_that_has_them(results):
     assert "finding gap: its numbers in digit_3-50 could not be made: ValueError: &lt;b&gt;" in bad
 
 
-def test_nothing_is_fetched_from_elsewhere_and_names_stay_text(results):
+def test_the_index_page_loads_nothing_from_the_web_and_escapes_names(results):
     fake = full_cell()
     for row in fake.metrics + fake.costs:
         row["class"] = "<script>x"

@@ -103,7 +103,7 @@ def test_a_class_that_is_called_as_a_number_is_in_quotes_and_means_no_index(tmp_
         load(parse(text.replace('classes: ["1"]', "classes: [1]")))
 
 
-def test_nothing_is_overwritten(tmp_path):
+def test_init_does_not_overwrite_a_config_that_is_there(tmp_path):
     root = write_folder(tmp_path / "pictures")
     (tmp_path / "pictures.yaml").write_text("mine")
     with pytest.raises(SystemExit, match=r"--out: pictures.yaml is there already"):

@@ -76,7 +76,7 @@ def test_the_lock_of_a_run_that_lives_stays_until_it_is_killed(folder, start):
     assert not is_locked(folder)
 
 
-def test_one_active_run_of_two_in_a_folder_keeps_the_lock(folder, start):
+def test_the_lock_stays_while_one_of_two_runs_in_a_folder_is_alive(folder, start):
     killed, living = start(), start()
     end(killed)
     assert "going on" in unlock(folder)

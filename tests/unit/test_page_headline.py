@@ -82,17 +82,17 @@ OPEN_8 = (
     "by"
 )
 BOUND_8 = "but near retained examples lose 1.1 points (open: at most 7.8)"
+WITHIN_A = "Every tested measure of A is within its margin."
 HURT_32 = "(32.0 points, at least 14.0)"
 SENTENCES = {
     "like Retrain, one cell": (
         decide(A=[LIKE]),
-        f"A is like Retrain in this test: every tested measure is within its margin. {EXCLUDED}",
+        f"A is like Retrain in this test. {EXCLUDED} {WITHIN_A}",
     ),
     "like Retrain in both cells; another in one": (
         decide(A=[LIKE, LIKE], B=[DIFFERENT, LIKE]),
-        "A is like Retrain in both tests: every tested measure is within its margin. 5 "
-        "seeds show no harm "
-        "and do not exclude it: near retained examples may lose up to 7.0 points by B.",
+        "A is like Retrain in both tests. 5 seeds show no harm and do not exclude it: near "
+        f"retained examples may lose up to 7.0 points by B. {WITHIN_A}",
     ),
     "like Retrain in one cell, open in the other": (
         decide(A=[OPEN, LIKE], B=[score(OPEN, 0.05), LIKE]),
@@ -100,8 +100,8 @@ SENTENCES = {
     ),
     "several like Retrain, the nearest first": (
         decide(A=[score(LIKE, 0.03)], B=[score(LIKE, 0.02)], C=[LIKE], D=[score(LIKE, 0.04)]),
-        f"C, B, A and D are like Retrain in this test: every tested measure is within its margin. "
-        f"{EXCLUDED}",
+        f"C, B, A and D are like Retrain in this test. {EXCLUDED} Every tested measure of C, B, A "
+        "and D is within its margin.",
     ),
     "open alone": (
         decide(A=[OPEN]),
@@ -158,36 +158,33 @@ SENTENCES = {
             D=[COLLAPSED, LIKE],
             E=[score("damage", is_of_base=False), LIKE],
         ),
-        f"A is like Retrain in both tests: every tested measure is within its margin. Hurt the "
-        f"neighbours: B {HURT_32}. Neighbours lose more than others: E (9.0 points, at least 6.0). "
-        "Hurt everyone: C (10.0 points, at least 8.0) and B. Collapsed: D.",
+        f"A is like Retrain in both tests. Hurt the neighbours: B {HURT_32}. Neighbours lose more "
+        "than others: E (9.0 points, at least 6.0). Hurt everyone: C (10.0 points, at least 8.0) "
+        f"and B. Collapsed: D. {WITHIN_A}",
     ),
     "a loss that the base model has too": (
         decide(A=[LIKE], B=[score("far", is_of_base=True)]),
-        "A is like Retrain in this test: every tested measure is within its margin. Lose "
-        "accuracy as the "
-        "base model does: B (10.0 points, at least 8.0).",
+        "A is like Retrain in this test. Lose accuracy as the base model does: B (10.0 points, at "
+        f"least 8.0). {WITHIN_A}",
     ),
     "nothing to forget in one test, and too few seeds in the other": (
         decide(A=[LIKE] * 2, cells=[cell(0, forgettable="open"), cell(1, forgettable="no")]),
-        "A is like Retrain in both tests: every tested measure is within its margin. "
-        f"{EXCLUDED} Nothing "
+        f"A is like Retrain in both tests. {EXCLUDED} {WITHIN_A} Nothing "
         "to forget in 1 of 2 tests: the model before unlearning is within the margins of Retrain's "
         "UA and MIA. Too few seeds to say whether there is anything to forget in 1 of 2 tests.",
     ),
     "whether there is anything to forget was not tested": (
         decide(A=[LIKE], cells=[cell(forgettable="")]),
-        f"A is like Retrain in this test: every tested measure is within its margin. {EXCLUDED}",
+        f"A is like Retrain in this test. {EXCLUDED} {WITHIN_A}",
     ),
     "many harmful methods": (
         decide(A=[LIKE], **{name: [HARM] for name in "BCDEF"}),
-        "A is like Retrain in this test: every tested measure is within its margin. Hurt "
-        "the neighbours: "
-        f"B {HURT_32}, C, D and 2 more.",
+        f"A is like Retrain in this test. Hurt the neighbours: B {HURT_32}, C, D and 2 more. "
+        f"{WITHIN_A}",
     ),
     "a method that did not run everywhere": (
         decide(A=[LIKE, None], B=[LIKE, LIKE]),
-        f"B is like Retrain in both tests: every tested measure is within its margin. {EXCLUDED}",
+        f"B is like Retrain in both tests. {EXCLUDED} {WITHIN_A.replace(' A ', ' B ')}",
     ),
     "one seed": (
         decide(A=[Score(OPEN, [], OPEN, "", [], 0.01, 0.5)], cells=[replace(cell(), seeds=1)]),
@@ -215,10 +212,33 @@ SENTENCES = {
 }
 
 
+def said(decision: Decision) -> str:
+    """Return the headline, and the sentences below it."""
+    return f"{write(decision, 'headline')} {write(decision, 'details')}".strip()
+
+
 @pytest.mark.parametrize("case", SENTENCES)
-def test_the_headline_follows_from_the_table(case):
+def test_the_headline_and_what_is_below_it_follow_from_the_table(case):
     decision, sentence = SENTENCES[case]
-    assert write(decision, "headline") == sentence
+    assert said(decision) == sentence
+
+
+def test_the_headline_of_a_page_with_harm_is_at_most_thirty_words_long():
+    """Margins, measures that are not tested, and who is nearest stand below it."""
+    many = {name: [HARM] for name in "BCDEF"}
+    for decision in (decide(A=[LIKE], **many), decide(A=[OPEN], **many)):
+        headline = write(decision, "headline")
+        assert headline.endswith(f"Hurt the neighbours: B {HURT_32}, C, D and 2 more.")
+        assert len(headline.split()) <= 30
+
+
+def test_below_the_headline_stands_what_there_is_to_forget():
+    cells = [replace(cell(), forgotten_accuracy=(0.508, 1.0))]
+    assert write(decide(A=[LIKE], cells=cells), "forgotten") == (
+        "Of the forgotten images, Retrain recognises 50.8 % (its UA), the model before unlearning "
+        "100.0 %."
+    )
+    assert write(decide(A=[LIKE]), "forgotten") == ""
 
 
 @pytest.mark.parametrize("verdict", [v for v in VERDICTS if v != LIKE])
@@ -424,9 +444,9 @@ PAGES = {
     ),
     "one clear winner": (
         ONE_WINNER,
-        "LTD is like Retrain in this test: every tested measure is within its margin. Hurt the "
-        "neighbours: NEIGHBOR (61.6 points, at least 52.7), GA and IU. Hurt everyone: IU (17.8 "
-        "points, at least 15.2).",
+        "LTD is like Retrain in this test. Hurt the neighbours: NEIGHBOR (61.6 points, at least "
+        "52.7), GA and IU. Hurt everyone: IU (17.8 points, at least 15.2). Every tested measure of "
+        "LTD is within its margin.",
     ),
     "nothing to forget": (
         NOTHING,
@@ -442,7 +462,7 @@ PAGES = {
 @pytest.mark.parametrize("name", PAGES)
 def test_the_headline_of_a_page(tmp_path, name):
     runs, sentence = PAGES[name]
-    assert write(page_of(tmp_path, runs)[1], "headline") == sentence
+    assert said(page_of(tmp_path, runs)[1]) == sentence
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -525,15 +545,15 @@ def test_without_original_the_page_has_its_verdicts_and_nothing_on_the_base(tmp_
     runs = {run: wrong for run, wrong in ONE_WINNER.items() if run != "original"}
     _, decision = page_of(tmp_path, runs)
     assert (decision.cells[0].forgettable, decision.cells[0].nothing) == ("", None)
-    assert write(decision, "headline") == PAGES["one clear winner"][1]
+    assert said(decision) == PAGES["one clear winner"][1]
 
 
 def test_a_loss_that_the_base_has_too_is_told_apart(tmp_path):
     weak = replace(ORIGINAL, far_test=(22, 23, 25, 22, 21))
     runs = {"retrain": RETRAIN, "original": weak, "rl": replace(ALIKE, far_test=weak.far_test)}
-    said = write(page_of(tmp_path, runs)[1], "headline")
-    assert "Lose accuracy as the base model does: RL (36.4 points, at least " in said
-    assert "Hurt everyone" not in said
+    headline = write(page_of(tmp_path, runs)[1], "headline")
+    assert "Lose accuracy as the base model does: RL (36.4 points, at least " in headline
+    assert "Hurt everyone" not in headline
 
 
 def test_with_a_red_check_no_loss_is_told_and_nobody_is_nearest(tmp_path):

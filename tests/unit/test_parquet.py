@@ -97,7 +97,7 @@ def test_a_set_that_is_neither_trained_nor_tested_on_is_said(tmp_path, capsys):
     assert re.search(r"left out, .*: validation-0.parquet", capsys.readouterr().out)
 
 
-def test_one_file_is_shared_out_class_by_class(tmp_path):
+def test_a_single_parquet_file_is_split_into_train_and_test_by_class(tmp_path):
     path = write(tmp_path / "all.parquet", [0, 1] * 10)
     data = load(path, test_share=0.2)
     assert np.bincount(data.labels.train).tolist() == [8, 8]

@@ -393,7 +393,7 @@ def test_areas_are_explained_in_the_legend():
     assert [float(one.get_sizes()[0]) for one in legend.legend_handles[-2:]] == [22.0, 220.0]
 
 
-def test_a_dollar_is_a_dollar():
+def test_dollar_signs_in_labels_are_printed_and_not_read_as_mathematics():
     figure = printed.draw(small_plot(["1 $x$", "2 $y$"]))
     figure.draw_without_rendering()
     texts = {text.get_text() for text in figure.axes[0].texts}

@@ -65,7 +65,7 @@ def test_every_kind_that_can_be_plugged_in_is_tested():
 
 
 @pytest.mark.parametrize(("kind", "file", "known"), PLACES, ids=ids)
-def test_one_in_the_package_has_the_name(tmp_path, kind, file, known):
+def test_a_plug_in_with_the_name_of_one_in_the_package_is_refused(tmp_path, kind, file, known):
     folder = write_files(tmp_path, {file.format(known): ""})
     (said,) = find_folder_problems([folder])
     place = folder / kind.folder / known
@@ -73,7 +73,7 @@ def test_one_in_the_package_has_the_name(tmp_path, kind, file, known):
 
 
 @pytest.mark.parametrize(("kind", "file", "known"), PLACES, ids=ids)
-def test_one_in_another_folder_has_the_name(tmp_path, kind, file, known):
+def test_two_plug_in_folders_with_a_file_of_one_name_are_refused(tmp_path, kind, file, known):
     one, two = (write_files(tmp_path / name, {file.format("mine"): ""}) for name in "ab")
     (said,) = find_folder_problems([one, two])
     assert said == (
@@ -100,7 +100,7 @@ def test_a_file_of_the_package_would_be_imported_in_its_place(tmp_path, file):
     assert said.endswith("of the package has this name")
 
 
-def test_one_of_the_plug_in_that_ships_has_the_name(tmp_path):
+def test_a_plug_in_with_the_name_of_the_shipped_plug_in_is_refused(tmp_path):
     (said,) = find_folder_problems([write_files(tmp_path, {"findings/paper/__init__.py": ""})])
     assert said.endswith("/paper': a finding of the package has this name")
 

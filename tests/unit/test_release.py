@@ -88,7 +88,7 @@ def test_the_snakefile_and_all_that_it_reads_are_in_the_wheel(wheel):
     assert {name for name in wheel.namelist() if name.startswith(HOME)} == names
 
 
-def test_nothing_else_is_in_the_wheel(wheel):
+def test_the_wheel_contains_only_our_packages_and_its_metadata(wheel):
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert tops == {*PACKAGES, f"collateral-{collateral.__version__}.dist-info"}
 

@@ -90,5 +90,5 @@ def test_a_wrong_number_of_slots_is_named(monkeypatch, slots):
     ],
     ids=lambda path: path.name,
 )
-def test_nothing_of_snakemake_is_replaced(file: Path):
+def test_no_function_of_snakemake_is_replaced_by_ours(file: Path):
     assert [*REPLACED.findall(file.read_text())] == []

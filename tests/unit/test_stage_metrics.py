@@ -289,7 +289,7 @@ def test_neighbours_of_other_seeds_are_refused(cell_folder):
         compute(cell_folder, (0, 1))
 
 
-def test_nothing_failed(cell_folder):
+def test_the_metrics_stage_reports_no_failed_finding(cell_folder):
     assert read_problems([cell_folder / "problems.json"]) == []
 
 

@@ -257,7 +257,7 @@ def test_many_affected_classes_are_counted(tables_of):
     )
 
 
-def test_one_affected_class_is_one(tables_of):
+def test_the_caption_names_a_single_affected_class_without_an_s(tables_of):
     _, affected = tables_of(full_cell())
     assert affected.caption.startswith(
         "Examples of the affected class: digit_3, 50 % forgotten. Mean"

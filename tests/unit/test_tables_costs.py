@@ -82,7 +82,7 @@ def test_a_method_slower_than_retraining_never_pays(tmp_path):
     assert texts_of(table.grids[0])["GA"][-1] == "never"
 
 
-def test_one_device_is_not_named(cell, tmp_path):
+def test_the_table_of_costs_has_no_column_of_devices_if_there_is_one_device(cell, tmp_path):
     made = fake()
     for run in ("retrain", "ft", "ga"):
         made.add(run, "on_device", 1.0, 1.0, at="cpu AVX2, threads: 1")

@@ -147,7 +147,7 @@ def test_three_files_and_a_label_by_cell(tmp_path):
         ("[5, 10] *", "{[}5, 10{]} {*}"),
     ],
 )
-def test_what_is_special_to_latex_is_escaped_once(text, escaped):
+def test_special_characters_of_latex_are_escaped_once(text, escaped):
     assert escape_latex(text) == escaped
 
 

@@ -12,7 +12,7 @@ ETA, LAM = np.array([0.5]), 0.1
 LABELS = np.array([[1.0]])
 
 
-def test_one_step_decays_and_descends():
+def test_a_step_of_the_theory_shrinks_the_weights_and_follows_the_gradient():
     # sigma(0) = 1/2, gradient (1/2 - 1) x_f = (-1, 0), decay 1 - 0.05
     theta = models.descend(THETA_0, X_F, LABELS, ETA, LAM)
     assert theta[1] == pytest.approx([0.5, 2.85])

@@ -55,7 +55,7 @@ def test_a_number_that_is_right_about_every_known_model_is_trusted():
         ({"reference": 0.21}, "reference"),
     ],
 )
-def test_one_cell_is_enough_to_lose_trust(change, failure):
+def test_a_metric_that_fails_in_one_cell_is_not_trusted(change, failure):
     worse = replace(RIGHT, **change)
     found = verdicts({UA: {"part": RIGHT, "random": worse}, PROBE: {"part": RIGHT}})
     assert (found[UA].code, found[UA].failures) == (NOT, (failure,))

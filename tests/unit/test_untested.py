@@ -85,7 +85,7 @@ def test_examples_of_the_affected_classes_that_are_the_neighbours_are_left_out(
     assert UNTESTED["ta_affected"] in compared
 
 
-def test_one_seed_compares_nothing(tmp_path):
+def test_with_one_seed_untested_measures_are_not_compared(tmp_path):
     cell = FakeCell()
     for run in ("retrain", "ga"):
         cell.add(run, "rmia_auc", 0.5)
@@ -97,15 +97,15 @@ def untested(label: str, name: str) -> Untested:
     return Untested(label, "Cell 0", name, "0.744", "0.459", "[+0.2, +0.4]", 3)
 
 
-def test_the_headline_names_them_and_how_sure_has_their_intervals():
+def test_below_the_headline_they_are_named_and_how_sure_has_their_intervals():
     decision = replace(
         decide(A=[LIKE]),
         untested=[untested("A", "RMIA AUC"), untested("A", "TA of the affected classes")],
     )
-    assert write(decision, "headline").startswith(
-        "A is like Retrain in this test: every tested measure is within its margin. Not tested, "
+    assert write(decision, "details").startswith(
+        "Every tested measure of A is within its margin. Not tested, "
         "but shown to differ: RMIA AUC (0.744, Retrain’s 0.459) and TA of the affected classes "
-        "(0.744, Retrain’s 0.459). "
+        "(0.744, Retrain’s 0.459)."
     )
     assert (
         "Outside the verdict, the difference from Retrain is: A, RMIA AUC [+0.2, +0.4]; A, TA of "
@@ -116,7 +116,7 @@ def test_the_headline_names_them_and_how_sure_has_their_intervals():
 
 def test_without_a_difference_it_says_what_was_compared():
     decision = replace(decide(A=[LIKE]), compared=["RMIA AUC"])
-    assert "Not tested" not in write(decision, "headline")
+    assert "Not tested" not in write(decision, "details")
     assert "no difference is shown in RMIA AUC; that they are equal is not shown" in write(
         decision, "certainty"
     )
@@ -124,6 +124,6 @@ def test_without_a_difference_it_says_what_was_compared():
 
 def test_of_several_methods_each_measure_names_its_own():
     found = [untested("A", "RMIA AUC"), *(untested("B", name) for name in UNTESTED.values())]
-    said = write(replace(decide(A=[LIKE], B=[LIKE]), untested=found), "headline")
+    said = write(replace(decide(A=[LIKE], B=[LIKE]), untested=found), "details")
     assert "A’s RMIA AUC (" in said and "B’s RMIA AUC (" in said
     assert "and 1 more." in said

@@ -391,7 +391,7 @@ def test_a_wrong_table_with_a_right_hash_is_found_in_depth(verify, results):
     assert is_blamed(verify("--deep")[1][0], path, 2)
 
 
-def test_nothing_is_computed_from_what_is_not_sound(verify, results):
+def test_verify_deep_does_not_recompute_numbers_from_damaged_outputs(verify, results):
     flip(results / GA / layout.OUTPUTS)
     code, lines = verify("--deep")
     assert code == 1

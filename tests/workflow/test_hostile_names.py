@@ -49,7 +49,7 @@ def project(fresh: Project) -> Project:
     return fresh
 
 
-def test_nothing_in_a_name_is_run(project):
+def test_shell_commands_in_names_of_a_config_are_never_executed(project):
     before = {path.name for path in project.folder.iterdir()}
     done = project.snakemake("--configfile", "hostile.yaml", programs=project.folder / "bin")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -39,7 +39,7 @@ def test_what_the_sdist_installs_plans_runs_and_verifies(sdist):
     assert done.stdout.rstrip().endswith("results/smoke/report.html")
 
 
-def test_what_is_no_sdist_is_not_tried(tmp_path):
+def test_the_script_refuses_a_file_that_is_no_source_distribution(tmp_path):
     (tmp_path / "none.tar.gz").touch()
     environment = {**os.environ, "SHARED": "yes", "PATH": Project(REPOSITORY).environment()["PATH"]}
     done = subprocess.run(

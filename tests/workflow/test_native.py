@@ -40,7 +40,7 @@ def test_a_summary_lists_every_file_as_up_to_date(finished, option):
 
 
 @pytest.mark.parametrize("what", ["code", "input"])
-def test_nothing_has_changed(finished, what):
+def test_snakemake_lists_no_changes_after_a_finished_run(finished, what):
     assert "results/" not in said(finished, "--list-changes", what)
 
 

@@ -164,7 +164,7 @@ def test_a_change_of_a_method_or_a_model_reruns_its_users_alone(copy, module):
     assert len(jobs) == 2 * len(names(jobs)) - any(job.rule == "tune" for job in jobs)
 
 
-def test_one_more_forget_set_hides_no_other_change(copy):
+def test_adding_a_forget_set_does_not_hide_a_changed_parameter(copy):
     """Snakemake looks at no value of a job that waits, however it waits, for one that runs."""
     copy.edit("small.yaml", "fractions: [0.5]", "fractions: [0.5, 0.9]")
     copy.edit("small.yaml", "ft: {}", "ft: {lr: 0.3}")

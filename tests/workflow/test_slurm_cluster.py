@@ -65,7 +65,7 @@ def test_the_cluster_starts_and_stops_and_leaves_nothing(before):
     command(CLUSTER, "down")  # it is down already
 
 
-def test_it_goes_down_with_a_test_that_is_killed(before):
+def test_the_slurm_cluster_stops_when_the_test_that_borrowed_it_is_killed(before):
     with subprocess.Popen(["sleep", SLEEP], stdout=subprocess.PIPE) as test:
         lender = subprocess.Popen(
             [CLUSTER, "lend"], stdin=test.stdout, stdout=subprocess.PIPE, text=True
@@ -78,7 +78,7 @@ def test_it_goes_down_with_a_test_that_is_killed(before):
     assert not BASE.exists()
 
 
-def test_it_goes_down_with_a_test_that_is_killed_while_it_comes_up(before):
+def test_the_slurm_cluster_stops_when_its_test_is_killed_during_start(before):
     lender = subprocess.Popen([CLUSTER, "lend"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     wait_for(CONFIG.exists)
     lender.stdout.close()

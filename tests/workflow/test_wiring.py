@@ -180,7 +180,7 @@ def test_only_the_control_that_needs_it_metrics_and_pictures_see_retrain(plan):
             assert not job.told.get("needs_retrain")
 
 
-def test_nothing_of_another_benchmark_or_cell_is_given(plan):
+def test_a_job_gets_no_files_of_another_benchmark_or_cell(plan):
     """Cells come together where a benchmark is gathered."""
     for job in plan.jobs:
         place = "results"

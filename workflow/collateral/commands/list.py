@@ -4,7 +4,7 @@ import ast
 import builtins
 import csv
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from collateral.contract.messages import unknown_name
+from collateral.contract.messages import did_you_mean, listed, quoted
 from collateral.contract.params import Between
 from collateral.contract.terminal import fill_paragraphs, hang
 from collateral.findings.metric_index import find_metric, is_interval_end, is_known, known_metrics
@@ -248,11 +248,18 @@ KINDS: dict[str, Listed] = {
         is_known,
         _summarise_metric,
         _metric,
-        lambda name: unknown_name("metric", name, _list_metrics()),
+        lambda name: _no_such("metric", name, _list_metrics()),
         lambda name: "",
         "A metric with an interval also has the metrics NAME_low and NAME_high.",
     ),
 }
+
+
+def _no_such(what: str, word: str, known: Iterable[str]) -> str:
+    """Return the message on an unknown name: the nearest one, or all known ones in short lines."""
+    known = [*known]
+    hint = did_you_mean(word, known) or f";\n{hang('  ', listed('known', known), 4)}"
+    return f"no {what} {quoted(word)}{hint}"
 
 
 def list(
@@ -281,7 +288,7 @@ def list(
         print("\nA sentence on each: collateral list KIND, such as collateral list methods")
         return
     if kind not in KINDS:
-        raise ValueError(unknown_name("list of", kind, KINDS))
+        raise ValueError(_no_such("list of", kind, KINDS))
     chosen = KINDS[kind]
     if name:
         print("\n\n".join("\n".join(chosen.in_full(one)) for one in name))

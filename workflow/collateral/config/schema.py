@@ -205,13 +205,13 @@ class ShadowsConfig(Strict):
 
 
 class TrustConfig(Strict):
-    """Which numbers can be trusted? Models of which it is known whether they saw the forget set."""
+    """Which metrics can be trusted? Models of which it is known whether they saw the forget set."""
 
     references: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
         20,
         description="Number of seeds, the first ones of `seeds`, whose Retrain serves as the "
         "reference: each other seed is compared with one of them, in turn. The other seeds are the "
-        "judged ones; their models decide about a number.",
+        "judged ones; their models decide about a metric.",
     )
     shares: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = Field(
         (0.25, 0.5, 0.75),
@@ -219,7 +219,9 @@ class TrustConfig(Strict):
         "retained examples and on this share of the forget set.",
     )
     dose_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
-        30, description="Number of judged seeds for which a model is trained per dose in `shares`."
+        30,
+        description="Number of judged seeds (see `references`) that train a model for every share "
+        "in `shares`.",
     )
     damage: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict,
@@ -237,17 +239,21 @@ class TrustConfig(Strict):
     )
     edit_seeds: Annotated[StrictInt, Field(ge=0, le=MOST)] = Field(
         30,
-        description="Number of judged seeds whose models are also judged after an edit that "
-        "forgets nothing: weights rounded to int8, or one more epoch of training.",
+        description="Number of judged seeds (see `references`) whose models are also edited in "
+        "two ways that forget nothing: weights rounded to int8, and one more epoch of training. "
+        "A metric should not change by such an edit.",
     )
     impostors: bool = Field(
         True,
-        description="Also make the silent and the damaged models. Without them, with `shares: []` "
-        "and with `edit_seeds: 0`, only base models and Retrains are compared: numbers have an "
-        "AUC, and no verdict.",
+        description="Whether to make impostors: models that only seem to have forgotten. A silent "
+        "model only gives other outputs on the forget set; a damaged model has noise in its "
+        "weights. With `impostors: false`, `shares: []` and `edit_seeds: 0`, only base models and "
+        "Retrains are compared: metrics then have an AUC, but no verdict.",
     )
     method_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
-        5, description="Number of judged seeds (see `references`) for which the methods are run."
+        5,
+        description="Number of judged seeds (see `references`) with which every unlearning method "
+        "is run.",
     )
     least_models: Annotated[StrictInt, Field(ge=2, le=MOST)] = Field(
         20,
@@ -256,29 +262,31 @@ class TrustConfig(Strict):
     )
     least_auc: Share = Field(
         0.8,
-        description="A number is trusted only if its AUC for telling models that saw the forget "
-        "set from models that did not has a confidence interval with a lower limit of at least "
-        "this value.",
+        description="Minimum AUC with which a trusted metric tells models that saw the forget set "
+        "from models that did not. The lower limit of the confidence interval of the AUC counts.",
     )
     least_dose: Share = Field(
         0.75,
-        description="A number is trusted only if it puts at least this share of all pairs of doses "
-        "in the right order.",
+        description="Minimum share of pairs of doses (see `shares`) that a trusted metric puts in "
+        "the right order.",
     )
     passes: Share = Field(
         0.65,
-        description="An impostor (a model that only seems to have forgotten) is recognised if the "
-        "lower limit of the confidence interval of the number's AUC is at least this value.",
+        description="Minimum AUC with which a trusted metric tells impostors (see `impostors`) "
+        "from models that did not see the forget set. The lower limit of the confidence interval "
+        "of the AUC counts.",
     )
     most_change: Annotated[float, Field(gt=0)] = Field(
         0.2,
-        description="Maximum change of a number by an edit that forgets nothing, as a share of the "
-        "distance between models that saw the forget set and models that did not.",
+        description="Maximum change of a trusted metric by an edit that forgets nothing (see "
+        "`edit_seeds`). Unit: the metric's mean difference between models that saw the forget set "
+        "and models that did not.",
     )
     flat: Annotated[float, Field(gt=0, lt=0.5)] = Field(
         0.1,
-        description="A number that measures harm does not depend on forgetting if its AUC differs "
-        "from 0.5 by at most this value.",
+        description="Maximum distance from 0.5 of the AUC of a metric that measures harm. Such a "
+        "metric should not tell models that saw the forget set from models that did not, and an "
+        "AUC of 0.5 means that it does not.",
     )
 
 

@@ -134,12 +134,13 @@ def last_lines(benchmarks: Iterable[str]) -> list[str]:
         )
         try:
             red += describe_red_gates(gates)
-            headline = read_json(glance).get("headline", "") if glance.exists() else None
+            found = read_json(glance) if glance.exists() else None
         except InvalidResultError as error:
             lines.append(str(error))
             continue
-        lines += [f"{name}: {headline}"] if headline else []
-        if headline is not None:
+        said = [found[key] for key in ("headline", "details") if (found or {}).get(key)]
+        lines += [f"{name}: {' '.join(said)}"] if said else []
+        if found is not None:
             warnings = count_amber_gates(gates)
             lines.append(f"{name}: warnings: {warnings}. {page.absolute().as_uri()}")
     meaning = ["Numbers of these cells do not mean what they say."] if red else []

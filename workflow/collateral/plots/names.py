@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from adjustText import adjust_text
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from collateral.plots.plot import Formula, Panel, Series, fit_x, fit_y
 
@@ -18,6 +20,8 @@ HALO = [withStroke(linewidth=1.5, foreground="white")]
 LETTERS = 6.5  # font size of labels, in points
 AREA = 16.0  # default area of a mark, in square points
 STEPS = 300  # fixed number of adjustText steps, so that equal plots give equal files
+GRAIN = 8  # distance in pixels of the points of a line that labels must not cover
+MOST_POINTS = 60  # maximum number of such points on a segment
 FAR = 12  # distance in pixels above which a line connects a label with its mark
 
 
@@ -48,7 +52,8 @@ def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name
     if texts:
         x, y, areas = np.array(list(_marks(panel))).T
         marks = axes.scatter(x, y, areas, alpha=0)  # invisible marks that labels must not cover
-        adjust_text(texts, x, y, objects=marks, ax=axes, iter_lim=STEPS)
+        places = np.vstack([np.column_stack([x, y]), *_along_lines(axes, panel)])
+        adjust_text(texts, *places.T, objects=marks, ax=axes, iter_lim=STEPS)
         marks.remove()
     keep_inside(axes, texts)
     separate(axes, texts)
@@ -123,6 +128,28 @@ def _marks(panel: Panel) -> Iterator[tuple[float, float, float]]:
         for x, y, area in zip(one.x, one.y, areas, strict=True):
             if math.isfinite(x) and math.isfinite(y):
                 yield x, y, area
+
+
+def _along_lines(axes: Axes, panel: Panel) -> Iterator[NDArray[np.float64]]:
+    """Yield points on all lines and intervals, a few pixels apart, which labels must not cover."""
+    for one in panel.series:
+        if one.mark == "line":
+            yield from _between(axes, list(zip(one.x, one.y, strict=True)))
+        if not one.is_across and len(one.low):
+            for x, low, high in zip(one.x, one.low, one.high, strict=True):
+                yield from _between(axes, [(x, low), (x, high)])
+
+
+def _between(axes: Axes, path: Sequence[tuple[float, float]]) -> Iterator[NDArray[np.float64]]:
+    """Yield points inside the panel on the line through these points."""
+    drawn = axes.transData.transform(path)
+    for start, end in pairwise(drawn):
+        if np.isfinite([start, end]).all():
+            count = 2 + int(np.hypot(*(end - start)) // GRAIN)
+            points = start + np.linspace(0, 1, min(count, MOST_POINTS))[:, None] * (end - start)
+            inside = points[[axes.bbox.contains(*point) for point in points]]
+            if len(inside):
+                yield axes.transData.inverted().transform(inside)
 
 
 def _centre(axes: Axes, text: Text) -> tuple[float, float]:

@@ -154,7 +154,7 @@ def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
             layers.append({**layer, "transform": [*of_mark, *layer.get("transform", [])]})
     layers += _draw_names(panel, size)
     layers += _draw_texts(panel, size)
-    return {"title": panel.title, "layer": layers, "width": size[0], "height": size[1]}
+    return {"title": panel.title.split("\n"), "layer": layers, "width": size[0], "height": size[1]}
 
 
 def _draw_bands(panel: Panel) -> Spec:
@@ -206,7 +206,15 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
     elif mark == "line":
         dash = {"strokeDash": _by_label(panel, "dash"), "order": {"field": "order"}}
         line = {"color": look["color"], "x": x, "y": y, **dash}
-        yield {"mark": {"type": "line", "aria": False, "clip": True}, "encoding": line}
+        is_weighted = any(any(one.is_faint) for one in panel.series if one.mark == mark)
+        yield (
+            _draw_segments(line, faint)
+            if is_weighted
+            else {
+                "mark": {"type": "line", "aria": False, "clip": True},
+                "encoding": line,
+            }
+        )
         if any(math.isfinite(one.ring_at) for one in panel.series):
             yield {
                 "transform": [{"filter": "datum.is_ring && !datum.beyond"}],
@@ -230,6 +238,23 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
         size = {"field": "area", "type": "quantitative", "scale": None}
         points = {"x": x, "y": y, "opacity": faint, "size": size, **shape, **look}
         yield {"mark": {"type": "point", "filled": True, "strokeWidth": 1.5}, "encoding": points}
+
+
+def _draw_segments(line: Spec, faint: Spec) -> Spec:
+    """Return lines as segments, because those from or to a faint mark are transparent."""
+    names = ("x", "y", "is_faint")
+    lead = [{"op": "lead", "field": name, "as": f"next_{name}"} for name in names]
+    ends = {f"{axis}2": {"field": f"next_{axis}"} for axis in ("x", "y")}
+    is_faint = {**faint["condition"], "test": "datum.is_faint || datum.next_is_faint"}
+    encoding = {name: line[name] for name in ("color", "x", "y", "strokeDash")}
+    return {
+        "transform": [
+            {"window": lead, "groupby": ["label", "run"], "sort": [{"field": "order"}]},
+            {"filter": "isValid(datum.y) && isValid(datum.next_y)"},
+        ],
+        "mark": {"type": "rule", "strokeWidth": 2, "aria": False, "clip": True},
+        "encoding": {**encoding, **ends, "opacity": {**faint, "condition": is_faint}},
+    }
 
 
 def _draw_beyond(panel: Panel, encoding: Spec) -> Iterator[Spec]:
@@ -262,7 +287,7 @@ def _draw_intervals(panel: Panel, mark: str) -> Iterator[Spec]:
     ends = {along: _place(panel, along, "low"), f"{along}2": {"field": "high"}}
     yield {"mark": {**shape, "aria": False, "clip": True}, "encoding": {**ends, **look}}
     shapes = ("triangle-left", "triangle-right") if is_across else ("triangle-down", "triangle-up")
-    for end, arrow in () if is_area else zip(("low", "high"), shapes, strict=True):
+    for end, arrow in zip(("low", "high"), shapes, strict=True):
         yield {
             "transform": [{"filter": f"datum.is_{end}_cut"}],
             "mark": {"type": "point", "filled": True, "size": 30, "shape": arrow, "aria": False},

@@ -202,9 +202,20 @@ def draw_line(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) 
         axes.plot(x, y, label=escape(series.label), clip_on=is_clipped, **look)
     else:  # the legend has the look of a line without areas
         axes.plot([], [], label=escape(series.label), **look)
-        axes.plot(x, y, clip_on=is_clipped, **{**look, "linewidth": FINE, "marker": ""})
+        draw_segments(axes, series, x, y, clip_on=is_clipped, **look)
         draw_weighted_marks(axes, series, x, np.where(is_beyond, np.nan, y))
     draw_arrows(axes, x, y, y, series.look.colour)
+
+
+def draw_segments(
+    axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64], **look: Any
+) -> None:
+    """Draw a line whose segments from or to a faint mark are transparent."""
+    look |= {"linewidth": FINE, "marker": ""}
+    faint = np.asarray(series.is_faint or [False] * len(x), dtype=bool)
+    for place, is_pale in enumerate(faint[:-1] | faint[1:]):
+        ends = slice(place, place + 2)
+        axes.plot(x[ends], y[ends], alpha=PALE_MARK if is_pale else 1.0, **look)
 
 
 def draw_arrows(
@@ -235,7 +246,7 @@ def draw_weighted_marks(
 
 
 def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
-    """Draw 95 % intervals as an area or as bars; arrows mark vertical bars that the axis cuts."""
+    """Draw 95 % intervals as an area or as bars; arrows mark where the axis cuts them."""
     if not len(series.low):
         return
     low, high = (np.asarray(end, dtype=float) for end in (series.low, series.high))
@@ -251,6 +262,7 @@ def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float
     elif panel.interval == "area" and series.mark == "line":
         ends = np.clip([low, high], *axes.get_ylim())
         axes.fill_between(x, *ends, color=colour, alpha=0.13, linewidth=0)
+        draw_arrows(axes, x, low, high, colour)
     else:
         opacity = np.where(np.asarray(series.is_faint or [False] * len(x)), PALE_MARK, 0.7)
         axes.vlines(x, low, high, color=colour, linewidth=0.8, alpha=opacity, zorder=2.5)

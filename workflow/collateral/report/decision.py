@@ -165,6 +165,8 @@ class CellColumn:
     # Numbers of near retained and near test examples, each with its share, such as "36, 17 %".
     near: list[str] = field(default_factory=list)
     seconds: float | None = None  # mean time of Retrain
+    # Accuracy on the forgotten examples of Retrain and of the base model; None if unknown.
+    forgotten_accuracy: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -475,7 +477,15 @@ def _column(cell: CellTable) -> CellColumn:
         format_percent(sum(n for n, _ in sizes) / max(sum(of for _, of in sizes), 1)),
         [count_part(cell, "near_count", name) for name in ("retain", "test")],
         _known(mean_of_defined(cell.values(cell.reference, "rte"))),
+        _forgotten_accuracy(cell),
     )
+
+
+def _forgotten_accuracy(cell: CellTable) -> tuple[float, float] | None:
+    """Return the mean UA of Retrain and of the base model; None if one of them is unknown."""
+    runs = (cell.reference, ORIGINAL) if cell.has_retrain else ()
+    found = [mean_of_defined(cell.values(run, "ua")) for run in runs]
+    return (found[0], found[1]) if found and all(map(math.isfinite, found)) else None
 
 
 def decision_sources(cell: CellTable) -> list[Source]:

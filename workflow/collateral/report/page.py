@@ -121,6 +121,7 @@ class BenchmarkPart:
     decision: Decision
     config: str = ""  # name of the config file
     devices: tuple[str, ...] = ()  # devices of the reference runs
+    processors: tuple[str, ...] = ()  # names of the processors of the reference runs
 
     @property
     def hurt(self) -> HurtPictures | None:
@@ -184,6 +185,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         decision=build_decision(folder.name, table, str(reference.get("code", ""))),
         config=plan.config,
         devices=list_devices(table),
+        processors=list_processors(folder, table),
     )
 
 
@@ -191,6 +193,18 @@ def list_devices(table: BenchmarkTable) -> tuple[str, ...]:
     """Return the devices on which the reference runs of all cells were made."""
     of_cells = (cell.indices(cell.reference, "on_device") for cell in table.cells)
     return tuple(dict.fromkeys(device for devices in of_cells for device in devices))
+
+
+def list_processors(folder: Path, table: BenchmarkTable) -> tuple[str, ...]:
+    """Return the processors on which the reference runs of all cells were made, as in cost.json."""
+    places = (
+        layout.run_folder(cell.reference).format(cell=cell.name, seed=seed, run=cell.reference)
+        for cell in table.cells
+        for seed in cell.seeds
+    )
+    files = (folder / place / layout.COST for place in places)
+    costs = (read_json(file) for file in files if file.is_file())
+    return tuple(dict.fromkeys(name for cost in costs if (name := str(cost.get("processor", "")))))
 
 
 def group_by_text(gates: Iterable[Gate]) -> list[tuple[str, list[Gate]]]:
@@ -240,8 +254,10 @@ def vega_library() -> str:
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
     """Return the summary of a benchmark for the index page."""
+    decision = benchmark.decision
     return {
-        "headline": write(benchmark.decision, "headline"),
+        "headline": write(decision, "headline"),
+        "details": write(decision, "details"),
         "decision": asdict(benchmark.decision),
         "problems": [str(problem) for problem in benchmark.problems],
     }

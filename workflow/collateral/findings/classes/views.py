@@ -31,8 +31,9 @@ PLOT_CAPTION = (
     "The classes that were not deleted: Retrain's accuracy on a class's test examples minus the "
     "unlearned model's, over the cosine of its mean features in the base model with the deleted "
     "class's (of several, the most similar). Mean over seeds and its 95 % Student-t interval. "
-    "Dashed: linear fit; its slope is the mean of the seeds' slopes, with a 95 % Student-t "
-    "interval. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
+    "Dashed: linear fit; below the method's name its slope, the mean of the seeds' slopes, with a "
+    "95 % Student-t interval, in points per 0.1 of similarity. Grey: where 95 % of differences "
+    "between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4  # maximum number of panels in a row
 MOST_NAMES = 12  # maximum number of class names that a panel shows
@@ -166,10 +167,9 @@ def _panel(cell: CellTable, run: str, title: str) -> Panel:
     points, slope = find_points(cell, run), _show_slope(cell, run).value
     panel = Panel(
         [*_fit(cell, run, points), _classes(cell, run, points)],
-        cell.labels[run],
+        cell.labels[run] if slope == EMPTY else f"{cell.labels[run]}\n{slope}",
         Axis("Class similarity"),
         levels=[Level(0.0)],
-        text="" if slope == EMPTY else f"slope {slope}\n{find_metric('class_slope').unit}",
         value_name="loss",
         x_name="similarity",
         number_format="+.1f",
@@ -179,7 +179,6 @@ def _panel(cell: CellTable, run: str, title: str) -> Panel:
     reach = max((noise for noise in points["chance"] if math.isfinite(noise)), default=0.0)
     low, high = fit_y(panel)
     low, high = max(min(low, -reach), -MOST), min(max(high, reach), MOST)
-    high += 0.3 * (high - low) if panel.text else 0.0  # leave space for the text of the slope
     return replace(panel, y=Axis(title, limits=(low, high)))
 
 

@@ -59,8 +59,9 @@ TINT = 0.1  # opacity of the band over the bins that `k: auto` takes in one seed
 FREE = "support size, without Retrain"
 RETRAINED = "support size after the fact: uses Retrain"
 MARKS = (
-    "Bands: 95 % intervals over seeds. Vertical lines: the k of the runs, and the k of k: auto "
-    "(grey: its range over seeds). Above: the smallest similarity in a support of that size."
+    "Bands: 95 % intervals over seeds; arrows: they go on beyond the axis. Vertical lines: the k "
+    "of the runs, and the k of k: auto (grey: its range over seeds). Above: the least similarity "
+    "in a support of that size."
 )
 CAPTIONS = {
     "support-kl": "Without Retrain: KL divergence of the teacher's histogram of classes on the "
@@ -76,7 +77,8 @@ CAPTIONS = {
     "support-retrain": "After the fact, because it uses Retrain: KL divergence of the teacher's "
     "histogram of classes on the forget set from Retrain's (left; grey: the mean KL between two "
     "seeds' Retrains), and the teacher's accuracy on the forget set beside Retrain's UA (right; "
-    "grey: the range of 95 % of the means of other retrainings). Bands: 95 % intervals over seeds.",
+    "grey: the range of 95 % of the means of other retrainings). Bands: 95 % intervals over seeds; "
+    "arrows: they go on beyond the axis.",
 }
 
 

@@ -86,6 +86,7 @@ NOISE_CAPTION = (
     "grey: the range of 95 % of the means of other retrainings."
 )
 LEAST_VALUES = 3  # minimum number of values of a parameter for a plot
+LEAST_STEP = 0.2  # minimum distance of two ticks, as a fraction of the range of the values
 DECADE = 10.0  # the x-axis is logarithmic if its largest / smallest value is at least this
 
 
@@ -256,11 +257,19 @@ def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
         ring_at=sweep.numbers.get(sweep.own, np.nan),
         sets_scale=True,
     )
-    panel = Panel([series], shown.heading, Axis(sweep.key, "log" if is_log else "linear"))
+    axis = Axis(sweep.key, "log" if is_log else "linear", ticks=tick_values(x, is_log))
+    panel = Panel([series], shown.heading, axis)
     panel = replace(panel, value_name="mean", x_name=sweep.key, unit=f" {shown.unit}".rstrip())
     if shown.unit == "%":
         return with_level(panel, cell, COUNTERPARTS.get(metric, metric))
     return replace(panel, y=Axis(limits=(0.0, fit_y(panel)[1])))
+
+
+def tick_values(values: Sequence[float], is_log: bool) -> dict[float, str]:
+    """Return a tick at every value of a parameter; none if some would touch each other."""
+    places = np.log(values) if is_log else np.asarray(values)
+    is_wide = len(values) > 1 and np.diff(places).min() >= LEAST_STEP * np.ptp(places)
+    return {value: f"{value:g}" for value in values} if is_wide else {}
 
 
 def _noise_plot(cell: CellTable, found: Sequence[tuple[Sweep, Mapping[str, Floats]]]) -> Plot:

@@ -93,8 +93,8 @@ CONTROL_MARKERS = "XP*h"
 EDGE = 0.03  # fraction of the range added below and above the plot, and at its left
 LEAST_REACH = 5.0  # the axes reach at least this far from zero, in percentage points
 ROOM = 1.15  # factor by which the axes extend beyond the outermost values
-AREA = 220.0  # area in square points of the mark of a run that takes as long as Retrain
-LEAST_AREA = 18.0
+AREA = 110.0  # area in square points of the mark of a run that takes as long as Retrain
+LEAST_AREA = 9.0
 MOST_SHARE = 1.5  # marks do not grow above this fraction of Retrain's time
 # Entries of the legend for the areas of marks.
 SIZES = {

@@ -135,9 +135,9 @@ class Params(Prepare):
     forget_batch: Whole = Field(
         128,
         ge=1,
-        description="Number of forget examples per batch of those batches by which stage 2 "
-        "(repair) computes the gradient on the forget set. Every step of the repair is made "
-        "orthogonal to this gradient. Public code: 128.",
+        description="Batch size on the forget set in stage 2 (repair). The gradient on these "
+        "examples is computed, and every step of the repair is made orthogonal to it. Public "
+        "code: 128.",
     )
     remote_batch: Whole = Field(
         512,

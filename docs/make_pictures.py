@@ -19,9 +19,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
+from generators.atlas import keep_digits, known_parts, plot_digits, plot_public
 from generators.results import DATA
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -155,6 +157,16 @@ def draw_method(axes: Axes, panel: Panel, series: Series) -> None:
     axes.set_title(escape(series.label), fontsize=8, pad=2)
 
 
+def draw_digits_atlas(part: str, path: Path) -> None:
+    """Draw which digits are hurt by forgetting a share of each other one."""
+    write(draw_figure(plot_digits(part), 1.4 * FIGURE_WIDTH), path)
+
+
+def draw_public_atlas(path: Path) -> None:
+    """Draw whom gradient ascent hurts on the paper's public base."""
+    write(draw_figure(plot_public("ga"), FIGURE_WIDTH), path)
+
+
 def photograph_page(path: Path) -> None:
     """Photograph the top of the page of the default run."""
     page = RESULTS / DEFAULT / "report.html"
@@ -211,6 +223,11 @@ PICTURES: dict[str, Picture | Special] = {
     "digits-epochs": Picture("ablations", "epochs", "epochs", "digit_3-50"),
     "mnist-classes-shared": Picture("mnist", "classes", "classes"),
     "mnist-classes-matched": Picture("mnist_matched", "classes", "classes"),
+    "atlas-public-ga": Special(draw_public_atlas),
+    **{
+        f"atlas-digits-{part}": Special(partial(draw_digits_atlas, part))
+        for part in known_parts(RESULTS)
+    },
     "cifar-small-similarity-90": Picture("cifar-small", "locality", "similarity", "couch-90"),
     "cifar-small-trajectory-50": Picture("cifar-small", "trajectory", "trajectory", "couch-50"),
     "cifar-small-trajectory-90": Picture("cifar-small", "trajectory", "trajectory", "couch-90"),
@@ -269,6 +286,7 @@ def main() -> None:
     sentences = json.loads(CAPTIONS.read_text(encoding="utf-8")) if CAPTIONS.exists() else {}
     if (RESULTS / DEFAULT / layout.METRICS).is_file():
         keep_numbers()
+    keep_digits(RESULTS)
     for name, picture in chosen.items():
         try:
             picture.make(IMAGES / f"{name}.png")

@@ -30,6 +30,8 @@ from collateral.plots.plot import (
     Series,
     bar_step,
     is_beyond_axis,
+    is_upright,
+    label_size,
     shares_x,
     spread_series,
 )
@@ -42,13 +44,15 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"]
 
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
-LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
+# Font sizes in points: of most texts, of tick labels, and of the smallest text.
+LETTERS, TICK_LETTERS, SMALL = 7.0, 6.5, 6.0
 THIN = 0.6  # width of axes, ticks and grid lines, in points
 OWN_VALUE = "own value"  # legend of the ring (see `Series.ring_at`)
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
 EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
 TICKS_PER_INCH = 2.4
+MAP_SHARE, POINTS = 0.8, 72  # share of a panel that its cells take; points per inch
 TINY = 4.0  # area, in square points, up to which a point is drawn without a white edge
 MANY = 200  # number of tiny points from which a cloud is saved as an image, to keep PDFs small
 CLOUD_DPI = 200  # resolution of clouds of points in a PDF
@@ -64,7 +68,7 @@ RC: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     **{f"axes.{part}size": LETTERS for part in ("title", "label")},
-    **{f"{x}tick.labelsize": 6.5 for x in "xy"},
+    **{f"{x}tick.labelsize": TICK_LETTERS for x in "xy"},
     "axes.titlepad": 4,
     "axes.labelpad": 3,
     "grid.color": "0.9",
@@ -99,7 +103,7 @@ def draw(plot: Plot, text_width: float = WIDTH) -> Figure:
     for axes, panel, below in zip(
         grid.flat, plot.panels, plot.panels[plot.columns :], strict=False
     ):
-        if shares_x(panel, below):
+        if shares_x(panel, below) and not panel.is_map:
             axes.tick_params(labelbottom=False)
             axes.set_xlabel("")
     figure.align_ylabels()
@@ -126,7 +130,8 @@ def save(figure: Figure, path: Path) -> None:
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw bands, levels and every series of a panel."""
     set_scales(axes, panel)
-    axes.grid(axis="both" if all(one.mark == "point" for one in panel.series) else "y")
+    if not panel.is_map:
+        axes.grid(axis="both" if all(one.mark == "point" for one in panel.series) else "y")
     for band in panel.bands:
         draw_band(axes, band)
     for level in panel.levels:
@@ -137,6 +142,8 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
     axes.set_title(escape(panel.title))
     axes.set(xlabel=escape(panel.x.title), ylabel=escape(panel.y.title))
     set_ticks(axes, panel)
+    if panel.is_map:
+        fit_labels(axes, panel)
     for text, place in ((panel.text, (0.03, 0.99)), (panel.message, (0.5, 0.5))):
         alignment: dict[str, Any] = {"va": "top"} if text is panel.text else {"ha": "center"}
         axes.text(*place, escape(text), transform=axes.transAxes, fontsize=SMALL, **alignment)
@@ -294,7 +301,7 @@ def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[n
 
 def set_ticks(axes: Axes, panel: Panel) -> None:
     """Place the ticks of both axes and, if there are any, those above the panel."""
-    across = max(2, min(7, round(TICKS_PER_INCH * _inches(axes))))
+    across = max(2, min(7, round(TICKS_PER_INCH * _size(axes)[0])))
     for one, axis, most in ((axes.xaxis, panel.x, across), (axes.yaxis, panel.y, 5)):
         if axis.ticks:
             one.set_ticks(list(axis.ticks), [escape(text) for text in axis.ticks.values()])
@@ -313,6 +320,16 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
         top.set_xticks(list(panel.x.top_ticks), list(panel.x.top_ticks.values()))
         top.xaxis.set_minor_formatter(NullFormatter())
         top.set_xlabel(panel.x.top_title)
+
+
+def fit_labels(axes: Axes, panel: Panel) -> None:
+    """Make the labels of a map small enough for all classes."""
+    for one, axis, inches in zip(
+        (axes.xaxis, axes.yaxis), (panel.x, panel.y), _size(axes), strict=True
+    ):
+        size = label_size(panel, axis, MAP_SHARE * POINTS * inches, TICK_LETTERS)
+        one.set_tick_params(labelsize=size, length=0)
+    axes.xaxis.set_tick_params(rotation=90 if is_upright(panel) else 0)
 
 
 def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
@@ -359,12 +376,15 @@ def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
         place_names(axes, panel)
 
 
-def _inches(axes: Axes) -> float:
-    """Return the width of a panel in inches."""
+def _size(axes: Axes) -> tuple[float, float]:
+    """Return width and height of a panel in inches, with its labels."""
     spec = axes.get_subplotspec()
     figure = axes.get_figure(root=True)
     assert spec is not None and figure is not None
-    return float(figure.get_figwidth() / spec.get_gridspec().ncols)
+    grid = spec.get_gridspec()
+    heights = np.array(grid.get_height_ratios(), dtype=float)
+    share = heights[spec.rowspan.start] / heights.sum()
+    return float(figure.get_figwidth() / grid.ncols), float(figure.get_figheight() * share)
 
 
 def _within(value: float, low: float, high: float) -> float:

@@ -61,7 +61,12 @@ SHADOWS = 12  # three models with and without each example in either half
 # Transformers learn the made images in fewer epochs; the ResNet-18 sees the smallest images.
 EPOCHS_OF = {"cifar10_optml": 20, "vit_small": 6, "swin_tiny": 6, "clip": 6}
 RATES = {"sgd": 0.05, "adamw": 5e-4}  # learning rates that suit few steps from random weights
-SIDES = {"clip": 32, "vit_small": 32, "swin_tiny": 32, "cifar10_optml": 8}  # other sizes are an eighth, 16 at least
+SIDES = {
+    "clip": 32,
+    "vit_small": 32,
+    "swin_tiny": 32,
+    "cifar10_optml": 8,
+}  # other sizes are an eighth, 16 at least
 CIFAR_SIDE = 16
 FEWER: dict[str, dict[str, Any]] = {
     "iu": {"samples": 40},

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from collateral.metrics import emitters
+from collateral.metrics.association import Neighborhood, Ranked, rank_correlation
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import atlas_level
@@ -30,8 +31,17 @@ def test_correlation_and_slope_of_the_toy():
 
 def test_all_24_permutations_of_four_classes_are_counted():
     p = emitters.permutation_p(DAMAGE, SIMILARITY, np.random.default_rng(0))
-    assert p * 24 == pytest.approx(round(p * 24))
-    assert p >= 2 / 24  # the toy's classes 1 2 and 3 4 may change places
+    assert p == 8 / 24
+
+
+def test_rank_correlation_and_mantel_of_the_toy():
+    used = emitters.off_diagonal(4)
+    similarity, damage = (Ranked.of(matrix[used]) for matrix in (SIMILARITY, DAMAGE))
+    everyone = np.ones(12, bool)
+    pairs = Neighborhood.whole(similarity, everyone, ~everyone)
+    assert rank_correlation(pairs.summands(damage).sum(axis=0)) == pytest.approx(0.923728, abs=1e-6)
+    # Besides the identity, only the permutation that exchanges both pairs correlates as much.
+    assert atlas_level.mantel_p(DAMAGE, SIMILARITY, np.random.default_rng(0)) == 2 / 24
 
 
 def test_habits_are_those_of_least_squares_on_all_but_the_diagonal():

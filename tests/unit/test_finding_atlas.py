@@ -8,7 +8,7 @@ from fake_cell import FakeCell as CellOfOutputs
 from fake_cell import FakeRun, fake_neighbours
 from fake_results import FakeCell, read_cells
 
-from collateral.findings.atlas import numbers, views
+from collateral.findings.atlas import maps, numbers, views
 from collateral.findings.atlas.matrices import find_atlases
 from collateral.plots import page
 from collateral.plots import print as printed
@@ -91,7 +91,7 @@ def test_similar_classes_stand_side_by_side_and_in_one_order_everywhere(table):
     (order,) = orders
     for one, other in PAIRS:
         assert abs(order.index(one) - order.index(other)) == 1
-    shown = [panel.y.ticks for plot in views.plots_across(table) for panel in plot.panels]
+    shown = [panel.y.ticks for plot in views.plots_across(table) for panel in plot.panels[:-1]]
     assert all([*ticks.values()] == [name[-1] for name in order] for ticks in shown)
 
 
@@ -146,17 +146,22 @@ def test_a_sentence_says_whether_similarity_explains_the_damage(table):
 def test_the_table_names_the_pair_that_is_hurt_most_and_its_records_are_the_map(table):
     (first, _) = views.tables_across(table)
     ga = first.grids[0].groups[0][0]
-    emitter, receiver = ga.fields[2].value.partition(":")[0].split(" → ")
+    emitter, receiver = ga.fields[3].value.partition(":")[0].split(" → ")
     assert {(emitter, receiver), (receiver, emitter)} & PAIRS
     assert len(first.records) == 2 * 49
     hurt = [row for row in first.records if row["run"] == "ga" and row["is_shown"]]
     assert all(row["loss"] == pytest.approx(0.3, abs=0.03) for row in hurt)
     assert all(row["legitimate"] == pytest.approx(0.1, abs=0.03) for row in hurt)
+    # Two means of five values whose standard deviation is 0.01; t with 28 degrees of freedom.
+    noise = 2.05 * 0.01 * (2 / 5) ** 0.5
+    assert all(row["noise"] == pytest.approx(noise, rel=0.4) for row in first.records)
 
 
 def test_print_and_page_draw_a_coloured_rectangle_for_every_pair(table, tmp_path):
     (plot, _) = views.plots_across(table)
-    assert [panel.title for panel in plot.panels] == ["GA", "RL", "Legitimate", "Retrain, halves"]
+    *panels, scale = plot.panels
+    assert [panel.title for panel in panels] == ["GA", "RL", "Legitimate", "Retrain, halves"]
+    assert scale.title == "Points lost"
     ga = plot.panels[0]
     by_place = {(band.low + 0.5, band.left + 0.5): band.colour for band in ga.bands}
     order = [*ga.y.ticks.values()]
@@ -165,11 +170,57 @@ def test_print_and_page_draw_a_coloured_rectangle_for_every_pair(table, tmp_path
             red, green, blue = (int(by_place[r, c][i : i + 2], 16) for i in (1, 3, 5))
             is_pair = r != c and similarity(f"class_{emitter}", f"class_{receiver}") > 0.5
             assert (red > green + 40 and red > blue + 40) == is_pair
-    printed.save(printed.draw(plot), tmp_path / "atlas")
+    figure = printed.draw(plot)
+    for axes in figure.axes[: len(plot.panels)]:
+        assert not any(line.get_visible() for line in axes.get_xgridlines())
+    # The maps above another map have labels below their columns as well.
+    assert [one.get_text() for one in figure.axes[0].get_xticklabels()] == order
+    assert all(one.get_visible() for one in figure.axes[0].get_xticklabels())
+    printed.save(figure, tmp_path / "atlas")
     assert (tmp_path / "atlas.pdf").stat().st_size > 1000
     chart = page.draw(plot)
-    shown = [row for row in chart.rows if row["panel"] == 0 and row["label"] == views.SHOWN]
+    for layer in chart.spec["concat"][0]["layer"]:
+        for axis in (layer["encoding"][name]["axis"] for name in "xy"):
+            assert (axis["grid"], axis["labelOverlap"]) == (False, False)
+    shown = [row for row in chart.rows if row["panel"] == 0 and row["label"] == maps.SHOWN]
     assert len(shown) == 6
+
+
+def test_the_table_has_the_legitimate_part_beside_the_loss(table):
+    (first, _) = views.tables_across(table)
+    grid = first.grids[0]
+    place = grid.headings.index("Legitimate")
+    by_accuracy, by_confidence = (
+        100 * number(table, "retrain", "atlas_legitimate", at) for at in ("50", "50 confidence")
+    )
+    shown = {line.fields[place].value for line in grid.groups[0]}
+    assert shown == {f"{by_accuracy:.1f} ({by_confidence:.1f})"}
+    # 10 points in six of 42 pairs, and half of it by confidence.
+    assert by_accuracy / by_confidence == pytest.approx(2, rel=0.3)
+    assert all(line.fields[place].source.run == "retrain" for line in grid.groups[0])
+
+
+def test_the_scale_shows_white_within_the_floor_and_the_colours_of_the_maps_beyond(table):
+    (plot, _) = views.plots_across(table)
+    bands = plot.panels[-1].bands
+    middle = [band.colour for band in bands if abs(band.low + band.high) / 2 < 1]
+    assert set(middle) == {"#ffffff"}
+    top = max(band.high for band in bands)
+    assert top == -min(band.low for band in bands) == pytest.approx(30, abs=3)
+    red, green, _ = (int(bands[-1].colour[i : i + 2], 16) for i in (1, 3, 5))
+    assert red > green + 100
+
+
+@pytest.mark.parametrize(("count", "columns"), [(7, 4), (12, 4), (20, 2), (100, 1)])
+def test_every_class_has_a_label_however_many_there_are(count, columns):
+    names = [f"kind of thing {place}" for place in range(count)]
+    values = np.random.default_rng(count).normal(size=(count, count))
+    one = maps.Map("GA", values, np.zeros((count, count), bool))
+    scale = maps.Scale.fit([one], ~np.eye(count, dtype=bool), np.full(count, 0.3))
+    assert maps.count_columns(count) == columns
+    (panel, _) = maps.draw_panels([one], scale, names, names)
+    for axis in (panel.x, panel.y):
+        assert [*axis.ticks.values()] == names
 
 
 def test_with_one_seed_nothing_is_tested_and_the_sentence_says_so(tmp_path):

@@ -1,6 +1,7 @@
 """The command `forecast`: what it says with an atlas, without one, and when it refuses."""
 
 import csv
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -131,10 +132,26 @@ def test_an_atlas_is_forecast_by_leaving_one_out(tmp_path, results, capsys):
     del content["cells"]
     path = tmp_path / "atlas.yaml"
     path.write_text(str({"benchmarks": {"rings_atlas": content}}).replace("'", '"'))
-    text = run(capsys, path, "--results", results)
+    out = tmp_path / "quality.csv"
+    text = run(capsys, path, "--results", results, "--out", out)
     assert "Each class or group of the atlas is forecast from all others." in text
+    with out.open(newline="") as file:
+        ga = [row for row in csv.DictReader(file) if row["method"] == "ga"]
+    others = {row["emitter"]: row for row in ga if row["stratum"] == "others"}
+    assert [*others] == ["all", *CLASSES]
+    mean = np.mean([float(others[name]["auc"]) for name in CLASSES])
+    assert float(others["all"]["auc"]) == pytest.approx(mean)
+    gains = [float(others[n]["auc"]) - float(others[n]["rule_auc"]) for n in CLASSES]
+    assert float(others["all"]["gain"]) == pytest.approx(np.mean(gains))
     assert "GA, all other classes: " in text
-    assert "Net precision at 1 %" in text
+    # As many examples as are hurt: by the atlas as it was made, 80 % of those that could be.
+    precision = re.search(
+        r"Net precision: (\S+) among the first 1 %, (\S+) among the first (\d+)", text
+    )
+    assert precision is not None
+    first, among_hurt = map(float, precision.groups()[:2])
+    assert first >= among_hurt > 0.5
+    assert f"{precision[3]} hurt" in text
 
 
 def test_five_emitters_forecast_nothing(tmp_path, base, results, capsys):
@@ -185,6 +202,33 @@ def test_an_atlas_that_is_not_finished_is_not_proposed_again(tmp_path, capsys):
     text = run(capsys, config, "--results", tmp_path / "results")
     assert "this atlas is not finished" in text
     assert "makes one" not in text
+
+
+def test_an_atlas_that_will_have_no_retrain_is_told_so_before_it_runs(tmp_path, capsys):
+    config = write_config(tmp_path, atlas={"fractions": [0.5]}, retrain="none")
+    text = run(capsys, config, "--results", tmp_path / "results")
+    assert "this atlas will have no Retrain, and harm is measured against Retrain" in text
+    assert "run snakemake first" not in text
+
+
+def test_another_recipe_of_the_base_model_is_named(tmp_path, results, base, capsys):
+    config = write_config(tmp_path)
+    known = {"epochs": 20, "lr": 0.1}
+    describe_base(results / "rings_atlas", known, None)
+    describe_base(base, known, None)
+    assert "were trained otherwise" not in run(capsys, config, "--results", results)
+    describe_base(base, {**known, "epochs": 35}, {"key": "init", "path": "mine.pt"})
+    text = run(capsys, config, "--results", results)
+    assert "were trained otherwise than this one (epochs: 20 there, 35 here, own: None" in text
+    assert "GA, all other classes: about" in text
+
+
+def describe_base(root, params, own):
+    """Write the recipe of the base models into their records."""
+    for path in root.glob(f"base/*/{layout.RECORD}"):
+        record = {"run": "base", "status": "ok", "job": {"params": params, "own": own}}
+        write_json(path, record)
+    seal(root)
 
 
 def test_methods_that_the_atlas_lacks_or_ran_otherwise_are_named(tmp_path, results, base, capsys):

@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 from image_files import HOSTILE, write_folder
@@ -9,7 +10,7 @@ from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
-from collateral.commands import _proposal
+from collateral.commands import _proposal, forecast
 from collateral.commands._proposal import InitRequest, propose
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
@@ -92,6 +93,21 @@ def test_the_output_describes_the_folder_and_the_next_steps(tmp_path, capsys):
     assert "cat        6 train       2 test" in said
     assert "to forget: 3 of 12 train images" in said
     assert "--configfile pictures.yaml" in said
+
+
+def test_who_is_likely_to_be_hurt_is_printed_if_there_is_a_base_model(
+    tmp_path, monkeypatch, capsys
+):
+    root, line = write_folder(tmp_path / "pictures", each=(6, 2)), "likely to be hurt: cat (3)"
+    asked = []
+    monkeypatch.setattr(forecast, "likely_hurt", lambda config: asked.append(config) or line)
+    main(["init", str(root), "--model", "resnet8", "--out", "first.yaml"])
+    assert asked == []
+    assert line not in capsys.readouterr().out
+    (tmp_path / "results" / "pictures" / "base" / "seed-0").mkdir(parents=True)
+    main(["init", str(root), "--model", "resnet8", "--out", "second.yaml"])
+    assert asked == [Path("second.yaml")]
+    assert capsys.readouterr().out.endswith(f"\n{line}\n")
 
 
 def test_a_class_that_is_called_as_a_number_is_in_quotes_and_means_no_index(tmp_path):

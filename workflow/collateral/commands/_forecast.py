@@ -122,6 +122,13 @@ class FinishedAtlas:
         path = self._folder(cell, method, cell.seeds[0]) / layout.RECORD
         return read_record(path, self.root).get("params")
 
+    def find_other_recipe(self, base: BaseModels) -> list[str]:
+        """Return in which values of the recipe a base model differs from those of the atlas."""
+        seed = next(iter(self.cells.values())).base_seeds[0]
+        own, other = _read_recipe(self.root, seed), _read_recipe(base.root, next(iter(base.views)))
+        names = [name for name in own if name in other and own[name] != other[name]]
+        return [f"{name}: {own[name]} there, {other[name]} here" for name in names]
+
     def view(self, seed: int) -> BaseView:
         """Return outputs and features of the base model of one seed."""
         if ("view", seed) not in self._cache:
@@ -160,6 +167,14 @@ class FinishedAtlas:
                 for stratum, mask in facts.strata.items():
                     parts[stratum].append(found.only(mask))
         return {stratum: join(found) for stratum, found in parts.items() if found}
+
+
+def _read_recipe(root: Path, seed: int) -> dict[str, Any]:
+    """Return how a base model was trained: its parameters, and the weights that it began with."""
+    folder = root / layout.BASE.format(seed=seed)
+    record = read_record(folder / layout.RECORD, root)
+    more = {name: record[name] for name in ("freeze", "own") if name in record}
+    return {**record.get("params", {}), **more}
 
 
 def join(parts: Sequence[Examples]) -> Examples:

@@ -8,7 +8,7 @@ nothing. Without an atlas it prints the config that makes one, and its estimated
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,9 +39,26 @@ from collateral.plan.grid import Benchmark, Cell, build_grid
 from collateral.results.files import atomic, csv_text
 
 MOST_NAMED = 3  # number of classes, and of values of a group, that are named
+QUALITY = ("method", "stratum", "emitter", "hurt", "net_hurt", "auc", "low", "high", "rule")
+QUALITY += (
+    "rule_auc",
+    "gain",
+    "gain_low",
+    "gain_high",
+    "calibration",
+    "precision_at_hurt",
+    "refusal",
+)
 COLUMNS = ("cell", "method", "stratum", "example", "class", "probability")
 KEPT = "Kept: the page of the finished run will show it beside the outcome."
 NOT_KEPT = "A method has run already, so this is no forecast for the page; it is printed only."
+OTHER_RECIPE = "The base models of the atlas were trained otherwise than this one"
+UNTESTED = "How good the forecast is was tested with the models of the atlas alone."
+NOT_FINISHED = "this atlas is not finished; run snakemake first."
+NO_RETRAIN = (
+    "this atlas will have no Retrain, and harm is measured against Retrain. Remove the key "
+    "`retrain` from the config; then run snakemake."
+)
 FRACTIONS = [0.5, 1.0]  # shares of the suggested atlas
 
 
@@ -52,7 +69,10 @@ def forecast(
         Path | None, "folder of a finished atlas; default: found in the folder of results"
     ] = None,
     results: Annotated[Path, "folder of results"] = Path(paths.RESULTS),
-    out: Annotated[Path | None, "CSV file for the probability of every example"] = None,
+    out: Annotated[
+        Path | None,
+        "CSV file for the probability of every example; of an atlas: for the quality by emitter",
+    ] = None,
 ) -> None:
     """Print the forecast of every request in a config."""
     if atlas is not None and not (atlas / "plan.json").exists():
@@ -66,7 +86,8 @@ def forecast(
             print(line)
     if out is not None:
         with atomic(out) as temporary:
-            temporary.write_text(csv_text(COLUMNS, rows), encoding="utf-8")
+            columns = QUALITY if rows and "emitter" in rows[0] else COLUMNS
+            temporary.write_text(csv_text(columns, rows), encoding="utf-8")
 
 
 def _describe(
@@ -84,12 +105,15 @@ def _describe(
         yield hang("  ", "Each class or group of the atlas is forecast from all others.")
         for method, stratum, evaluation in evaluate_atlas(found):
             yield from _describe_evaluation(_label(found, method), stratum, evaluation)
+            rows += list_quality(found, method, stratum, evaluation)
         return
     if base is None:
         seed = benchmark.base_seeds[0]
         target = f"{results}/{benchmark.name}/base/seed-{seed}/embeddings.npz"
         yield hang("  ", f"There is no base model yet: `snakemake {target}` trains it.")
         return
+    if differences := found.find_other_recipe(base):
+        yield hang("  ", f"{OTHER_RECIPE} ({', '.join(differences)}). {UNTESTED}")
     yield from _describe_methods(benchmark, found)
     for cell in benchmark.cells.values():
         yield from _describe_cell(benchmark, cell, base, found, rows)
@@ -115,7 +139,8 @@ def _describe_missing(
         yield hang("  ", f"Nothing is forecast: in the atlas {found.root}, {found.problem}.")
         return
     if benchmark.config.atlas is not None:
-        yield hang("  ", "Nothing is forecast: this atlas is not finished; run snakemake first.")
+        has_retrain = benchmark.config.has_retrain
+        yield hang("  ", f"Nothing is forecast: {NOT_FINISHED if has_retrain else NO_RETRAIN}")
         return
     yield hang(
         "  ",
@@ -250,8 +275,36 @@ def _describe_evaluation(label: str, stratum: str, found: Evaluation) -> Iterato
     if found.refusal:
         yield hang("  ", f"{start}No forecast: {found.refusal}.", 4)
         return
-    precision = "" if isnan(found.precision) else f" Net precision at 1 %: {found.precision:.2f}."
-    yield hang("  ", f"{start}{_quality(found)}{precision}", 4)
+    yield hang("  ", f"{start}{_quality(found)}{_describe_precision(found)}", 4)
+
+
+def list_quality(
+    atlas: FinishedAtlas, method: str, stratum: str, found: Evaluation
+) -> Iterator[dict[str, object]]:
+    """Yield the quality of forecasts as rows of a CSV file: over all emitters, then of each."""
+    best = found.best_baseline
+    place: dict[str, object] = {"method": method, "stratum": stratum, "rule": best}
+    yield place | {
+        **{"emitter": "all", "hurt": found.hurt, "net_hurt": found.net_hurt},
+        **{"auc": found.auc.mean, "low": found.auc.low, "high": found.auc.high},
+        **{"rule_auc": found.baselines[best] if best else nan, "gain": found.gain.mean},
+        **{"gain_low": found.gain.low, "gain_high": found.gain.high},
+        **{"calibration": found.calibration.mean, "precision_at_hurt": found.precision_at_hurt},
+        "refusal": found.refusal,
+    }
+    for emitter, (own, rule) in found.by_emitter.items():
+        values = {"auc": own, "rule_auc": rule, "gain": own - rule}
+        yield dict.fromkeys(QUALITY, "") | place | {"emitter": atlas.emitters[emitter]} | values
+
+
+def _describe_precision(found: Evaluation) -> str:
+    """Return net precision among 1 % of the examples, and among as many as are hurt."""
+    parts = []
+    if not isnan(found.precision):
+        parts.append(f"{found.precision:.2f} among the first 1 %")
+    if not isnan(found.precision_at_hurt):
+        parts.append(f"{found.precision_at_hurt:.2f} among the first {found.hurt}")
+    return f" Net precision: {', '.join(parts)}." if parts else ""
 
 
 def likely_hurt(config: Path, results: Path = Path(paths.RESULTS)) -> str:

@@ -230,6 +230,8 @@ class Evaluation:
     calibration: Interval  # mean probability minus the share of examples that are hurt
     precision: float  # net precision among the 1 % with the largest probability
     precision_at_hurt: float  # net precision among as many examples as are hurt
+    # AUC of the forecast and of the best baseline, by emitter; NaN where it is undefined.
+    by_emitter: Mapping[int, tuple[float, float]]
 
     @property
     def best_baseline(self) -> str:
@@ -346,6 +348,7 @@ def evaluate(examples: Examples) -> Evaluation:
         precision_at_hurt=(
             _precision(scores, examples, int(examples.is_hurt.sum())) if is_known else nan
         ),
+        by_emitter={e: (own[e], best[e]) for e in own},
     )
 
 

@@ -22,6 +22,8 @@ from collateral.plots.plot import (
     fit_y,
     format_number,
     is_beyond_axis,
+    is_upright,
+    label_size,
     spread_series,
 )
 from collateral.plots.style import DARK
@@ -154,7 +156,22 @@ def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
             layers.append({**layer, "transform": [*of_mark, *layer.get("transform", [])]})
     layers += _draw_names(panel, size)
     layers += _draw_texts(panel, size)
+    if panel.is_map:
+        _fit_labels(panel, layers, size)
     return {"title": panel.title, "layer": layers, "width": size[0], "height": size[1]}
+
+
+def _fit_labels(panel: Panel, layers: Sequence[Spec], size: tuple[int, int]) -> None:
+    """Set the axes of a map in all its layers: no ticks, and a label for each class."""
+    look: Spec = {"grid": False, "ticks": False, "labelOverlap": False}
+    lengths = {"x": (panel.x, size[0]), "y": (panel.y, size[1])}
+    for layer in layers:
+        for name, (axis, length) in lengths.items():
+            letters = {"labelFontSize": label_size(panel, axis, length, LETTERS)}
+            layer["encoding"][name]["axis"] |= {**look, **letters}
+        if is_upright(panel):
+            turned = {"labelAngle": -90, "labelAlign": "right", "labelBaseline": "middle"}
+            layer["encoding"]["x"]["axis"] |= turned
 
 
 def _draw_bands(panel: Panel) -> Spec:

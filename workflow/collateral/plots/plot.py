@@ -25,6 +25,8 @@ ROOM = 0.05  # fraction of the axis length that is left empty at each end
 LEAST_HEIGHT = 5.0  # smallest range of an axis of percentages, in percentage points
 GROUP_WIDTH = 0.84  # width of a group of bars, as a fraction of the distance between groups
 BAR_SHARE = 0.9  # width of a bar, as a fraction of the distance between bars
+LABEL_SHARE = 0.85  # size of a tick label on a map, at most this fraction of a cell
+MOST_LETTERS = 2  # longest labels of the columns of a map that are not turned
 # Intervals extend an axis at each end by at most this fraction of the range of the means.
 MOST_INTERVAL = 0.1
 
@@ -119,6 +121,8 @@ class Panel:
     x_name: str = ""  # name of x in the tooltip; if empty, x is omitted
     number_format: str = ".1f"  # format of y in the tooltip
     unit: str = ""  # unit of y, which begins with a space
+    # Whether the bands are cells of a map: no grid lines, and all ticks have labels that fit.
+    is_map: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,16 @@ class Plot:
         """The panels, row by row."""
         starts = range(0, len(self.panels), self.columns)
         return [self.panels[start : start + self.columns] for start in starts]
+
+
+def label_size(panel: Panel, axis: Axis, length: float, largest: float) -> float:
+    """Return the size of tick labels on an axis of this length: on a map, all labels have room."""
+    return min(largest, LABEL_SHARE * length / len(axis.ticks)) if panel.is_map else largest
+
+
+def is_upright(panel: Panel) -> bool:
+    """Return whether the labels of the horizontal ticks are turned: on a map, if they are long."""
+    return panel.is_map and max(map(len, panel.x.ticks.values()), default=0) > MOST_LETTERS
 
 
 def fit_x(panel: Panel) -> Limits:

@@ -30,6 +30,8 @@ from collateral.plots.plot import (
     Series,
     bar_step,
     is_beyond_axis,
+    is_upright,
+    label_size,
     shares_x,
     spread_series,
 )
@@ -42,7 +44,8 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"]
 
 FONT = "DejaVu Sans"  # font that is part of matplotlib, so that figures are equal on every machine
-LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and of the smallest text
+# Font sizes in points: of most texts, of tick labels, and of the smallest text.
+LETTERS, TICK_LETTERS, SMALL = 7.0, 6.5, 6.0
 THIN = 0.6  # width of axes, ticks and grid lines, in points
 OWN_VALUE = "own value"  # legend of the ring (see `Series.ring_at`)
 LEGEND_ROW = 0.17  # height of a row of the legend, in inches
@@ -64,7 +67,7 @@ RC: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     **{f"axes.{part}size": LETTERS for part in ("title", "label")},
-    **{f"{x}tick.labelsize": 6.5 for x in "xy"},
+    **{f"{x}tick.labelsize": TICK_LETTERS for x in "xy"},
     "axes.titlepad": 4,
     "axes.labelpad": 3,
     "grid.color": "0.9",
@@ -99,7 +102,7 @@ def draw(plot: Plot, text_width: float = WIDTH) -> Figure:
     for axes, panel, below in zip(
         grid.flat, plot.panels, plot.panels[plot.columns :], strict=False
     ):
-        if shares_x(panel, below):
+        if shares_x(panel, below) and not panel.is_map:
             axes.tick_params(labelbottom=False)
             axes.set_xlabel("")
     figure.align_ylabels()
@@ -126,7 +129,8 @@ def save(figure: Figure, path: Path) -> None:
 def draw_panel(axes: Axes, panel: Panel) -> None:
     """Draw bands, levels and every series of a panel."""
     set_scales(axes, panel)
-    axes.grid(axis="both" if all(one.mark == "point" for one in panel.series) else "y")
+    if not panel.is_map:
+        axes.grid(axis="both" if all(one.mark == "point" for one in panel.series) else "y")
     for band in panel.bands:
         draw_band(axes, band)
     for level in panel.levels:
@@ -294,6 +298,10 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:
             one.set_inverted(True)
+    if panel.is_map:
+        size = label_size(panel, panel.x, PANEL_SHARE * 72 * _inches(axes), TICK_LETTERS)
+        axes.tick_params(labelsize=size, length=0)
+        axes.tick_params("x", rotation=90 if is_upright(panel) else 0)
     if panel.message and not panel.y.ticks:
         axes.set_yticks([])
     if panel.x.top_ticks:

@@ -1,8 +1,7 @@
 """Tables, sentences and maps of an atlas: who hurts whom."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,20 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.contract.verdicts import ALPHA
 from collateral.findings._shared.captions import count_seeds
+from collateral.findings.atlas.maps import Map, Scale, count_columns, draw_panels, row_height
 from collateral.findings.atlas.matrices import Atlas, find_atlases
 from collateral.findings.columns import number_field, number_source
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.arrays import Floats, Mask
+from collateral.metrics.arrays import Floats
 from collateral.metrics.statistics import t_quantile
-from collateral.plots.plot import Axis, Band, Panel, Plot, Series
-from collateral.plots.style import GREY, Look
+from collateral.plots.plot import Plot
 from collateral.results.table import BenchmarkTable
 
 CAPTION = (
     "Every {what} is forgotten in turn ({part} % of it), and the accuracy on the test images of "
     "every other one is compared with Retrain's: {pairs} pairs, {seeds}. Loss: Retrain minus the "
-    "run, mean over pairs, in points. Pairs that differ: Welch's t, a variance below the mean one "
+    "run, mean over pairs, in points. Legitimate: the base minus Retrain, what forgetting itself "
+    "costs, the same for all methods. Pairs that differ: Welch's t, a variance below the mean one "
     "is replaced by it; Benjamini and Hochberg, 5 % per method.{floor} Slope: points of loss per "
     "0.1 of similarity, beyond what a class does to all others and suffers from all others, with "
     "its 95 % interval over seeds for these very classes. p: of no relation with similarity, by "
@@ -39,17 +39,12 @@ PLOT_CAPTION = (
     "Rows: the forgotten {what} ({part} %). Columns: the {what} whose test images are measured. "
     "Red: less accurate than Retrain; blue: more accurate; white: within what 95 % of differences "
     "between two groups of {seeds} of Retrain would be; all panels have one scale, up to {top} "
-    "points. Dots: pairs that are shown to differ. “Legitimate”: the base minus Retrain, "
-    "what forgetting itself costs. “Retrain, halves”: one half of the Retrains minus the "
-    "other. Classes stand in one order in all maps, similar ones side by side."
+    "points, whose colours are drawn for a class of middling noise. Dots: pairs that are shown to "
+    "differ. “Legitimate”: the base minus Retrain, what forgetting itself costs. “Retrain, "
+    "halves”: one half of the Retrains minus the other. Classes stand in one order in all maps, "
+    "similar ones side by side."
 )
 READING = "A row: whom forgetting this one hurts. A column: by whose forgetting this one is hurt."
-# Colours of a loss and of a gain, at the end of the scale.
-LOSS, GAIN, UNDEFINED = (178, 24, 43), (33, 102, 172), "#d9d9d9"
-COLUMNS = 4  # panels in a row
-MOST_TICKS = 12  # maximum number of classes that have a tick label
-SHOWN, HIDDEN = "shown to differ", "not shown to differ"
-DOT, SPECK = Look("#1a1a1a", "o"), Look(GREY, "o")
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
@@ -58,7 +53,8 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
         methods = [
             Line(table.plan.labels[run], [*_fields(table, atlas, run)]) for run in atlas.methods
         ]
-        headings = ["Loss", "Pairs that differ", "Hurt most", "Slope", "p", "Asymmetry"]
+        headings = [*("Loss", "Legitimate", "Pairs that differ", "Hurt most")]
+        headings += ["Slope", "p", "Asymmetry"]
         sentences = [
             Line(table.plan.labels[run], [Field(describe_method(table, atlas, run))])
             for run in atlas.methods
@@ -89,17 +85,19 @@ def _caption(table: BenchmarkTable, atlas: Atlas) -> str:
 
 
 def _fields(table: BenchmarkTable, atlas: Atlas, run: str) -> Iterator[Field]:
-    def number(metric: str, at: str = atlas.part) -> float:
-        return table.number(run, metric, "test", at)
-
-    for metric in ("atlas_loss", "atlas_found"):
-        yield _with_confidence(
-            number_field(run, metric, number(metric), "test", atlas.part),
-            find_metric(metric).text(number(metric, f"{atlas.part} confidence")),
+    shown = {"atlas_loss": run, "atlas_legitimate": atlas.reference, "atlas_found": run}
+    for metric, owner in shown.items():
+        value, other = (
+            table.number(owner, metric, "test", f"{atlas.part}{ending}")
+            for ending in ("", " confidence")
         )
+        field = number_field(owner, metric, value, "test", atlas.part)
+        yield _with_confidence(field, find_metric(metric).text(other))
     yield Field(_describe_worst(atlas, run) or EMPTY)
     yield _with_interval(table, atlas, run, "atlas_slope")
-    yield number_field(run, "atlas_p", number("atlas_p"), "test", atlas.part)
+    yield number_field(
+        run, "atlas_p", table.number(run, "atlas_p", "test", atlas.part), "test", atlas.part
+    )
     yield _with_interval(table, atlas, run, "atlas_asymmetry")
 
 
@@ -174,12 +172,13 @@ def _p(value: float) -> str:
 
 
 def _records(table: BenchmarkTable, atlas: Atlas, run: str) -> Iterator[dict[str, Any]]:
-    """Yield one row per pair: loss, interval, whether it is shown, and the legitimate part."""
+    """Yield one row per pair: loss, interval, whether it is shown, legitimate part, and noise."""
     contrast, found = atlas.contrast(run), atlas.found(run)
     low, high = contrast.interval(ALPHA)
     similarity = _means(atlas.similarity)
     confidence = _means(atlas.loss(run, "confidence"))
     legitimate = _means(atlas.legitimate()) if atlas.has_base else np.full(found.shape, math.nan)
+    floor = _floor(atlas)
     for e, emitter in enumerate(atlas.emitters):
         for r, receiver in enumerate(atlas.receivers):
             yield {
@@ -187,7 +186,7 @@ def _records(table: BenchmarkTable, atlas: Atlas, run: str) -> Iterator[dict[str
                 **{"emitter": emitter, "receiver": receiver, "similarity": similarity[e, r]},
                 **{"loss": contrast.mean[e, r], "low": low[e, r], "high": high[e, r]},
                 **{"is_shown": bool(found[e, r]), "confidence_loss": confidence[e, r]},
-                "legitimate": legitimate[e, r],
+                **{"legitimate": legitimate[e, r], "noise": floor[r]},
             }
 
 
@@ -198,21 +197,11 @@ def _means(stack: Floats) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), math.nan)
 
 
-@dataclass(frozen=True)
-class Map:
-    """Changes of all pairs in points, and which of them are shown to differ."""
-
-    title: str
-    values: Floats
-    found: Mask
-
-
 def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
     """Yield one plot per atlas: a map per method, one of Retrain against the base, one of noise."""
     for atlas in find_atlases(table):
         maps = [*_make_maps(table, atlas)]
-        scale = _Scale(100 * _floor(atlas), _find_top(maps, atlas.used))
-        panels = [_panel(atlas, one, scale, place) for place, one in enumerate(maps)]
+        scale = Scale.fit(maps, atlas.used, 100 * _floor(atlas))
         caption = PLOT_CAPTION.format(
             what=atlas.each,
             part=atlas.part,
@@ -221,8 +210,15 @@ def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
         )
         title = f"{atlas.part} % of each {atlas.each}"
         notes = [f"{READING} {count_seeds(len(atlas.cells[0].seeds))}."]
+        columns = count_columns(len(atlas.receivers))
         yield Plot(
-            f"atlas-{atlas.part}", title, caption, panels, COLUMNS, notes=notes, row_height=2.0
+            f"atlas-{atlas.part}",
+            title,
+            caption,
+            draw_panels(maps, scale, atlas.emitters, atlas.receivers),
+            columns,
+            notes=notes,
+            row_height=row_height(columns),
         )
 
 
@@ -234,21 +230,6 @@ def _make_maps(table: BenchmarkTable, atlas: Atlas) -> Iterator[Map]:
         yield Map("Legitimate", 100 * _means(atlas.legitimate()), nothing)
     if len(atlas.cells[0].seeds) > 1:
         yield Map("Retrain, halves", 100 * _halves(atlas), nothing)
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """Colours of a map: white up to the noise floor of a receiver, full colour at `top`."""
-
-    floor: Floats  # by receiver, in points
-    top: float
-
-    def colour(self, value: float, receiver: int) -> str:
-        """Return the colour of a change; the square root makes small changes visible."""
-        beyond = max(abs(value) - float(self.floor[receiver]), 0.0) / self.top
-        end = LOSS if value > 0 else GAIN
-        red, green, blue = (round(255 + math.sqrt(beyond) * (one - 255)) for one in end)
-        return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def _halves(atlas: Atlas) -> Floats:
@@ -268,68 +249,3 @@ def _floor(atlas: Atlas) -> Floats:
     variance = np.nanmean(values.var(axis=-1, ddof=1), axis=0)
     freedom = len(values) * (seeds - 1)
     return np.asarray(t_quantile(freedom + 1) * np.sqrt(2 * variance / seeds))
-
-
-def _find_top(maps: Sequence[Map], used: Mask) -> float:
-    """Return the end of the colour scale: the largest change of any pair, at least one point."""
-    found = np.abs([one.values[used] for one in maps])
-    return max(1.0, float(np.nanmax(found, initial=0.0)))
-
-
-def _panel(atlas: Atlas, one: Map, scale: _Scale, place: int) -> Panel:
-    """Return a map: a coloured rectangle per pair, a dot where the pair is shown to differ."""
-    is_known = atlas.used & ~np.isnan(one.values)
-    bands = [
-        Band(
-            *(c - 0.5, c + 0.5, r - 0.5, r + 0.5),
-            colour=scale.colour(float(value), c) if is_known[r, c] else UNDEFINED,
-        )
-        for (r, c), value in np.ndenumerate(one.values)
-    ]
-    return Panel(
-        [
-            _dots(atlas, one, is_known & ~one.found, HIDDEN),
-            _dots(atlas, one, is_known & one.found, SHOWN),
-        ],
-        one.title,
-        _axis(atlas.receivers, "measured"),
-        replace(_axis(atlas.emitters, "" if place % COLUMNS else "forgotten"), is_reversed=True),
-        bands=bands,
-        value_name="row",
-        number_format=".0f",
-    )
-
-
-def _axis(names: Sequence[str], title: str) -> Axis:
-    """Return an axis with one place per class, and ticks at some of them if there are many."""
-    short = _shorten(names)
-    step = -(-len(short) // MOST_TICKS)
-    ticks = {float(place): short[place] for place in range(0, len(short), step)}
-    return Axis(title, limits=(-0.5, len(short) - 0.5), ticks=ticks)
-
-
-def _shorten(names: Sequence[str]) -> list[str]:
-    """Remove the prefix that all names share: digit_3 and digit_8 become 3 and 8."""
-    parts = [name.rpartition("_") for name in names]
-    is_shared = len({head for head, _, _ in parts}) == 1
-    return [tail for _, _, tail in parts] if is_shared else [*names]
-
-
-def _dots(atlas: Atlas, one: Map, mask: Mask, label: str) -> Series:
-    """Return a mark for each pair in the mask; its tooltip has both classes and the change."""
-    pairs = [(int(r), int(c)) for r, c in np.argwhere(mask)]
-    shown = find_metric("atlas_loss")
-    details = {
-        "forgotten": [atlas.emitters[r] for r, _ in pairs],
-        "measured": [atlas.receivers[c] for _, c in pairs],
-        "loss, points": [shown.text(one.values[r, c] / 100, sign=True) for r, c in pairs],
-    }
-    return Series(
-        label,
-        DOT if label == SHOWN else SPECK,
-        [float(c) for _, c in pairs],
-        [float(r) for r, _ in pairs],
-        mark="point",
-        areas=[5.0 if label == SHOWN else 0.4] * len(pairs),
-        details=details,
-    )

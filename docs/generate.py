@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from generators import (
+    atlas,
     captions,
     config,
     defaults,
@@ -36,6 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 # Contents between the marks of each page.
 MARKED: dict[str, Callable[[], dict[str, str]]] = {
+    "atlas": atlas.atlas_tables,
     "config": config.config_tables,
     "data-sets": lambda: {
         "contents": plugins.table_of_data(),

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from generators.atlas import keep_digits, plot_public
 from generators.results import DATA
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -155,6 +156,11 @@ def draw_method(axes: Axes, panel: Panel, series: Series) -> None:
     axes.set_title(escape(series.label), fontsize=8, pad=2)
 
 
+def draw_public_atlas(path: Path) -> None:
+    """Draw whom gradient ascent hurts on the paper's public base."""
+    write(draw_figure(plot_public("ga"), FIGURE_WIDTH), path)
+
+
 def photograph_page(path: Path) -> None:
     """Photograph the top of the page of the default run."""
     page = RESULTS / DEFAULT / "report.html"
@@ -211,6 +217,7 @@ PICTURES: dict[str, Picture | Special] = {
     "digits-epochs": Picture("ablations", "epochs", "epochs", "digit_3-50"),
     "mnist-classes-shared": Picture("mnist", "classes", "classes"),
     "mnist-classes-matched": Picture("mnist_matched", "classes", "classes"),
+    "atlas-public-ga": Special(draw_public_atlas),
     "cifar-small-similarity-90": Picture("cifar-small", "locality", "similarity", "couch-90"),
     "cifar-small-trajectory-50": Picture("cifar-small", "trajectory", "trajectory", "couch-50"),
     "cifar-small-trajectory-90": Picture("cifar-small", "trajectory", "trajectory", "couch-90"),
@@ -269,6 +276,7 @@ def main() -> None:
     sentences = json.loads(CAPTIONS.read_text(encoding="utf-8")) if CAPTIONS.exists() else {}
     if (RESULTS / DEFAULT / layout.METRICS).is_file():
         keep_numbers()
+    keep_digits(RESULTS)
     for name, picture in chosen.items():
         try:
             picture.make(IMAGES / f"{name}.png")

@@ -52,6 +52,7 @@ LEGEND_ROW = 0.17  # height of a row of the legend, in inches
 EDGE = 0.35  # height in inches of the tick labels and the title of the horizontal axis
 PANEL_SHARE = 0.85  # height of a row of panels, as a fraction of its height on the web page
 TICKS_PER_INCH = 2.4
+MAP_SHARE, POINTS = 0.8, 72  # share of a panel that its cells take; points per inch
 TINY = 4.0  # area, in square points, up to which a point is drawn without a white edge
 MANY = 200  # number of tiny points from which a cloud is saved as an image, to keep PDFs small
 CLOUD_DPI = 200  # resolution of clouds of points in a PDF
@@ -141,6 +142,8 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
     axes.set_title(escape(panel.title))
     axes.set(xlabel=escape(panel.x.title), ylabel=escape(panel.y.title))
     set_ticks(axes, panel)
+    if panel.is_map:
+        fit_labels(axes, panel)
     for text, place in ((panel.text, (0.03, 0.99)), (panel.message, (0.5, 0.5))):
         alignment: dict[str, Any] = {"va": "top"} if text is panel.text else {"ha": "center"}
         axes.text(*place, escape(text), transform=axes.transAxes, fontsize=SMALL, **alignment)
@@ -286,7 +289,7 @@ def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[n
 
 def set_ticks(axes: Axes, panel: Panel) -> None:
     """Place the ticks of both axes and, if there are any, those above the panel."""
-    across = max(2, min(7, round(TICKS_PER_INCH * _inches(axes))))
+    across = max(2, min(7, round(TICKS_PER_INCH * _size(axes)[0])))
     for one, axis, most in ((axes.xaxis, panel.x, across), (axes.yaxis, panel.y, 5)):
         if axis.ticks:
             one.set_ticks(list(axis.ticks), [escape(text) for text in axis.ticks.values()])
@@ -298,10 +301,6 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:
             one.set_inverted(True)
-    if panel.is_map:
-        size = label_size(panel, panel.x, PANEL_SHARE * 72 * _inches(axes), TICK_LETTERS)
-        axes.tick_params(labelsize=size, length=0)
-        axes.tick_params("x", rotation=90 if is_upright(panel) else 0)
     if panel.message and not panel.y.ticks:
         axes.set_yticks([])
     if panel.x.top_ticks:
@@ -309,6 +308,14 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
         top.set_xticks(list(panel.x.top_ticks), list(panel.x.top_ticks.values()))
         top.xaxis.set_minor_formatter(NullFormatter())
         top.set_xlabel(panel.x.top_title)
+
+
+def fit_labels(axes: Axes, panel: Panel) -> None:
+    """Make the labels of a map small enough for all classes."""
+    for name, axis, inches in zip("xy", (panel.x, panel.y), _size(axes), strict=True):
+        size = label_size(panel, axis, MAP_SHARE * POINTS * inches, TICK_LETTERS)
+        axes.tick_params(name, labelsize=size, length=0)
+    axes.tick_params("x", rotation=90 if is_upright(panel) else 0)
 
 
 def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
@@ -355,12 +362,15 @@ def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
         place_names(axes, panel)
 
 
-def _inches(axes: Axes) -> float:
-    """Return the width of a panel in inches."""
+def _size(axes: Axes) -> tuple[float, float]:
+    """Return width and height of a panel in inches, with its labels."""
     spec = axes.get_subplotspec()
     figure = axes.get_figure(root=True)
     assert spec is not None and figure is not None
-    return float(figure.get_figwidth() / spec.get_gridspec().ncols)
+    grid = spec.get_gridspec()
+    heights = grid.get_height_ratios()
+    share = heights[spec.rowspan.start] / sum(heights)
+    return float(figure.get_figwidth() / grid.ncols), float(figure.get_figheight() * share)
 
 
 def _within(value: float, low: float, high: float) -> float:

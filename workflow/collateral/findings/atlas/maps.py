@@ -70,7 +70,8 @@ def draw_panels(
         _draw_map(one, scale, emitters, receivers, is_first=place % columns == 0)
         for place, one in enumerate(maps)
     ]
-    return [*panels, _draw_scale(scale)]
+    # In a row of its own, the scale needs less height than a map.
+    return [*panels, replace(_draw_scale(scale), height=1.0 if columns > 1 else 0.2)]
 
 
 def _draw_map(

@@ -1,0 +1,166 @@
+"""Maps and tables of docs/atlas.md, from the results kept in docs/data."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from collateral.contract.conventions import derive_seed
+from collateral.findings.atlas.maps import Map, Scale, count_columns, draw_panels, row_height
+from collateral.metrics import emitters
+from collateral.metrics.arrays import Floats
+from collateral.plots.plot import Plot
+from collateral.results import layout
+from generators.tables import table
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+DIGITS, PUBLIC = DATA / "atlas-digits", DATA / "atlas-public"
+BENCHMARK, PARTS = "digits_atlas", ("50", "100")
+RANDOM = "random"  # beginning of the names of random sets
+NAMES = {"ga": "GA", "iu": "IU"}
+TESTED = ("loss", "found", "slope", "slope_low", "slope_high", "p", "asymmetry")
+QUANTILE = 0.95
+WIDTH, HEIGHT = 11.0, 11.0  # of a map of 100 classes, in inches
+
+
+def keep_digits(results: Path) -> None:
+    """Keep the pairs of the finished atlas of the digits, and the tests over all its cells."""
+    source = results / BENCHMARK
+    if not (source / layout.METRICS).is_file():
+        return
+    DIGITS.mkdir(exist_ok=True)
+    for part in PARTS:
+        pairs = pd.read_csv(source / layout.TABLES / f"atlas-{part}.csv")
+        pairs.round(4).to_csv(DIGITS / f"pairs-{part}.csv", index=False, lineterminator="\n")
+    rows = pd.read_csv(source / layout.METRICS, dtype=str, keep_default_na=False)
+    chosen = rows[(rows["cell"] == "") & rows["metric"].str.startswith("atlas_")]
+    wanted = chosen[["run", "metric", "at", "value"]]
+    wanted.to_csv(DIGITS / "tests.csv", index=False, lineterminator="\n")
+
+
+def plot_digits(part: str) -> Plot:
+    """Return the maps of all methods, and of what forgetting itself costs."""
+    pairs = pd.read_csv(DIGITS / f"pairs-{part}.csv", dtype={"emitter": str, "receiver": str})
+    names = [*dict.fromkeys(pairs["emitter"])]
+    floor = pairs.drop_duplicates("receiver").set_index("receiver").loc[names, "noise"]
+    maps = []
+    for label, own in pairs.groupby("label", sort=False):
+        grids = {name: _grid(own, names, names, name) for name in ("loss", "is_shown")}
+        maps.append(Map(str(label), 100 * grids["loss"], grids["is_shown"] > 0))
+    legitimate = 100 * _grid(own, names, names, "legitimate")
+    maps.append(Map("Legitimate", legitimate, np.zeros_like(maps[0].found)))
+    return _plot(f"atlas-digits-{part}", maps, names, names, 100 * floor.to_numpy())
+
+
+def plot_public(method: str) -> Plot:
+    """Return the map of a method on the paper's public base: the base minus the run."""
+    drops, similarity = read_public(method)
+    names = [*similarity.columns]
+    order = [names[place] for place in emitters.cluster_order(similarity.to_numpy())]
+    forgotten = [name for name in order if name in set(drops["emitter"])]
+    values = 100 * _grid(drops, forgotten, order, "accuracy_drop")
+    one = Map(NAMES[method], values, np.zeros(values.shape, bool))
+    floor = np.full(len(order), 100 * find_floor(drops))
+    plot = _plot(f"atlas-public-{method}", [one], forgotten, order, floor)
+    return replace(plot, width=WIDTH, row_height=HEIGHT)
+
+
+def _plot(
+    name: str, maps: list[Map], forgotten: list[str], measured: list[str], floor: Floats
+) -> Plot:
+    used = np.array([[e != r for r in measured] for e in forgotten])
+    columns = count_columns(len(measured))
+    panels = draw_panels(maps, Scale.fit(maps, used, floor), forgotten, measured)
+    return Plot(name, name, "", panels, columns, row_height=row_height(columns))
+
+
+def _grid(rows: pd.DataFrame, forgotten: list[str], measured: list[str], column: str) -> Floats:
+    """Return a column as a matrix: emitters by receivers."""
+    found = rows.pivot(index="emitter", columns="receiver", values=column)
+    return found.loc[forgotten, measured].to_numpy(dtype=float)
+
+
+def read_public(method: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of benchmarks/atlas_public.py, and the similarity of the classes."""
+    drops = pd.read_csv(PUBLIC / f"{method}.csv")
+    return drops, pd.read_csv(PUBLIC / "similarity.csv", index_col="class")
+
+
+def find_floor(drops: pd.DataFrame) -> float:
+    """Return the size below which 95 % of the drops lie if random images are forgotten."""
+    random = drops[drops["emitter"].str.startswith(RANDOM)]
+    return float(random["accuracy_drop"].abs().quantile(QUANTILE))
+
+
+def public_table() -> str:
+    """Return one row per method: how much it hurts, and whether similarity explains whom."""
+    rows = [_public_row(method) for method in NAMES if (PUBLIC / f"{method}.csv").exists()]
+    head = ["", "classes", "own class", "other classes", "random images", "beyond the floor"]
+    return table([*head, "per 0.1 of similarity", "correlation", "p"], rows)
+
+
+def _public_row(method: str) -> list[str]:
+    drops, similarity = read_public(method)
+    is_random = drops["emitter"].str.startswith(RANDOM)
+    classes, floor = drops[~is_random], find_floor(drops)
+    is_own = classes["emitter"] == classes["receiver"]
+    names = [name for name in similarity.columns if name in set(classes["emitter"])]
+    damage = _grid(classes, names, names, "accuracy_drop")
+    near = similarity.loc[names, names].to_numpy()
+    rng = np.random.default_rng(derive_seed("atlas", method))
+    others = classes.loc[~is_own, "accuracy_drop"]
+    means = (classes.loc[is_own, "accuracy_drop"], others, drops.loc[is_random, "accuracy_drop"])
+    p = emitters.permutation_p(damage, near, rng)
+    return [
+        *(NAMES[method], str(len(names))),
+        *(f"{100 * one.mean():.1f}" for one in means),
+        f"{100 * (others.abs() > floor).mean():.0f} % (±{100 * floor:.0f})",
+        f"{10 * float(emitters.similarity_slope(damage, near)):+.2f}",
+        f"{float(emitters.partial_correlation(damage, near)):.2f}",
+        "< .001" if p < 0.001 else f"{p:.3f}",
+    ]
+
+
+def digits_table() -> str:
+    """Return one row per method and share: loss, pairs that differ, slope and asymmetry."""
+    tests = pd.read_csv(DIGITS / "tests.csv", dtype={"at": str})
+    labels = pd.read_csv(DIGITS / f"pairs-{PARTS[0]}.csv").drop_duplicates("run")
+    rows = []
+    for part in PARTS:
+        values = tests[tests["at"] == part].set_index(["run", "metric"])["value"]
+        for run, label in zip(labels["run"], labels["label"], strict=True):
+            found = {name: float(values[run, f"atlas_{name}"]) for name in TESTED}
+            slope = [f"{10 * found[f'slope{end}']:+.2f}" for end in ("", "_low", "_high")]
+            rows.append([
+                *(f"{label}, {part} %", f"{100 * found['loss']:.1f}", f"{found['found']:.0f}"),
+                *(f"{slope[0]} [{slope[1]}, {slope[2]}]", f"{found['p']:.3f}"),
+                "–" if np.isnan(found["asymmetry"]) else f"{100 * found['asymmetry']:.0f}",
+            ])  # fmt: skip
+    return table(["", "loss", "pairs of 90", "per 0.1 of similarity", "p", "not mutual, %"], rows)
+
+
+def forecast_table() -> str:
+    """Return one row per method and stratum: how well emitters never seen were forecast."""
+    rows = pd.read_csv(DIGITS / "forecast.csv")
+    rows = rows[rows["emitter"] == "all"]
+    return table(
+        ["", "hurt beyond chance", "AUC", "best rule", "its AUC", "gain"],
+        [
+            [
+                *(f"{one.method}, {one.stratum}", f"{one.net_hurt:.0f}"),
+                f"{one.auc:.3f} [{one.low:.3f}, {one.high:.3f}]",
+                *(str(one.rule), f"{one.rule_auc:.3f}"),
+                f"{one.gain:+.3f} [{one.gain_low:+.3f}, {one.gain_high:+.3f}]",
+            ]
+            for one in rows.itertuples()
+        ],
+    )
+
+
+def atlas_tables() -> dict[str, str]:
+    """Return the tables of docs/atlas.md whose results are kept."""
+    found = {"public": public_table()} if PUBLIC.is_dir() else {}
+    if (DIGITS / "tests.csv").exists():
+        found |= {"digits": digits_table(), "forecast": forecast_table()}
+    return found

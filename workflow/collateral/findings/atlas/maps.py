@@ -83,7 +83,9 @@ def _draw_map(
     bands = [
         Band(
             *(c - 0.5, c + 0.5, r - 0.5, r + 0.5),
-            colour=scale.colour(float(value), scale.floor[c]) if is_known[r, c] else UNDEFINED,
+            colour=scale.colour(float(value), float(scale.floor[c]))
+            if is_known[r, c]
+            else UNDEFINED,
         )
         for (r, c), value in np.ndenumerate(one.values)
     ]

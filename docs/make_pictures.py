@@ -19,10 +19,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from generators.atlas import keep_digits, plot_public
+from generators.atlas import keep_digits, known_parts, plot_digits, plot_public
 from generators.results import DATA
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -156,6 +157,11 @@ def draw_method(axes: Axes, panel: Panel, series: Series) -> None:
     axes.set_title(escape(series.label), fontsize=8, pad=2)
 
 
+def draw_digits_atlas(part: str, path: Path) -> None:
+    """Draw which digits are hurt by forgetting a share of each other one."""
+    write(draw_figure(plot_digits(part), 1.4 * FIGURE_WIDTH), path)
+
+
 def draw_public_atlas(path: Path) -> None:
     """Draw whom gradient ascent hurts on the paper's public base."""
     write(draw_figure(plot_public("ga"), FIGURE_WIDTH), path)
@@ -218,6 +224,10 @@ PICTURES: dict[str, Picture | Special] = {
     "mnist-classes-shared": Picture("mnist", "classes", "classes"),
     "mnist-classes-matched": Picture("mnist_matched", "classes", "classes"),
     "atlas-public-ga": Special(draw_public_atlas),
+    **{
+        f"atlas-digits-{part}": Special(partial(draw_digits_atlas, part))
+        for part in known_parts(RESULTS)
+    },
     "cifar-small-similarity-90": Picture("cifar-small", "locality", "similarity", "couch-90"),
     "cifar-small-trajectory-50": Picture("cifar-small", "trajectory", "trajectory", "couch-50"),
     "cifar-small-trajectory-90": Picture("cifar-small", "trajectory", "trajectory", "couch-90"),

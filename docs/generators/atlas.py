@@ -39,6 +39,13 @@ def keep_digits(results: Path) -> None:
     wanted.to_csv(DIGITS / "tests.csv", index=False, lineterminator="\n")
 
 
+def known_parts(results: Path) -> list[str]:
+    """Return the shares of the digits whose pairs are kept, or are in the folder of results."""
+    made = results / BENCHMARK / layout.TABLES
+    places = {part: (DIGITS / f"pairs-{part}.csv", made / f"atlas-{part}.csv") for part in PARTS}
+    return [part for part, files in places.items() if any(file.exists() for file in files)]
+
+
 def plot_digits(part: str) -> Plot:
     """Return the maps of all methods, and of what forgetting itself costs."""
     pairs = pd.read_csv(DIGITS / f"pairs-{part}.csv", dtype={"emitter": str, "receiver": str})
@@ -161,6 +168,8 @@ def forecast_table() -> str:
 def atlas_tables() -> dict[str, str]:
     """Return the tables of docs/atlas.md whose results are kept."""
     found = {"public": public_table()} if PUBLIC.is_dir() else {}
-    if (DIGITS / "tests.csv").exists():
-        found |= {"digits": digits_table(), "forecast": forecast_table()}
+    tables = {"tests.csv": ("digits", digits_table), "forecast.csv": ("forecast", forecast_table)}
+    for file, (mark, make) in tables.items():
+        if (DIGITS / file).exists():
+            found[mark] = make()
     return found

@@ -1,0 +1,104 @@
+"""Maps and tables of docs/atlas.md, from an atlas that a test made up."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from generators import atlas as kept
+from test_finding_atlas import NAMES, read_atlas, similarity
+
+from collateral.findings.atlas import numbers, views
+from collateral.results.files import csv_text
+
+WIDE = ["apple", "bottle", "clock", "door", "elk", "fox", "goat"]
+
+
+@pytest.fixture
+def digits(tmp_path, monkeypatch):
+    """A finished atlas in a folder of results, and an empty folder for what is kept of it."""
+    table, made = read_atlas(tmp_path / "made"), tmp_path / "results" / kept.BENCHMARK
+    (made / "tables").mkdir(parents=True)
+    for one in views.tables_across(table):
+        rows = [*one.records]
+        (made / "tables" / f"{one.name}.csv").write_text(csv_text([*rows[0]], rows))
+    columns = ("cell", "run", "metric", "at", "value")
+    rows = [
+        {"cell": "", "run": r.run, "metric": r.metric, "at": r.at, "value": r.value}
+        for r in numbers.across(table)
+    ]
+    own = {"cell": "class_a-50", "run": "ga", "metric": "atlas_loss", "at": "50", "value": 9}
+    (made / "metrics.csv").write_text(csv_text(columns, [*rows, own]))
+    monkeypatch.setattr(kept, "DIGITS", tmp_path / "kept")
+    return table, tmp_path / "results"
+
+
+def test_what_is_kept_of_an_atlas_gives_the_maps_of_its_page(digits):
+    table, results = digits
+    assert kept.known_parts(results) == ["50", "100"]
+    kept.keep_digits(results)
+    for part, page in zip(kept.PARTS, views.plots_across(table), strict=True):
+        plot = kept.plot_digits(part)
+        shown = {panel.title: panel for panel in page.panels}
+        assert [panel.title for panel in plot.panels] == ["GA", "RL", "Legitimate", "Points lost"]
+        for panel in plot.panels[:-1]:
+            assert panel.y.ticks == shown[panel.title].y.ticks
+            # Rounding to four digits moves a colour by less than one step of a hundred.
+            for one, other in zip(panel.bands, shown[panel.title].bands, strict=True):
+                pair = [int(c.colour[i : i + 2], 16) for c in (one, other) for i in (1, 3, 5)]
+                assert np.abs(np.subtract(pair[:3], pair[3:])).max() <= 6
+
+
+def test_the_table_of_the_digits_has_a_row_per_method_and_share(digits):
+    _, results = digits
+    kept.keep_digits(results)
+    rows = [line.split(" | ") for line in kept.digits_table().splitlines()[2:]]
+    assert [row[0].strip("| ") for row in rows] == [
+        "GA, 50 %",
+        "RL, 50 %",
+        "GA, 100 %",
+        "RL, 100 %",
+    ]
+    assert rows[0][2] == "6"
+    # 0.3 lost where similarity is 0.75 higher: 4 points per 0.1.
+    assert float(rows[0][3].split()[0]) == pytest.approx(4, abs=0.5)
+
+
+def write_public(folder: Path, monkeypatch) -> None:
+    """GA takes 20 points from similar classes; random images cost 1 point, but once 6."""
+    names, rng = dict(zip(WIDE, NAMES, strict=True)), np.random.default_rng(4)
+    near = {a: {b: similarity(names[a], names[b]) for b in WIDE} for a in WIDE}
+    rows = [
+        ["ga", a, b, 0.4 if a == b else 0.2 * (near[a][b] > 0.5) + 0.01 * rng.random(), 0.1, 50]
+        for a in WIDE
+    for b in WIDE]  # fmt: skip
+    rows += [["ga", "random 0", b, 0.06 if b == "elk" else 0.01, 0.0, 50] for b in WIDE]
+    header = ["method", "emitter", "receiver", "accuracy_drop", "confidence_drop", "n"]
+    folder.mkdir()
+    with (folder / "ga.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    with (folder / "similarity.csv").open("w", newline="") as file:
+        table = [[a, *(near[a][b] for b in WIDE)] for a in WIDE]
+        csv.writer(file).writerows([["class", *WIDE], *table])
+    monkeypatch.setattr(kept, "PUBLIC", folder)
+
+
+def test_the_public_base_has_one_row_and_white_is_what_random_images_cost(tmp_path, monkeypatch):
+    write_public(tmp_path / "public", monkeypatch)
+    (row,) = kept.public_table().splitlines()[2:]
+    fields = [field.strip() for field in row.strip("|").split("|")]
+    assert fields[:3] == ["GA", "7", "40.0"]
+    assert float(fields[4]) == pytest.approx((6 * 1 + 6) / 7, abs=0.05)
+    floor = kept.find_floor(kept.read_public("ga")[0])
+    assert 0.01 < floor < 0.06
+    # Six of 42 pairs are similar, and only they are beyond the floor.
+    assert fields[5].startswith("14 %")
+    assert float(fields[8].replace("< ", "")) < 0.05
+    plot = kept.plot_public("ga")
+    order = [*plot.panels[0].y.ticks.values()]
+    white = {
+        (order[int(band.low + 0.5)], order[int(band.left + 0.5)])
+        for band in plot.panels[0].bands
+        if band.colour == "#ffffff"
+    }
+    assert len(white) == 36

@@ -22,6 +22,7 @@ NAMES = {"ga": "GA", "iu": "IU"}
 TESTED = ("loss", "found", "slope", "slope_low", "slope_high", "p", "asymmetry")
 QUANTILE = 0.95
 WIDTH, HEIGHT = 11.0, 11.0  # of a map of 100 classes, in inches
+LEAST_SHARE = 0.4  # height of a map of few classes, as a share of HEIGHT
 
 
 def keep_digits(results: Path) -> None:
@@ -56,7 +57,7 @@ def plot_digits(part: str) -> Plot:
         grids = {name: _grid(own, names, names, name) for name in ("loss", "is_shown")}
         maps.append(Map(str(label), 100 * grids["loss"], grids["is_shown"] > 0))
     legitimate = 100 * _grid(own, names, names, "legitimate")
-    maps.append(Map("Legitimate", legitimate, np.zeros_like(maps[0].found)))
+    maps.append(Map("Legitimate", legitimate, np.zeros_like(maps[0].found), is_tested=False))
     return _plot(f"atlas-digits-{part}", maps, names, names, 100 * floor.to_numpy())
 
 
@@ -67,10 +68,11 @@ def plot_public(method: str) -> Plot:
     order = [names[place] for place in emitters.cluster_order(similarity.to_numpy())]
     forgotten = [name for name in order if name in set(drops["emitter"])]
     values = 100 * _grid(drops, forgotten, order, "accuracy_drop")
-    one = Map(NAMES[method], values, np.zeros(values.shape, bool))
+    one = Map(NAMES[method], values, np.zeros(values.shape, bool), is_tested=False)
     floor = np.full(len(order), 100 * find_floor(drops))
     plot = _plot(f"atlas-public-{method}", [one], forgotten, order, floor)
-    return replace(plot, width=WIDTH, row_height=HEIGHT)
+    height = HEIGHT * max(len(forgotten) / len(order), LEAST_SHARE)
+    return replace(plot, width=WIDTH, row_height=height)
 
 
 def _plot(

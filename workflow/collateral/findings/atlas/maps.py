@@ -17,7 +17,7 @@ LOSS, GAIN, UNDEFINED = (178, 24, 43), (33, 102, 172), "#d9d9d9"
 MOST_CLASSES = {4: 12, 2: 40}
 ROW_HEIGHTS = {4: 2.0, 2: 3.8, 1: 7.0}  # in inches, by the number of maps side by side
 STEPS = 30  # number of colours on each side of the scale
-SHOWN, HIDDEN = "shown to differ", "not shown to differ"
+SHOWN, HIDDEN, UNTESTED = "shown to differ", "not shown to differ", "not tested"
 DOT, SPECK = Look("#1a1a1a", "o"), Look(GREY, "o")
 
 
@@ -28,6 +28,7 @@ class Map:
     title: str
     values: Floats
     found: Mask
+    is_tested: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,13 @@ def _draw_map(
     ]
     return Panel(
         [
-            _draw_dots(one, emitters, receivers, is_known & ~one.found, HIDDEN),
+            _draw_dots(
+                one,
+                emitters,
+                receivers,
+                is_known & ~one.found,
+                HIDDEN if one.is_tested else UNTESTED,
+            ),
             _draw_dots(one, emitters, receivers, is_known & one.found, SHOWN),
         ],
         one.title,

@@ -1,6 +1,7 @@
 """The finding `atlas`: accuracies by receiver of a cell, and maps and tests over all cells."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -202,11 +203,19 @@ def test_the_table_has_the_legitimate_part_beside_the_loss(table):
 
 def test_the_scale_shows_white_within_the_floor_and_the_colours_of_the_maps_beyond(table):
     (plot, _) = views.plots_across(table)
-    bands = plot.panels[-1].bands
-    middle = [band.colour for band in bands if abs(band.low + band.high) / 2 < 1]
+    scale = plot.panels[-1]
+    bands = scale.bands
+    middle = [one.colour for one, after in pairwise(bands) if one.low <= 0 <= after.low]
     assert set(middle) == {"#ffffff"}
+    # The largest change is about 30 points; ticks are at whole points.
+    assert [*scale.y.ticks.values()] in (
+        ["−32", "−16", "0", "+16", "+32"],
+        ["−30", "−15", "0", "+15", "+30"],
+    )
     top = max(band.high for band in bands)
-    assert top == -min(band.low for band in bands) == pytest.approx(30, abs=3)
+    assert top == -bands[0].low == max(scale.y.ticks)
+    # The page finds the text of a tick by its position, written with six digits.
+    assert all(float(f"{end:g}") == end for end in scale.y.ticks)
     red, green, _ = (int(bands[-1].colour[i : i + 2], 16) for i in (1, 3, 5))
     assert red > green + 100
 

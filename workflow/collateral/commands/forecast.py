@@ -39,16 +39,10 @@ from collateral.plan.grid import Benchmark, Cell, build_grid
 from collateral.results.files import atomic, csv_text
 
 MOST_NAMED = 3  # number of classes, and of values of a group, that are named
-QUALITY = ("method", "stratum", "emitter", "hurt", "net_hurt", "auc", "low", "high", "rule")
-QUALITY += (
-    "rule_auc",
-    "gain",
-    "gain_low",
-    "gain_high",
-    "calibration",
-    "precision_at_hurt",
-    "refusal",
-)
+QUALITY = [
+    *("method", "stratum", "emitter", "hurt", "net_hurt", "auc", "low", "high", "rule"),
+    *("rule_auc", "gain", "gain_low", "gain_high", "calibration", "precision_at_hurt", "refusal"),
+]
 COLUMNS = ("cell", "method", "stratum", "example", "class", "probability")
 KEPT = "Kept: the page of the finished run will show it beside the outcome."
 NOT_KEPT = "A method has run already, so this is no forecast for the page; it is printed only."
@@ -86,7 +80,7 @@ def forecast(
             print(line)
     if out is not None:
         with atomic(out) as temporary:
-            columns = QUALITY if rows and "emitter" in rows[0] else COLUMNS
+            columns = QUALITY if rows and "emitter" in rows[0] else [*COLUMNS]
             temporary.write_text(csv_text(columns, rows), encoding="utf-8")
 
 

@@ -312,10 +312,12 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
 
 def fit_labels(axes: Axes, panel: Panel) -> None:
     """Make the labels of a map small enough for all classes."""
-    for name, axis, inches in zip("xy", (panel.x, panel.y), _size(axes), strict=True):
+    for one, axis, inches in zip(
+        (axes.xaxis, axes.yaxis), (panel.x, panel.y), _size(axes), strict=True
+    ):
         size = label_size(panel, axis, MAP_SHARE * POINTS * inches, TICK_LETTERS)
-        axes.tick_params(name, labelsize=size, length=0)
-    axes.tick_params("x", rotation=90 if is_upright(panel) else 0)
+        one.set_tick_params(labelsize=size, length=0)
+    axes.xaxis.set_tick_params(rotation=90 if is_upright(panel) else 0)
 
 
 def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
@@ -368,8 +370,8 @@ def _size(axes: Axes) -> tuple[float, float]:
     figure = axes.get_figure(root=True)
     assert spec is not None and figure is not None
     grid = spec.get_gridspec()
-    heights = grid.get_height_ratios()
-    share = heights[spec.rowspan.start] / sum(heights)
+    heights = np.array(grid.get_height_ratios(), dtype=float)
+    share = heights[spec.rowspan.start] / heights.sum()
     return float(figure.get_figwidth() / grid.ncols), float(figure.get_figheight() * share)
 
 

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.arrays import Floats, Mask
-from collateral.plots.plot import Axis, Band, Panel, Series
+from collateral.plots.plot import Axis, Band, Panel, Series, format_number
 from collateral.plots.style import GREY, Look
 
 # Colours of a loss and of a gain, at the end of the scale.
@@ -40,9 +41,10 @@ class Scale:
 
     @staticmethod
     def fit(maps: Sequence[Map], used: Mask, floor: Floats) -> "Scale":
-        """Return a scale that ends at the largest change of any pair, at least one point."""
+        """Return a scale that ends at an even number of points, beyond all changes of pairs."""
         changes = np.abs([one.values[used] for one in maps])
-        return Scale(floor, max(1.0, float(np.nanmax(changes, initial=0.0))))
+        half = math.ceil(float(np.nanmax(changes, initial=0.0)) / 2)
+        return Scale(floor, 2.0 * max(half, 1))
 
     def colour(self, value: float, floor: float) -> str:
         """Return the colour of a change; the square root makes small changes visible."""
@@ -114,12 +116,13 @@ def _draw_map(
 def _draw_scale(scale: Scale) -> Panel:
     """Return a column of all colours, for a receiver with the median noise floor."""
     floor, edges = float(np.median(scale.floor)), np.linspace(-1, 1, 2 * STEPS + 1) * scale.top
+    # Each band covers the upper part of the one before, so that there is no gap between them.
     bands = [
-        Band(0.0, 1.0, low, high, colour=scale.colour((low + high) / 2, floor))
-        for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+        Band(0.0, 1.0, low, scale.top, colour=scale.colour((low + high) / 2, floor))
+        for low, high in pairwise(edges.tolist())
     ]
     ends = (-scale.top, -scale.top / 2, 0.0, scale.top / 2, scale.top)
-    ticks = {end: find_metric("atlas_loss").text(end / 100, sign=True) for end in ends}
+    ticks = {end: format_number(end, "+.0f" if end else ".0f") for end in ends}
     x = Axis("", limits=(0.0, 4.0), ticks={0.0: ""})
     y = Axis("", limits=(-scale.top, scale.top), ticks=ticks)
     return Panel([], "Points lost", x, y, bands=bands, is_map=True)

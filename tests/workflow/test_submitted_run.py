@@ -111,7 +111,7 @@ def test_weights_raise_the_level_and_other_weights_do_not(folder):
     done = folder.collateral("board", "judged", "other", "--out", "board.html")
     assert "9 entries in 1 cells" in done.stdout
     page = (folder.folder / "board.html").read_text()
-    assert page.count('<tr><th scope="row">') == 9
+    assert page.count('<tr><th scope="row" data-order=') == 9
 
 
 def test_another_program_needs_the_published_folder_alone_and_is_judged(folder, request):

@@ -95,7 +95,8 @@ class Compared:
 
         def read(seed: int, subset: str) -> NDArray[Any]:
             # As in `compute_outputs`; sums of larger numbers would not be finite.
-            return np.clip(self.submission.logits(name, seed, subset), -6e4, 6e4)
+            found: NDArray[Any] = np.clip(self.submission.logits(name, seed, subset), -6e4, 6e4)
+            return found
 
         return {s: self.divide(read(s, "train"), read(s, "test")) for s in self.seeds}
 

@@ -191,11 +191,7 @@ def test_arrows_where_the_axis_cuts_an_interval(figures):
         expected = []
         for mark in ("line", "point", "bar"):
             for one, x, _ in drawn_places(panel, mark):
-                if (
-                    len(one.low)
-                    and not one.is_across
-                    and (panel.interval, mark) != ("area", "line")
-                ):
+                if len(one.low) and not one.is_across:
                     expected += [
                         (at, bottom) for at, e in zip(x, one.low, strict=True) if e < bottom
                     ]

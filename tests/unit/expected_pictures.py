@@ -286,8 +286,11 @@ class Cell:
         return {label: run for run, label in self.labels.items()}
 
     def epochs(self) -> list[Panel]:
-        """Return RA, UA and TA, of all examples and of the affected classes."""
-        return [self._epochs(metric) for metric in ("ra", "ua", "ta", "ra_affected", "ta_affected")]
+        """Return RA, UA and TA, of all examples and of the affected classes, where defined."""
+        names = ("ra", "ua", "ta", "ra_affected", "ta_affected")
+        return [
+            self._epochs(one) for one in names if not math.isnan(mean(self.rate("retrain", one)))
+        ]
 
     def _epochs(self, metric: str) -> Panel:
         name, bound = f"epoch_{metric}", self.chance(metric)
@@ -498,9 +501,9 @@ class Judged:
 
     @property
     def area(self) -> float:
-        """That of its mark: 220 where a run takes as long as Retrain."""
+        """That of its mark: 110 where a run takes as long as Retrain."""
         share = 0.0 if math.isnan(self.price) else min(self.price, 1.5)
-        return max(220 * share, 18.0)
+        return max(110 * share, 9.0)
 
 
 def localization(long: Long) -> list[Panel]:

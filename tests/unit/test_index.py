@@ -62,7 +62,7 @@ def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
     (results / "theory").mkdir()
     assert [page.name for page in list_pages(results, ["d", "b"])] == ["d", "b", "a", "c"]
     page = index_of(results, "d", "b")
-    shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test:', page)
+    shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test\.', page)
     assert shown == ["d", "b", "a", "c"]
     named = r'class="term method"[^>]*>It-(\w)</button>'
     assert re.findall(named, page) == ["d", "b", "a", "c"]

@@ -264,7 +264,11 @@ def test_affected_classes(long, plots):
 
 def test_classes(long, plots):
     for cell, plot in cells_with(long, plots, "classes"):
-        assert [panel.title for panel in plot.panels] == list(cell.labels.values())
+        titles = [panel.title.split("\n") for panel in plot.panels]
+        assert [title[0] for title in titles] == list(cell.labels.values())
+        assert all(
+            title[1:] == [cell.slope(run)] for title, run in zip(titles, cell.labels, strict=True)
+        )
         for panel, run in zip(plot.panels, cell.labels, strict=True):
             every = sorted(cell.classes(run).items(), key=lambda item: item[1].x)
             points = {name: p for name, p in every if not math.isnan(p.x + p.y)}
@@ -278,7 +282,6 @@ def test_classes(long, plots):
             at = np.array([p.x for p in points.values()])
             for fit in fits:
                 same(zip(fit.x, fit.y, strict=True), zip(at, cell.fit(run)(at), strict=True))
-            assert panel.text.splitlines()[0] == f"slope {cell.slope(run)}"
             known = [p for p in points.values() if not math.isnan(p.chance)]
             grey = [((b.left + b.right) / 2, b.low, b.high) for b in panel.bands]
             same(grey, [(p.x, -p.chance, p.chance) for p in known])

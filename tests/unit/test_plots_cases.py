@@ -21,6 +21,7 @@ from test_finding_verdict import ALIKE, ENDS
 
 from collateral.findings._shared.series import NOISE_LABEL, find_looks, with_level
 from collateral.findings.registry import view_function
+from collateral.findings.sweeps.views import tick_values
 from collateral.plots.plot import Panel, Series, fit_rates, fit_x, fit_y
 from collateral.plots.style import PLAIN, method_look
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
@@ -182,6 +183,16 @@ def test_a_first_epoch_far_from_all_others_does_not_set_the_scale(plots_of):
     assert scales[0.05][0] > 5
 
 
+def test_an_accuracy_that_retrain_does_not_have_is_named_and_not_drawn(plots_of):
+    """RA of the affected class, where the whole class is forgotten."""
+    whole, cut = epochs_cell(0.86), without(epochs_cell(0.86), "ra_affected")
+    counts = [len(only(plots_of("epochs", fake)).panels) for fake in (whole, cut)]
+    assert counts == [5, 4]
+    plot = only(plots_of("epochs", cut))
+    assert "Undefined here, and not drawn: RA affected." in notes(plot)
+    assert not any(panel.message for panel in plot.panels)
+
+
 def test_a_class_without_a_drop_is_not_drawn(plots_of):
     fake = without(whole_class_cell(runs=("ga",)), "class_drop", "digit_4")
     *_, series = only(plots_of("classes", fake)).panels[0].series
@@ -276,6 +287,19 @@ def test_fewer_than_three_values_have_no_plot(swept):
 def test_an_undefined_number_is_a_panel_that_says_so(swept):
     panels = swept(without(swept_cell(), "ra_affected"))["sweep-s-affected"].panels
     assert [panel.message for panel in panels] == ["undefined", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_log", "texts"),
+    [
+        ([0.5, 1, 2], False, ["0.5", "1", "2"]),
+        ([1e-5, 1e-3, 1e-1], True, ["1e-05", "0.001", "0.1"]),
+        ([1, 2, 100], False, []),  # the first two would touch
+        ([3], False, []),
+    ],
+)
+def test_every_swept_value_has_a_tick_unless_two_would_touch(values, is_log, texts):
+    assert tick_values(values, is_log) == dict(zip(values, texts, strict=False))
 
 
 def test_captions_name_the_parameter_and_the_method(swept):

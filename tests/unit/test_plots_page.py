@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -206,7 +207,7 @@ def test_intervals_and_where_the_axis_cuts_them(charts):
             if one.is_across:
                 cuts += [(one.label, ends[0], y, "triangle-left")] * int(low < limits[0])
                 cuts += [(one.label, ends[1], y, "triangle-right")] * int(high > limits[1])
-            elif not is_area:
+            else:
                 cuts += [(one.label, x, ends[0], "triangle-down")] * int(low < limits[0])
                 cuts += [(one.label, x, ends[1], "triangle-up")] * int(high > limits[1])
             if kind == "line" and is_beyond_axis(panel, y):  # an arrow for the value itself
@@ -214,7 +215,7 @@ def test_intervals_and_where_the_axis_cuts_them(charts):
                 cuts.append((one.label, x, limits[edge], shape))
         is_across = any(one.is_across for one in panel.series)
         channels = ("x", "x2", "y") if is_across else ("x", "y", "y2")
-        rules = series_marks(marks, "rule")
+        rules = [m for m in series_marks(marks, "rule") if "strokeDash" not in m.encoding]
         same([(m.datum["label"], *at(m, *channels)) for m in rules], expected)
         filled = series_marks(marks, "area")
         same([(m.datum["label"], *at(m, "x", "y", "y2")) for m in filled], areas)
@@ -287,9 +288,30 @@ def test_rings_faint_values_and_hollow_points(charts):
         same([(m.datum["label"], *at(m, "x", "y")) for m in empty], hollow)
 
 
+def test_lines_are_pale_from_and_to_faint_marks(charts):
+    """A pale line runs through all marks; segments between others are drawn on it."""
+    for panel, marks, _ in panels_of(charts):
+        pale = {one.label for one in panel.series if one.mark == "line" and any(one.is_faint)}
+        expected = []
+        for one, x, y in drawn_places(panel, "line"):
+            x = np.clip(x, *fit_x(panel))
+            for a, b in pairwise(range(len(x)) if any(one.is_faint) else ()):
+                if not (one.is_faint[a] or one.is_faint[b]) and math.isfinite(y[a] + y[b]):
+                    expected.append((one.label, x[a], y[a], x[b], y[b]))
+        drawn = [m for m in series_marks(marks, "rule") if "strokeDash" in m.encoding]
+        same([(m.datum["label"], *at_ends(m)) for m in drawn], expected)
+        lines = [m for m in marks if m.kind == "line" and m.datum["label"] in pale]
+        assert all(m.look["opacity"] == page.PALE for m in lines)
+
+
+def at_ends(mark: Mark) -> list:
+    return at(mark, "x", "y", "x2", "y2")
+
+
 def test_axes_titles_and_texts(charts):
     for panel, marks, spec in panels_of(charts):
-        assert spec["title"] == panel.title
+        title = spec["title"]
+        assert (title if isinstance(title, str) else "\n".join(title)) == panel.title
         for name, axis, limits in (("x", panel.x, fit_x(panel)), ("y", panel.y, fit_y(panel))):
             channels = [m.encoding[name] for m in marks if "axis" in m.encoding.get(name, {})]
             for channel in channels:

@@ -15,6 +15,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from collateral.plots import print as printed
+from collateral.plots.names import find_name_places
 from collateral.plots.plot import (
     Axis,
     Band,
@@ -86,9 +87,16 @@ def test_lines(figures):
         lines = [one for one in axes.lines if is_data(axes, one) and one.get_linestyle() != "None"]
         lines = [one for one in lines if len(one.get_xdata())]  # others are marks of the legend
         expected = list(drawn_places(panel, "line"))
-        assert len(lines) == len(expected)
-        for line, (series, x, y) in zip(lines, expected, strict=True):
-            np.testing.assert_allclose(line.get_xydata(), np.column_stack([x, y]))
+        counts = [len(x) - 1 if len(series.areas) else 1 for series, x, _ in expected]
+        assert len(lines) == sum(counts)
+        left = iter(lines)
+        for count, (series, x, y) in zip(counts, expected, strict=True):
+            parts = list(itertools.islice(left, count))
+            if not parts:
+                continue
+            line, ends = parts[0], [part.get_xydata() for part in parts]
+            joined = np.vstack([*(end[:1] for end in ends[:-1]), ends[-1]])
+            np.testing.assert_allclose(joined, np.column_stack([x, y]))
             look = to_hex(line.get_color()), line.get_linestyle(), line.get_marker()
             marker = "" if len(series.areas) else series.look.marker
             assert look == (series.look.colour, DASHES[series.look.dash], marker)
@@ -183,11 +191,7 @@ def test_arrows_where_the_axis_cuts_an_interval(figures):
         expected = []
         for mark in ("line", "point", "bar"):
             for one, x, _ in drawn_places(panel, mark):
-                if (
-                    len(one.low)
-                    and not one.is_across
-                    and (panel.interval, mark) != ("area", "line")
-                ):
+                if len(one.low) and not one.is_across:
                     expected += [
                         (at, bottom) for at, e in zip(x, one.low, strict=True) if e < bottom
                     ]
@@ -354,6 +358,36 @@ def test_a_figure_is_as_wide_as_the_text_of_the_paper():
     assert printed.draw(small_plot(), 6.75).get_figwidth() == pytest.approx(6.75)
     narrow = replace(small_plot(), width=2.75)
     assert printed.draw(narrow, 6.0).get_figwidth() == pytest.approx(3.0)
+
+
+def test_a_line_is_transparent_from_and_to_a_bin_with_few_images():
+    series = Series("a", method_look(0), [1, 2, 3, 4], [3, 4, 5, 6], areas=[9.0] * 4)
+    faint = replace(series, is_faint=[False, False, True, False])
+    opacity = {}
+    for one in (series, faint):
+        [axes] = printed.draw(Plot("p", "", "", [Panel([one])])).axes
+        drawn = [line for line in axes.lines if len(line.get_xdata()) == 2]
+        opacity[one is faint] = [line.get_alpha() for line in drawn]
+    assert opacity == {False: [1.0] * 3, True: [1.0, printed.PALE_MARK, printed.PALE_MARK]}
+
+
+def test_an_arrow_stands_where_the_axis_cuts_a_band():
+    series = Series("a", method_look(0), [1, 2, 3], [3, 4, 5], low=[2, 1, 4], high=[4, 9, 6])
+    panel = Panel([series], y=Axis(limits=(0.0, 8.0)), interval="area")
+    [axes] = printed.draw(Plot("p", "", "", [panel])).axes
+    arrows = [line for line in axes.lines if line.get_marker() in ("^", "v")]
+    assert [line.get_xydata().tolist() for line in arrows] == [[[2.0, 8.0]]]
+
+
+def test_a_name_does_not_cover_the_interval_of_another_mark():
+    """The mark below has an interval that reaches over the place beside the mark above."""
+    above = Series("a", method_look(0), [1.0], [5.0], mark="point", names=["a long name"])
+    wall = [1.0 + step / 100 for step in range(1, 12)]
+    ends = {"low": [0.0] * 11, "high": [9.0] * 11}
+    below = Series("b", method_look(1), wall, [1.0] * 11, mark="point", **ends)
+    panel = Panel([above, below], x=Axis(limits=(0.0, 3.0)), y=Axis(limits=(0.0, 10.0)))
+    [name] = find_name_places(panel, 4.0, 3.0)
+    assert name.place[0] < 1.0
 
 
 def small_plot(names=("a", "b")) -> Plot:

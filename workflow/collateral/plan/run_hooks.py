@@ -138,9 +138,9 @@ def last_lines(benchmarks: Iterable[str]) -> list[str]:
         except InvalidResultError as error:
             lines.append(str(error))
             continue
-        said = [found[key] for key in ("headline", "details") if (found or {}).get(key)]
-        lines += [f"{name}: {' '.join(said)}"] if said else []
         if found is not None:
+            said = [found[key] for key in ("headline", "details") if found.get(key)]
+            lines += [f"{name}: {' '.join(said)}"] if said else []
             warnings = count_amber_gates(gates)
             lines.append(f"{name}: warnings: {warnings}. {page.absolute().as_uri()}")
     meaning = ["Numbers of these cells do not mean what they say."] if red else []

@@ -40,6 +40,7 @@ PIXELS_PER_INCH = 88
 PIXELS_PER_POINT = PIXELS_PER_INCH / 72
 LETTERS = 11  # font size of labels, in pixels
 TEXT = {"type": "text", "fontSize": LETTERS, "aria": False}  # Vega-Lite mark that draws text
+PALE = 0.3  # opacity of faint marks, and of the lines to them
 DIGITS = 5  # significant digits of numbers in the chart's data
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 TILTED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
@@ -158,7 +159,11 @@ def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
     layers += _draw_texts(panel, size)
     if panel.is_map:
         _fit_labels(panel, layers, size)
-    return {"title": panel.title.split("\n"), "layer": layers, "width": size[0], "height": size[1]}
+    return {"title": _lines_of(panel.title), "layer": layers, "width": size[0], "height": size[1]}
+
+
+def _lines_of(text: str) -> str | list[str]:
+    return text.split("\n") if "\n" in text else text
 
 
 def _fit_labels(panel: Panel, layers: Sequence[Spec], size: tuple[int, int]) -> None:
@@ -212,7 +217,7 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
     """Yield the Vega-Lite layers of all series with this mark; the caller filters hidden runs."""
     x, y = _place(panel, "x", "x"), _place(panel, "y", "y")
     look = {"color": _by_label(panel, "colour"), "tooltip": _tooltip(panel)}
-    faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}
+    faint = {"condition": {"test": "datum.is_faint", "value": PALE}, "value": 1.0}
     if any(len(one.low) for one in panel.series if one.mark == mark):
         yield from _draw_intervals(panel, mark)
     if mark == "bar":
@@ -223,15 +228,11 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
     elif mark == "line":
         dash = {"strokeDash": _by_label(panel, "dash"), "order": {"field": "order"}}
         line = {"color": look["color"], "x": x, "y": y, **dash}
-        is_weighted = any(any(one.is_faint) for one in panel.series if one.mark == mark)
-        yield (
-            _draw_segments(line, faint)
-            if is_weighted
-            else {
-                "mark": {"type": "line", "aria": False, "clip": True},
-                "encoding": line,
-            }
-        )
+        is_pale = any(any(one.is_faint) for one in panel.series if one.mark == mark)
+        strength = {"opacity": PALE} if is_pale else {}
+        yield {"mark": {"type": "line", "aria": False, "clip": True, **strength}, "encoding": line}
+        if is_pale:
+            yield _draw_segments(line)
         if any(math.isfinite(one.ring_at) for one in panel.series):
             yield {
                 "transform": [{"filter": "datum.is_ring && !datum.beyond"}],
@@ -257,20 +258,14 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
         yield {"mark": {"type": "point", "filled": True, "strokeWidth": 1.5}, "encoding": points}
 
 
-def _draw_segments(line: Spec, faint: Spec) -> Spec:
-    """Return lines as segments, because those from or to a faint mark are transparent."""
-    names = ("x", "y", "is_faint")
-    lead = [{"op": "lead", "field": name, "as": f"next_{name}"} for name in names]
+def _draw_segments(line: Spec) -> Spec:
+    """Return the segments of pale lines at full strength, between two marks that are not faint."""
     ends = {f"{axis}2": {"field": f"next_{axis}"} for axis in ("x", "y")}
-    is_faint = {**faint["condition"], "test": "datum.is_faint || datum.next_is_faint"}
     encoding = {name: line[name] for name in ("color", "x", "y", "strokeDash")}
     return {
-        "transform": [
-            {"window": lead, "groupby": ["label", "run"], "sort": [{"field": "order"}]},
-            {"filter": "isValid(datum.y) && isValid(datum.next_y)"},
-        ],
+        "transform": [{"filter": "datum.is_strong"}],
         "mark": {"type": "rule", "strokeWidth": 2, "aria": False, "clip": True},
-        "encoding": {**encoding, **ends, "opacity": {**faint, "condition": is_faint}},
+        "encoding": {**encoding, **ends},
     }
 
 
@@ -382,7 +377,10 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
     if series.mark == "bar":
         half = BAR_SHARE * bar_step(panel) / 2
         numbers |= {"left": drawn_x - half, "right": drawn_x + half}
+    after = _find_strong_end(panel, series, index, shift)
+    numbers |= dict(zip(("next_x", "next_y"), after, strict=False))
     flags = {
+        "is_strong": bool(after),
         "is_ring": x == series.ring_at,
         "is_low_cut": low < limits[0],
         "is_high_cut": high > limits[1],
@@ -398,6 +396,17 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         **({"beyond": _side(panel, y)} if is_beyond else {}),
         **_texts(panel, series, index),
     }
+
+
+def _find_strong_end(panel: Panel, series: Series, index: int, shift: float) -> tuple[float, ...]:
+    """Return the end of the segment that begins at a value; empty unless drawn at full strength."""
+    ends = (index, index + 1)
+    if series.mark != "line" or not any(series.is_faint) or ends[1] == len(series.x):
+        return ()
+    if any(series.is_faint[at] or not math.isfinite(series.y[at]) for at in ends):
+        return ()
+    left, right = fit_x(panel)
+    return min(max(float(series.x[ends[1]]) + shift, left), right), float(series.y[ends[1]])
 
 
 def _texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:

@@ -66,7 +66,7 @@ rule all:
 
 
 rule paper:
-    """Make those of the paper's tables and figures (docs/reproduction.md) that the config has."""
+    """Make those of the paper's tables and figures (docs/paper-files.csv) that the config has."""
     input:
         rules.all.input,
 

@@ -2,7 +2,7 @@
 
     python benchmarks/atlas_public.py ga WEIGHTS DATA [--classes couch bed ...] [--out FOLDER]
 
-WEIGHTS is cifar100_resnet56-f2eff4c8.pt (docs/reproduction.md), DATA the folder that holds
+WEIGHTS is cifar100_resnet56-f2eff4c8.pt (docs/results.md), DATA the folder that holds
 cifar-100-python/. The parameters are those that configs/paper-public-base.yaml states for half of
 couch. There is no Retrain: drops are the base minus the run, on test images, with one seed. After
 every ten classes, equally many random train images are forgotten, which gives the floor.

@@ -1,5 +1,6 @@
 """Tables of docs/config.md, made from the schema of a config and of the forget sets."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -8,7 +9,7 @@ from pydantic import BaseModel
 from collateral.config.schema import Config
 from collateral.contract.data import DataOptions
 from collateral.plugins.find import FORGET
-from generators.tables import Key, list_of, owners, rows_of
+from generators.tables import Key, list_of, rows_of
 
 
 def inner(annotation: Any) -> tuple[type[BaseModel], bool] | None:
@@ -36,6 +37,18 @@ MODELS = {
     "data": DataOptions,
     **dict(blocks_in(DataOptions)),
 }
+# Blocks whose keys are named with their defaults; editors and other pages explain them.
+NAMED = ("relearn", "residual", "zrf", "linear", "cka", "resurface", "patch", "trust", "data")
+# Where the keys of a benchmark are explained further; here they have one sentence.
+ELSEWHERE = {
+    **dict.fromkeys(("init", "retrain", "atlas", "cells", "sweeps"), ""),
+    **dict.fromkeys(("support_size", "probe", "shadows", "trust"), ""),
+    "controls": "methods.md#controls",
+    "looks": "statistics.md#adding-seeds",
+    "margin": "statistics.md#equivalence-and-margins",
+    "pictures": "trust.md#what-leaves-the-machine",
+    "select": "findings.md#selection-of-tuned-values",
+}
 
 
 def config_tables() -> dict[str, str]:
@@ -48,6 +61,11 @@ def _tables() -> Iterator[tuple[str, str]]:
     first: dict[Key, str] = {}
     for mark, model in MODELS.items():
         rows = list(rows_of(model))
+        rows = [_shortened(row) for row in rows] if mark == "benchmarks" else rows
+        if mark in NAMED:
+            named = ", ".join(map(_named, rows))
+            yield mark, f"- `{mark}`: " + (f"`{named}`\n" if rows else "no keys\n")
+            continue
         new = [row for row in rows if first.setdefault(row, mark) == mark]
         parts = [list_of(new)] if new else [] if rows else ["No keys.\n"]
         parts += [
@@ -56,12 +74,24 @@ def _tables() -> Iterator[tuple[str, str]]:
         yield mark, "\n".join(parts)
 
 
+def _shortened(row: Key) -> Key:
+    """Return a row with the first sentence and a link, if the key is explained elsewhere."""
+    key = row.key.strip("`")
+    if key not in ELSEWHERE:
+        return row
+    sentence = re.split(r"\. (?=[A-Z`])", row.what)[0].rstrip(".")
+    return row._replace(what=f"{sentence} ([more]({ELSEWHERE[key] or f'#{key}'})).")
+
+
+def _named(row: Key) -> str:
+    """Return a key with its default."""
+    return f"{row.key.strip('`')}: {row.default.strip('`')}"
+
+
 def _kinds() -> str:
-    """Return one line per kind of forget set and the table of their keys."""
+    """Return one line per kind of forget set."""
     modules = {name: FORGET.load(name) for name in FORGET.names()}
-    lines = "".join(f"- `{name}`: {_first(module)}\n" for name, module in modules.items())
-    of = owners((name, row) for name, module in modules.items() for row in rows_of(module.Params))
-    return f"{lines}\n{list_of(list(of), of)}"
+    return "".join(f"- `{name}`: {_first(module)}\n" for name, module in modules.items())
 
 
 def _first(module: Any) -> str:

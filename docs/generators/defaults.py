@@ -1,13 +1,14 @@
-"""Tables of docs/defaults.md: published values, and our own defaults."""
+"""The published values of docs/published.csv, and our own defaults."""
 
+import csv
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 from collateral.commands.list import format_values
 from collateral.plugins.find import METHOD, params_class
-from generators.tables import table
 
-# Defaults that differ from every published value on purpose; docs/defaults.md has the reasons.
+# Defaults that differ from every published value on purpose; docs/methods.md has the reasons.
 OURS: dict[str, dict[str, Any]] = {
     "amun": {"lr_decay_epochs": None, "median_after": None, "give_up": True},
     "iu": {"augment": False},
@@ -18,12 +19,12 @@ OURS: dict[str, dict[str, Any]] = {
 }
 
 
-def default_tables() -> dict[str, str]:
-    """Return the tables of the page by mark."""
-    return {
-        "published": table(["method", "source", "values"], _published()),
-        "ours": table(["method", "default"], _ours()),
-    }
+def published() -> str:
+    """Return the published values of all methods as CSV: methods, source, values."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([["method", "source", "values"], *_published()])
+    return text.getvalue()
 
 
 def _published() -> Iterator[list[str]]:
@@ -31,12 +32,6 @@ def _published() -> Iterator[list[str]]:
     of: dict[tuple[str, str], list[str]] = {}
     for name in METHOD.names():
         for source, values in params_class(name).published.items():
-            of.setdefault((source, format_values(values)), []).append(f"`{name}`")
+            of.setdefault((source, format_values(values)), []).append(name)
     for (source, values), names in of.items():
-        yield [", ".join(names), source, values]
-
-
-def _ours() -> Iterator[list[str]]:
-    for name, fields in OURS.items():
-        shown = {field: "null" if value is None else value for field, value in fields.items()}
-        yield [f"`{name}`", format_values(shown)]
+        yield [" ".join(names), source, values]

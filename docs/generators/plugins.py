@@ -3,14 +3,12 @@
 import ast
 import inspect
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from collateral.config.yaml import read_file
 from collateral.contract.data import DataOptions, DatasetSize
-from collateral.contract.params import TrainedParams, TrainingParams, WarmedParams
+from collateral.contract.params import TrainedParams, WarmedParams
 from collateral.models._metadata import find_metadata
 from collateral.plugins.find import (
     CONTROL,
@@ -19,17 +17,14 @@ from collateral.plugins.find import (
     MODEL,
     method_kind,
     params_class,
-    prepare_class,
 )
 from generators.tables import (
     REQUIRED,
     Key,
     default_of,
     list_of,
-    owners,
     rows_of,
     table,
-    without_source,
     written,
 )
 
@@ -38,7 +33,6 @@ FORMULA = "Formula: "  # First word of the last paragraph in the docstring of `P
 OF_THE_METHOD = "the method's"  # Shown as default where every method has its own.
 WIDTH = 90  # Characters per line of a formula.
 EVERYTHING = ("forget images", "forget labels", "retain")  # Data that a method may use.
-EXAMPLES = (("config.yaml", "digits_resnet"), ("configs/field.yaml", "field"))
 SHAPE = (32, 32, 3)
 
 
@@ -50,22 +44,6 @@ def section(name: str, parts: Iterator[str]) -> str:
 def page(names: list[str], parts: Any) -> str:
     """Return one section per name; `parts(name)` yields its paragraphs."""
     return "\n".join(section(name, parts(name)) for name in names)
-
-
-def contents(names: list[str]) -> str:
-    """Return a line of links to the sections."""
-    return ", ".join(f"[{name}](#{name})" for name in names) + "\n"
-
-
-def table_of_methods() -> str:
-    """Return a table with one row per method: its first sentence and the data that it uses."""
-    rows = []
-    for name in METHOD.names() + CONTROL.names():
-        touched = sorted(params_class(name).touches)
-        all_of_it = len(touched) == len(EVERYTHING)
-        said = "all" if all_of_it else ", ".join(touched) or "nothing"
-        rows.append([f"[{name}](#{name})", _source_and_deed(name)[1], said])
-    return table(["name", "what it does", "touches"], rows)
 
 
 def _source_and_deed(name: str) -> tuple[str, str]:
@@ -85,8 +63,20 @@ def paragraphs(text: str | None) -> list[str]:
 
 
 def methods() -> str:
-    """Return the sections of all methods and controls."""
-    return page(METHOD.names() + CONTROL.names(), _method)
+    """Return the sections of all methods."""
+    return page(METHOD.names(), _method)
+
+
+def table_of_controls() -> str:
+    """Return a table with one row per control: what it is, how it is made, and its formula."""
+    head = ["name", "what it is", "formula", "made by"]
+    return table(head, ([f"`{name}`", *_control(name)] for name in CONTROL.names()))
+
+
+def _control(name: str) -> Iterator[str]:
+    yield paragraphs(params_class(name).__doc__)[0]
+    yield f"`{formula_of(name)}`"
+    yield f"`{params_class(name).made_by or 'controls'}`"
 
 
 def formula_of(name: str) -> str:
@@ -97,33 +87,30 @@ def formula_of(name: str) -> str:
 
 def _method(name: str) -> Iterator[str]:
     about = [p for p in paragraphs(params_class(name).__doc__) if not p.startswith(FORMULA)]
-    yield f"**{_source_and_deed(name)[0]}.**"
+    source, deed = _source_and_deed(name)
+    touched = sorted(params_class(name).touches)
+    data = "" if len(touched) == len(EVERYTHING) else f" *Reads {', '.join(touched)}.*"
+    yield f"**{source}:** {deed}.{data}"
     yield from about[1:]
     yield f"```text\n{fill(formula_of(name), WIDTH, break_on_hyphens=False)}\n```"
     yield from (f"*As implemented.* {part}" for part in _notes(name))
     yield " ".join(_facts_of_method(name))
-    yield _own_keys(name)
-    yield _configured(name)
 
 
 def _facts_of_method(name: str) -> Iterator[str]:
-    params, prepare = params_class(name), prepare_class(name)
-    if params.needs_retrain:
-        yield "Given Retrain's soft labels."
-    if params.inherits:
-        listed = ", ".join(f"`{field}`" for field in params.model_fields)
-        yield f"Takes from `{params.inherits}`: {listed}."
-    if "Skipped where" not in str(params.__doc__):
+    if "Skipped where" not in str(params_class(name).__doc__):
         yield from (f"Skipped where: {reason}." for reason in skipped(name))
-    if changed := [f"{key}: {value}" for key, value in _changed(name)]:
-        yield f"[Shared](#shared-keys): `{', '.join(changed)}`."
-    for row in _epochs(name):
-        yield f"`epochs: {row.default.strip('`')}`: {row.what[0].lower()}{row.what[1:]}"
-    if prepare and prepare.model_fields:
-        read = [f"`{field}`" for field in prepare.model_fields]
-        assert [row.key for row in _own(name)][: len(read)] == read, name
-        several = f"the keys of this list down to {read[-1]}"
-        yield f"`prepare` reads {read[0] if len(read) == 1 else several}."
+    keys = [f"{row.key.strip('`')}: {row.default.strip('`')}" for row in _of_the_method(name)]
+    yield f"Defaults: `{', '.join(keys)}`."
+
+
+def _of_the_method(name: str) -> Iterator[Key]:
+    """Yield the keys that methods do not share, and shared ones with another default."""
+    shared = {row.key: row.default for row in rows_of(WarmedParams)}
+    is_trained = issubclass(params_class(name), TrainedParams)
+    for row in rows_of(params_class(name)):
+        if not is_trained or shared.get(row.key) != row.default:
+            yield row
 
 
 # Keys of methods; keys that all methods share have one table of their own.
@@ -138,53 +125,6 @@ def shared_keys() -> str:
         default = OF_THE_METHOD if row.default == REQUIRED else row.default
         rows.append(row._replace(default=default, what=row.what + only))
     return list_of(rows)
-
-
-def _own(name: str) -> list[Key]:
-    """Return the rows of the keys that are specific to a method."""
-    params = params_class(name)
-    rows = [row for row in rows_of(params, params.published) if row not in _epochs(name)]
-    if issubclass(params, TrainingParams):  # the keys of `base` are listed in docs/config.md
-        rows = [row for row in rows if row not in rows_of(TrainingParams)]
-    return [row for row in rows if not (issubclass(params, TrainedParams) and _is_shared(row))]
-
-
-def _epochs(name: str) -> list[Key]:
-    """Return the row of the key `epochs`, or no row if the method has no such key."""
-    params = params_class(name)
-    rows = () if params.inherits else rows_of(params, params.published)
-    return [row for row in rows if row.key == "`epochs`"]
-
-
-@cache
-def _shared() -> dict[str, Key]:
-    return {row.key: row for row in rows_of(WarmedParams)}
-
-
-def _is_shared(row: Key) -> bool:
-    said = {key: without_source(shared.what, {}, {}) for key, shared in _shared().items()}
-    return row.key in said and without_source(row.what, {}, {}) in ("", said[row.key])
-
-
-def _changed(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the shared keys whose default differs for this method, with that default."""
-    params = params_class(name)
-    shared = {key: row.default for key, row in _shared().items()}
-    own = {row.key for row in _own(name)}
-    for row in rows_of(params) if issubclass(params, TrainedParams) and not params.inherits else ():
-        if row.key in shared.keys() - own and shared[row.key] != row.default:
-            yield row.key.strip("`"), row.default.strip("`")
-
-
-def _own_keys(name: str) -> str:
-    if params_class(name).inherits:
-        return ""
-    if issubclass(params_class(name), TrainingParams):
-        listed = list_of(_own(name)) if _own(name) else ""
-        return f"{listed}\n\nAnd the training keys of [`base`](config.md#base).".strip()
-    if rows := _own(name):
-        return list_of(rows)
-    return "" if params_class(name).model_fields else "No parameters."
 
 
 def _folder(name: str) -> Path:
@@ -209,18 +149,6 @@ def skipped(name: str) -> list[str]:
         for call in calls
         if isinstance(call.func, ast.Name) and call.func.id == "Skipped"
     ]
-
-
-def _configured(name: str) -> str:
-    for file, benchmark in EXAMPLES:
-        entry = read_file(ROOT / file)["benchmarks"][benchmark]
-        if name in entry["methods"]:
-            line = f"{{{name}: {written(entry['methods'][name])}}}"
-            return f"```yaml\nmethods: {line} # {file}\n```"
-    if key := params_class(name).made_by:
-        made = "seeds: [0, 1, 2]\ntrust: {references: 1}"
-        return f"Made by the key [`{key}`](config.md#{key}) alone.\n\n```yaml\n{made}\n```"
-    return f"```yaml\ncontrols: [{name}]\n```"
 
 
 # Data sets.
@@ -251,30 +179,19 @@ def _sizes(size: DatasetSize) -> list[str]:
     ]
 
 
-def shared_options() -> str:
-    """Return the table of the options that several data sets share."""
-    of = _of_several()
-    return list_of(list(of), of)
-
-
-@cache
-def _of_several() -> dict[Key, str]:
-    """Return the options that several data sets share, with the names of these data sets."""
-    of = owners((name, row) for name in DATA.names() for row in _options_of(name))
-    return {row: who for row, who in of.items() if ", " in who}
-
-
-def _options_of(name: str) -> Iterator[Key]:
-    """Yield the options of a data set without those that every data set has."""
-    general = {f"`{field}`" for field in DataOptions.model_fields}
-    return (row for row in rows_of(DATA.load(name).Options) if row.key not in general)
+def _options_of(name: str) -> Iterator[str]:
+    """Yield the options of a data set with their defaults, without those that all have."""
+    for row in rows_of(DATA.load(name).Options):
+        key = row.key.strip("`")
+        if key not in DataOptions.model_fields:
+            yield f"{key}: {row.default.strip('`')}"
 
 
 def _data_set(name: str) -> Iterator[str]:
     module = DATA.load(name)
     yield from paragraphs(module.__doc__)
-    if own := [row for row in _options_of(name) if row not in _of_several()]:
-        yield list_of(own)
+    if own := ", ".join(_options_of(name)):
+        yield f"Options: `{own}`."
     if how := getattr(module, "HOW", None):
         root = written(module.Options.model_fields["root"].default)
         yield f"By hand, into `root:` (`{root}/`): {how}"
@@ -298,24 +215,15 @@ def example_of(name: str) -> dict[str, Any]:
 
 
 def models() -> str:
-    """Return the sections of all model files."""
+    """Return a table of the features, weights and docstrings of all models."""
     files = {MODEL.own[name]: None for name in MODEL.names()}
-    return "\n".join(section(file, _model(file)) for file in files)
+    return table(["model", "features", "numbers", "what it is"], map(_model, files))
 
 
-def sizes_of_models() -> str:
-    """Return a table of features and weights of every model."""
-    rows = []
-    for name in MODEL.names():
-        facts = find_metadata(name, SHAPE)
-        link = f"[`{name}`](#{MODEL.own[name]})"
-        rows.append([link, str(facts.features), f"{facts.bytes(10) // 4:,}"])
-    return table(["model", "features", "numbers"], rows)
-
-
-def _model(file: str) -> Iterator[str]:
-    tree = ast.parse((Path(MODEL.paths[0]) / f"{file}.py").read_text())
-    yield from paragraphs(ast.get_docstring(tree))
+def _model(file: str) -> list[str]:
     names = [name for name in MODEL.names() if MODEL.own[name] == file]
-    yield f"Names: {', '.join(f'`{name}`' for name in names)}."
-    yield f"```yaml\nmodel: {names[-1]}\n```"
+    facts = [find_metadata(name, SHAPE) for name in names]
+    tree = ast.parse((Path(MODEL.paths[0]) / f"{file}.py").read_text())
+    numbers = ", ".join(f"{one.bytes(10) // 4:,}" for one in facts)
+    about = " ".join(paragraphs(ast.get_docstring(tree)))
+    return [", ".join(f"`{name}`" for name in names), str(facts[0].features), numbers, about]

@@ -1,4 +1,4 @@
-"""Tables of docs/reproduction.md, from the results in docs/data and the paper's own numbers."""
+"""Tables of docs/results.md, from the results in docs/data and the paper's own numbers."""
 
 from collections.abc import Iterator
 

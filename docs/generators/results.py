@@ -21,6 +21,7 @@ from collateral.findings.verdict.rule import Samples, decide, run_tests
 from collateral.plugins.find import METHOD, params_class
 from collateral.report.board import (
     NO_RETRAIN,
+    ONE_SEED,
     Entry,
     as_percent,
     name_data,
@@ -44,7 +45,8 @@ Floats = NDArray[np.float64]
 
 def _row(entry: Entry) -> list[str]:
     """Return the fields of the table's row."""
-    verdict = f"{entry.verdict} *" if entry.is_recomputed else entry.verdict
+    verdict = "–" if entry.verdict in (ONE_SEED, NO_RETRAIN) else entry.verdict
+    verdict += " *" if entry.is_recomputed else ""
     points = (as_percent(value, 1) for value in (entry.near, entry.near_test, entry.gap))
     names = [entry.setting, entry.forget_set, str(entry.seeds), entry.method, verdict]
     return [*names, *points, as_percent(entry.time, 0)]

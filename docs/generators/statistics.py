@@ -12,10 +12,8 @@ from generators.tables import table
 DATA = Path(__file__).parents[1] / "data" / "calibration"
 DEFAULT = DATA / "untypical"  # the population of the default's first benchmark
 LOOKS = {"weighted": "1, 1 and 3 %"}
-METHODS = ("ft", "ga", "rl", "iu", "salun", "amun", "ltd", "neighbor")  # runs of rates.csv
-TESTED = ("ua", "mia", "near", "near_test", "far", "far_test")
+SEEDS = (3, 5, 10)  # of the table of decisions; decisions.csv has more
 # Columns of decisions.csv with their headings.
-OLD_RULE = {"praised": "old: named", "praised_wrongly": "old: wrongly"}
 DECISIONS = {
     "praised": "named",
     "praised_wrongly": "wrongly",
@@ -35,10 +33,7 @@ def calibration_tables() -> dict[str, str]:
         "equivalence": _equivalence(),
         "looks": _looks(),
         "decisions": _decisions(),
-        "population": _population(),
-        "families": _families(),
         "verdicts": _verdicts(_read("verdicts")),
-        "decisions of the default": _decisions_of_default(),
         "verdicts of the default": _verdicts(_read("verdicts", DEFAULT)),
     }
 
@@ -74,57 +69,13 @@ def _looks() -> str:
 
 
 def _decisions() -> str:
-    """Return the errors of pages over all cells, by case and seeds, by the old and the new rule."""
-    both = _read("decisions").query("cell == 'both'").set_index(["rule", "case", "seeds"])
-    new = both.loc["new"].sort_index()
-    old = both.loc["old"].loc[new.index]
-    rows = (
-        [str(case), str(count), *_percent(before[[*OLD_RULE]]), *_percent(after[[*DECISIONS]])]
-        for ((case, count), after), (_, before) in zip(new.iterrows(), old.iterrows(), strict=True)
-    )
-    return table(["case", "seeds", *OLD_RULE.values(), *DECISIONS.values()], rows)
-
-
-def _population() -> str:
-    """Return how a method's rates go with its Retrain's over seeds, and how many are constant."""
-    rows = []
-    for cell, part in _read("rates").groupby("cell"):
-        runs = {run: of.sort_values("seed")[[*TESTED]] for run, of in part.groupby("run")}
-        retrained = runs["retrain"].reset_index(drop=True)
-        methods = [runs[run].reset_index(drop=True) for run in METHODS]
-        together = pd.concat([one.corrwith(retrained) for one in methods]).dropna()
-        most = sum(int((one.isin((0, 1)).mean() > 0.5).sum()) for one in methods)
-        ends = (together.mean(), together.min(), together.max())
-        numbers = [f"{value:.2f}".replace("-", "−") for value in ends]
-        rows.append(
-            [str(cell), str(len(retrained)), *numbers, f"{most} of {len(METHODS) * len(TESTED)}"]
-        )
-    head = ["cell", "seeds", "mean correlation", "smallest", "largest", "0 or 1 in most seeds"]
-    return table(head, rows)
-
-
-def _decisions_of_default() -> str:
-    """Return the errors of the default's first page, by case and number of seeds."""
-    found = _read("decisions", DEFAULT).sort_values(["case", "seeds"])
+    """Return the errors of pages over all cells, by case and number of seeds."""
+    found = _read("decisions").query("cell == 'both' and rule == 'new' and seeds in @SEEDS")
     rows = (
         [row["case"], str(row["seeds"]), *_percent(row[[*DECISIONS]])]
-        for _, row in found.iterrows()
+        for _, row in found.sort_values(["case", "seeds"]).iterrows()
     )
     return table(["case", "seeds", *DECISIONS.values()], rows)
-
-
-def _families() -> str:
-    found = _read("families")
-    found["error"] = found[["posing", "shifted"]].max(axis=1)
-    means = found.groupby(["family", "seeds"], sort=False).agg({"error": "max", "power": "mean"})
-    error, power = (means[name].unstack(sort=False) for name in ("error", "power"))
-    first, *others = error.columns
-    head = ["family", f"error n = {first}", *map(str, others), f"power n = {first}"]
-    rows = (
-        [str(family), *_percent(row), *_percent(power.loc[family], 0)]
-        for family, row in error.iterrows()
-    )
-    return table([*head, *map(str, others)], rows)
 
 
 def _verdicts(verdicts: pd.DataFrame) -> str:

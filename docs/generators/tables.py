@@ -57,7 +57,7 @@ def _line(row: Key, owners: str) -> str:
 
 
 def rows_of(model: type[BaseModel], published: Published | None = None) -> Iterator[Key]:
-    """Yield one row per field of a model, without the sources that docs/defaults.md states."""
+    """Yield one row per field of a model, without the sources that docs/methods.md states."""
     schema = model.model_json_schema(schema_generator=Untitled)
     for field, info in model.model_fields.items():
         key = info.alias or field

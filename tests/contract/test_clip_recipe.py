@@ -1,4 +1,4 @@
-"""CLIP by the recipe of docs/your-model.md, with made weights: its logits, and its frozen head."""
+"""CLIP by the recipe of docs/your-data.md, with made weights: its logits, and its frozen head."""
 
 import re
 import sys
@@ -25,7 +25,7 @@ from collateral.training.weights import load_initial
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from plug_ins import forgotten_after
 
-GUIDE = Path(__file__).parents[2] / "docs/your-model.md"
+GUIDE = Path(__file__).parents[2] / "docs/your-data.md"
 NUM_CLASSES, SIZE = 3, 64
 MEAN, STD = (0.4815, 0.4578, 0.4082), (0.2686, 0.2613, 0.2758)
 # A tower of the same architecture, with fewer and narrower blocks.
@@ -36,7 +36,8 @@ SMALL = {"embed_dim": 64, "depth": 2, "num_heads": 4}
 def recipe(tmp_path, monkeypatch):
     """Follow the three steps in a folder; return the blocks of the guide."""
     part = GUIDE.read_text().partition("## CLIP")[2].partition("\n## ")[0]
-    model, script = re.findall(r"```python\n(.*?)```", part, re.S)
+    (script,) = re.findall(r"```python\n(.*?)```", part, re.S)
+    (model,) = re.findall(r"\]\(\.\./(\S+\.py)\)", part)
     (config,) = re.findall(r"```yaml\n(.*?)```", part, re.S)
     create = timm.create_model
 
@@ -47,7 +48,7 @@ def recipe(tmp_path, monkeypatch):
     monkeypatch.setattr(timm, "create_model", small)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine/models").mkdir(parents=True)
-    (tmp_path / "mine/models/clip.py").write_text(model)
+    (tmp_path / "mine/models/clip.py").write_text((GUIDE.parents[1] / model).read_text())
     torch.manual_seed(2)
     torch.save(3 * torch.randn(NUM_CLASSES, 512), "text.pt")
     exec(compile(script, "make_clip.py", "exec"), {})

@@ -12,7 +12,7 @@ from collateral.contract.params import Between
 from collateral.plugins.find import METHOD, params_class
 
 ROOT = Path(__file__).resolve().parents[2]
-DEVIATIONS = ROOT / "docs/defaults.md"
+DEVIATIONS = ROOT / "docs/methods.md"
 METHODS = pytest.mark.parametrize("name", METHOD.names())
 OF_THE_PAPER = ("amun", "ft", "ga", "iu", "ltd", "neighbor", "rl", "salun")
 

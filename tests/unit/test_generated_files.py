@@ -26,7 +26,7 @@ def test_a_generated_file_is_up_to_date(file):
 
 
 def test_the_generated_files_are_found():
-    expected = {"docs/methods.md", "docs/config.md", "docs/reproduction.md", GRAPH}
+    expected = {"docs/methods.md", "docs/config.md", "docs/results.md", GRAPH}
     assert expected < generate.FILES.keys()
 
 

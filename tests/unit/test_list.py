@@ -121,10 +121,11 @@ def test_a_metric_is_listed_with_its_finding_file_and_interval(capsys):
     main(["list", "metrics", "ulira_auc", "rte"])
     first, second = capsys.readouterr().out.split("\n\n")
     assert "  finding: ulira\n  file: metrics.csv\n" in first
+    assert "  best: " not in first and "\n  best: low\n" in second
     ends = [name for name in known_metrics() if name.startswith("ulira_auc_")]
     assert f"  ends of its intervals: {', '.join(ends)}" in first
     assert ends[0] == "ulira_auc_low"
-    assert second.endswith("  finding: costs\n  file: costs.csv\n")
+    assert second.endswith("  finding: costs\n  file: costs.csv\n  best: low\n")
 
 
 def test_the_end_of_an_interval_is_known_but_not_in_the_list(capsys):

@@ -172,7 +172,7 @@ def write(path: Path, text: str) -> None:
 
 
 def write_digits(root: Path) -> None:
-    """Write files as docs/reproduction.md makes them for configs/svhn-part.yaml."""
+    """Write files as docs/results.md makes them for configs/svhn-part.yaml."""
     root.mkdir(exist_ok=True)
     labels = np.repeat(np.arange(10), [30] * 9 + [60])
     names = [f"digit_{digit}" for digit in range(10)]

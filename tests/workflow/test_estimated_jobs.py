@@ -26,7 +26,7 @@ def test_there_are_configs_to_compare():
 def test_as_many_jobs_are_estimated_as_planned(fresh, config, capsys, monkeypatch):
     for benchmark in read_yaml(REPOSITORY / config)["benchmarks"].values():
         if not Path(benchmark["data"].get("path", ".")).exists():
-            pytest.skip(f"needs {benchmark['data']['path']}: docs/reproduction.md makes it")
+            pytest.skip(f"needs {benchmark['data']['path']}: docs/results.md makes it")
         if weights := benchmark.get("base", {}).get("weights"):  # a download of CIFAR-100
             (fresh.folder / weights).parent.mkdir(exist_ok=True)
             write_weights(fresh.folder / weights, benchmark["model"], 100, (32, 32, 3))

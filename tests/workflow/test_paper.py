@@ -1,6 +1,6 @@
 """The paper's tables and figures: a miniature of its config writes each of them."""
 
-import re
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +11,15 @@ from conftest import REPOSITORY, TORCH_RULES, Project, copy_project, read_yaml
 
 from collateral.plugins.find import params_class
 
-PAGE = (REPOSITORY / "docs" / "reproduction.md").read_text()
-BY_CELL = re.findall(r"^\| `(\w+)/([\w-]+)` \| (.*) \|$", PAGE, re.M)
-OF_A_CELL = {  # a column each
-    "main.md": "tables",
-    "affected.md": "tables",
-    "affected.png": "figures",
-    "similarity.png": "figures",
-}
-OTHERS = re.findall(r"^\| (Table|Figure) ([\d, ]+) \| .* \| `([^`]+)` \|$", PAGE, re.M)
-FILES = {
-    name: f"{benchmark}/{kind}/{cell}/{file}"
-    for benchmark, cell, names in BY_CELL
-    for name, (file, kind) in zip(names.split(" | "), OF_A_CELL.items(), strict=True)
-} | {f"{kind} {number}": file for kind, many, file in OTHERS for number in many.split(", ")}
+with (REPOSITORY / "docs/paper-files.csv").open() as opened:
+    ROWS = list(csv.DictReader(opened))
+FILES = {row["paper"]: row["file"] for row in ROWS}
 PER_CLASS, SIZE = 16, 8
 SMALL = {"batch_size": 16, "epochs": 1, "k": 32, "teacher_epochs": 5}
 
 
-def test_the_page_lists_all_of_them_once():
-    assert f"| {' | '.join(f'`{file}`' for file in OF_A_CELL)} |\n" in PAGE
-    assert sorted(FILES) == sorted(
+def test_the_list_has_all_of_them_once():
+    assert sorted(row["paper"] for row in ROWS) == sorted(
         [f"Table {n}" for n in range(1, 24)] + [f"Figure {n}" for n in range(1, 30)]
     )
 

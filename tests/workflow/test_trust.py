@@ -1,4 +1,4 @@
-"""A damaged file below results/ is named in one line, or does no harm: docs/trust.md says which."""
+"""A damaged file below results/ is named in one line, or does no harm: docs/data/damages.md."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from collateral.results import provenance
 from collateral.results.verification import DISPENSABLE
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-DOCUMENT = REPOSITORY / "docs" / "trust.md"
+DOCUMENT = REPOSITORY / "docs/data/damages.md"
 # A job of each rule that reads results, and of each way to do so.
 JOBS = {
     "split": {},
@@ -201,7 +201,9 @@ def check_section(name: str, found: str, request: pytest.FixtureRequest) -> None
     if request.config.getoption("--fix"):
         DOCUMENT.write_text("".join([before, mark, found, end, after]))
     else:
-        assert found == stated, "docs/trust.md is stale: pytest tests/workflow/test_trust.py --fix"
+        assert found == stated, (
+            "docs/data/damages.md is stale: pytest tests/workflow/test_trust.py --fix"
+        )
 
 
 def test_the_page_says_what_every_damage_of_every_kind_of_file_comes_to(trial, request):

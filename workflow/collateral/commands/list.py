@@ -230,6 +230,8 @@ def _metric(name: str) -> Iterator[str]:
     yield fill_paragraphs(_summarise_metric(name), "  ")
     yield f"  finding: {known_metrics()[name]}"
     yield f"  file: {'costs.csv' if metric.is_cost else 'metrics.csv'}"
+    if metric.ideal:
+        yield f"  best: {'near Retrain' if metric.ideal == 'retrain' else metric.ideal}"
     if ends := [end for end in known_metrics() if is_interval_end(end, name)]:
         yield hang("  ", f"ends of its intervals: {', '.join(ends)}", 4)
 

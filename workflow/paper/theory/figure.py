@@ -23,7 +23,7 @@ CAPTIONS = {
     "point, in both directions. Means over {runs} runs with 95 % Student intervals. Dark: on the "
     "left the leading term of proposition 3.1, on the right proposition 3.2. Left: "
     "n = 5000, d = 10, noise variance 0.1, retained points as queries, 450 ascent steps of lr / n "
-    "with the paper's lr = 0.05 (docs/reproduction.md); each run is the mean of 30 draws of the "
+    "with the paper's lr = 0.05 (docs/results.md); each run is the mean of 30 draws of the "
     "noise on one X, as proposition 3.1 takes the expectation over it. Right: n = 15, d = 20, "
     "500 steps of lr = 0.01, no weight decay, logits N(0, 1), 10000 unit queries per run from "
     "the span of the retained points. Within a run the identity is exact; the intervals are the "

@@ -1,6 +1,6 @@
 """The two sides of every identity of Propositions 1 to 4: one is measured, one is predicted.
 
-docs/reproduction.md states the propositions. An inequality u <= b is written as the identity
+docs/results.md states the propositions. An inequality u <= b is written as the identity
 max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.
 """
 

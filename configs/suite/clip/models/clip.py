@@ -1,4 +1,4 @@
-"""CLIP's image tower; its head has the text vectors of the classes (docs/your-model.md)."""
+"""CLIP's image tower; its head has the text vectors of the classes (docs/your-data.md)."""
 
 import timm
 import torch

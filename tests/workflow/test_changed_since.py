@@ -94,7 +94,7 @@ def test_what_the_message_names_has_all_configs_and_keys_of_the_run(project):
     assert done.returncode == 1
     _, _, command = (done.stdout + done.stderr).partition("; to make them again: ")
     typed = subprocess.run(
-        f"{command.strip()} --dry-run --cores 2", shell=True, cwd=project.folder,
+        f"{command.splitlines()[0]} --dry-run --cores 2", shell=True, cwd=project.folder,
         env=project.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert typed.returncode == 0, typed.stdout + typed.stderr

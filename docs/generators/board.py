@@ -9,7 +9,8 @@ from argparse import ArgumentParser
 from dataclasses import replace
 from pathlib import Path
 
-from collateral.report.board import Board, build_board, list_settings, render_board
+from collateral.commands.board import list_settings
+from collateral.report.board import Board, build_board, render_board
 from collateral.results.submission import JUDGED
 from generators.results import DATA, ROOT, find_results
 

@@ -11,6 +11,7 @@ from collateral.plugins.find import METHOD, params_class
 # Defaults that differ from every published value on purpose; docs/methods.md has the reasons.
 OURS: dict[str, dict[str, Any]] = {
     "amun": {"lr_decay_epochs": None, "median_after": None, "give_up": True},
+    "boundary": {"batch_size": 256},
     "iu": {"augment": False},
     "ltd": {"targets": "clean"},
     "munba": {"bargain": "exact"},

@@ -35,6 +35,7 @@ from collateral.findings.verdict.sentences import (
 )
 from collateral.findings.verdict.views import AREA, LEAST_AREA, list_runs, plots, tables, words
 from collateral.metrics.differences import Contrast, equivalence_p, holm_levels
+from collateral.plugins.find import params_class
 from collateral.results.cell import CellResults
 from collateral.results.outputs import Outputs
 from collateral.results.table import CellTable
@@ -1034,6 +1035,12 @@ def test_the_population_of_the_default_is_the_default_with_selected_values():
         assert getattr(population, key) == getattr(default, key), key
     assert population.methods.keys() == default.methods.keys()
     for name, values in population.methods.items():
-        tuned = {key: value for key, value in default.methods[name].items() if values[key] != value}
-        [(key, grid)] = tuned.items()
-        assert values[key] in grid and values.keys() == default.methods[name].keys()
+        stated = default.methods[name]
+        grids = {key: value for key, value in stated.items() if isinstance(value, list)}
+        assert len(grids) == (name not in ("rl", "salun"))  # these two have their default rate
+        assert all(values[key] in grid for key, grid in grids.items())
+        assert {key: values[key] for key in stated.keys() - grids} == {
+            key: value for key, value in stated.items() if key not in grids
+        }
+        for key in values.keys() - stated.keys():
+            assert values[key] == params_class(name).model_fields[key].default

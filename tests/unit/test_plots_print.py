@@ -11,11 +11,12 @@ from made_benchmark import folder_of
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from collateral.plots import print as printed
-from collateral.plots.names import find_name_places
+from collateral.plots.names import LETTERS, find_name_places
 from collateral.plots.plot import (
     Axis,
     Band,
@@ -387,7 +388,10 @@ def test_a_name_does_not_cover_the_interval_of_another_mark():
     below = Series("b", method_look(1), wall, [1.0] * 11, mark="point", **ends)
     panel = Panel([above, below], x=Axis(limits=(0.0, 3.0)), y=Axis(limits=(0.0, 10.0)))
     [name] = find_name_places(panel, 4.0, 3.0)
-    assert name.place[0] < 1.0
+    axes = Figure(figsize=(4.0, 3.0)).add_axes((0, 0, 1, 1), xlim=(0.0, 3.0), ylim=(0.0, 10.0))
+    text = axes.text(*name.place, "a long name", ha="center", fontsize=LETTERS)
+    box = text.get_window_extent().transformed(axes.transData.inverted())
+    assert box.x1 < wall[0] or box.x0 > wall[-1]
 
 
 def small_plot(names=("a", "b")) -> Plot:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from collateral.report.board import build_board, list_kept, list_settings, render_board
+from collateral.config.yaml import read_file
+from collateral.report.board import build_board, list_kept, name_data, render_board
 from collateral.results.files import atomic
 from collateral.results.submission import JUDGED
 
@@ -42,3 +43,15 @@ def board(
     for reason in found.left_out:
         print(f"left out: {reason}")
     print(f"{out}: {len(found.entries)} entries in {len(found.cells)} cells")
+
+
+def list_settings(folder: Path) -> dict[str, dict[str, str]]:
+    """Return data set and model of each benchmark of a folder of configs, by file name."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        benchmarks = read_file(path)["benchmarks"]
+        found[path.stem] = {
+            name: f"{name_data(name, one['data'])}, {one['model']}"
+            for name, one in benchmarks.items()
+        }
+    return found

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from collateral.config.yaml import read_file
 from collateral.contract.metrics import EMPTY
 from collateral.findings.checks import run_checks
 from collateral.metrics.statistics import mean
@@ -152,18 +151,6 @@ def _check_known(folder: Path, known: dict[str, Path]) -> None:
         first = known.setdefault(json.dumps(statement, sort_keys=True), folder)
         if first != folder:
             raise ValueError(f"the same submission as in {first}")
-
-
-def list_settings(folder: Path) -> dict[str, dict[str, str]]:
-    """Return data set and model of each benchmark of a folder of configs, by file name."""
-    found: dict[str, dict[str, str]] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        benchmarks = read_file(path)["benchmarks"]
-        found[path.stem] = {
-            name: f"{name_data(name, one['data'])}, {one['model']}"
-            for name, one in benchmarks.items()
-        }
-    return found
 
 
 def _judged_entries(folder: Path) -> list[Entry]:

@@ -32,7 +32,7 @@ class Params(WarmedParams):
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
         "paper, SVHN": {"epochs": 10},
         "paper, MNIST": {"steps": 300, "lr": 5e-5, "weight_decay": 1e-6},
-        "paper's code": {**PAPER_CODE, "labels": "any"},
+        "paper's code": {**PAPER_CODE, "labels": "any", "retain": True},
         "Unlearn-Saliency": {**OPTML, "labels": "any"},
         "SFRon": {"epochs": 10, "lr": 3e-3, "batch_size": 128, "weight_decay": 5e-4}
         | {"labels": "wrong"},

@@ -13,6 +13,10 @@ VARIABLE = re.compile(r"[A-Z_]+=.*")
 PARTS = re.compile(r"&&|;|\|")
 # What stands for a value of the reader's own.
 STANDS_FOR = {"CONFIG": "config.yaml", "NAME": "ltd", "FOLDER": "elsewhere", "COMMIT": "HEAD"}
+STANDS_FOR |= {"RESULTS": "results"}
+# What `collateral list WHAT NAME` and `collateral list forget KIND` may name.
+LISTED = {"controls": "ideal", "data": "digits", "findings": "locality", "metrics": "near_loss"}
+LISTED |= {"forget": "class_part"}
 SHELL = {"cd", "nano", "source", "ln", "grep"}
 PROGRAMS = {"make", "snakemake", "collateral", "pytest", "python", "pip", "pip-audit", "sbatch"}
 PROGRAMS |= {"git", "envs/slurm/cluster"}
@@ -27,7 +31,7 @@ FAR = {"git", "pip", "pip-audit"}
 # Targets of make and scripts that fetch packages, or take longer than all tests together.
 FETCHING = {"setup", "docs", "release"}
 LONG = {"bench", "bugs", "mutants", "suite", "torture"}
-LONG_SCRIPTS = ("benchmarks/", "tools/mutants.py", "tools/seed_by_seed.py")
+LONG_SCRIPTS = ("benchmarks/", "tools/mutants.py", "tools/seed_by_seed.py", "tools/suite.py")
 
 
 class Command(NamedTuple):
@@ -61,9 +65,12 @@ def commands_on(page: Path) -> Iterator[Command]:
 
 def _in(page: Path, line: str, is_whole: bool) -> Iterator[Command]:
     for part in PARTS.split(re.sub(r"(?:^|\s)#.*| 2>&1", "", line)):
-        words = [
-            STANDS_FOR.get(word, word) for word in shlex.split(part.strip("$ ")) if word != "..."
-        ]
+        typed = [word for word in shlex.split(part.strip("$ ")) if word != "..."]
+        words = [STANDS_FOR.get(word, word) for word in typed]
+        if "-m" in words and words[-1].startswith("generators."):  # a module of docs/
+            words[-2:] = [f"docs/{words[-1].replace('.', '/')}.py"]
+        if typed[1:2] == ["list"] and typed[-1] in ("NAME", "KIND"):
+            words[-1] = LISTED.get(typed[2], words[-1])
         while words and VARIABLE.fullmatch(words[0]):
             words = words[1:]
         if words:

@@ -1,5 +1,6 @@
 """Maps and tables of docs/atlas.md, from the results kept in docs/data."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pandas as pd
 
 from collateral.contract.conventions import derive_seed
 from collateral.findings.atlas.maps import Map, Scale, count_columns, draw_panels, row_height
-from collateral.metrics import emitters
+from collateral.metrics import emitters, forecast
 from collateral.metrics.arrays import Floats
 from collateral.plots.plot import Plot
 from collateral.results import layout
@@ -19,7 +20,13 @@ DIGITS, PUBLIC = DATA / "atlas-digits", DATA / "atlas-public"
 BENCHMARK, PARTS = "digits_atlas", ("50", "100")
 RANDOM = "random"  # beginning of the names of random sets
 NAMES = {"ga": "GA", "iu": "IU"}
-TESTED = ("loss", "found", "slope", "slope_low", "slope_high", "p", "asymmetry")
+ENDS = ("", "_low", "_high")
+TESTED = (
+    "loss",
+    "found",
+    "p",
+    *(f"{name}{end}" for name in ("slope", "asymmetry") for end in ENDS),
+)
 QUANTILE = 0.95
 NEAR = 5  # number of classes that count as most similar to a forgotten one
 WIDTH, HEIGHT = 11.0, 11.0  # of a map of 100 classes, in inches
@@ -148,33 +155,49 @@ def _drops_of_similar(others: pd.DataFrame, similarity: pd.DataFrame) -> pd.Seri
 def digits_table() -> str:
     """Return one row per method and share: loss, pairs that differ, slope and asymmetry."""
     tests = pd.read_csv(DIGITS / "tests.csv", dtype={"at": str})
-    labels = pd.read_csv(DIGITS / f"pairs-{PARTS[0]}.csv").drop_duplicates("run")
     rows = []
     for part in PARTS:
         values = tests[tests["at"] == part].set_index(["run", "metric"])["value"]
-        for run, label in zip(labels["run"], labels["label"], strict=True):
+        for run, label in _labels().items():
             found = {name: float(values[run, f"atlas_{name}"]) for name in TESTED}
-            slope = [f"{10 * found[f'slope{end}']:+.2f}" for end in ("", "_low", "_high")]
             rows.append([
                 *(f"{label}, {part} %", f"{100 * found['loss']:.1f}", f"{found['found']:.0f}"),
-                *(f"{slope[0]} [{slope[1]}, {slope[2]}]", f"{found['p']:.3f}"),
-                "–" if np.isnan(found["asymmetry"]) else f"{100 * found['asymmetry']:.0f}",
+                _interval(10 * found[f"slope{end}"] for end in ENDS),
+                "< .001" if found["p"] < 0.001 else f"{found['p']:.3f}",
+                _interval((100 * found[f"asymmetry{end}"] for end in ENDS), ".0f"),
             ])  # fmt: skip
     return table(["", "loss", "pairs of 90", "per 0.1 of similarity", "p", "not mutual, %"], rows)
 
 
+def _labels() -> dict[str, str]:
+    """Return the names of the methods of the digits' atlas by run."""
+    rows = pd.read_csv(DIGITS / f"pairs-{PARTS[0]}.csv").drop_duplicates("run")
+    return {str(run): str(label) for run, label in zip(rows["run"], rows["label"], strict=True)}
+
+
+def _interval(values: Iterable[float], shape: str = "+.2f") -> str:
+    """Return a value and its interval; a dash if the interval is undefined."""
+    value, low, high = values
+    if np.isnan(value + low + high):
+        return "–"
+    return f"{value:{shape}} [{low:{shape}}, {high:{shape}}]".replace("-", "−")
+
+
 def forecast_table() -> str:
-    """Return one row per method and stratum: how well emitters never seen were forecast."""
+    """Return one row per method and stratum with harm: how well new emitters were forecast."""
     rows = pd.read_csv(DIGITS / "forecast.csv")
-    rows = rows[rows["emitter"] == "all"]
+    rows = rows[(rows["emitter"] == "all") & (rows["net_hurt"] >= forecast.LEAST_HURT)]
+    labels = _labels()
     return table(
-        ["", "hurt beyond chance", "AUC", "best rule", "its AUC", "gain"],
+        ["", "hurt", "AUC", "gain", "best rule", "net precision", "forecast"],
         [
             [
-                *(f"{one.method}, {one.stratum}", f"{one.net_hurt:.0f}"),
-                f"{one.auc:.3f} [{one.low:.3f}, {one.high:.3f}]",
-                *(str(one.rule), f"{one.rule_auc:.3f}"),
-                f"{one.gain:+.3f} [{one.gain_low:+.3f}, {one.gain_high:+.3f}]",
+                *(f"{labels[one.method]}, {forecast.STRATA[one.stratum]}", f"{one.net_hurt:.0f}"),
+                _interval((one.auc, one.low, one.high), ".3f"),
+                _interval((one.gain, one.gain_low, one.gain_high), "+.3f"),
+                forecast.describe_rule(one.rule).partition(",")[0],
+                f"{100 * one.precision_at_hurt:.0f} %",
+                "given" if pd.isna(one.refusal) else "refused",
             ]
             for one in rows.itertuples()
         ],

@@ -64,6 +64,44 @@ def test_the_table_of_the_digits_has_a_row_per_method_and_share(digits):
     assert float(rows[0][3].split()[0]) == pytest.approx(4, abs=0.5)
 
 
+def test_an_asymmetry_without_an_interval_is_a_dash(digits):
+    _, results = digits
+    kept.keep_digits(results)
+    file = kept.DIGITS / "tests.csv"
+    rows = list(csv.DictReader(file.open()))
+    ends = {"atlas_asymmetry": "0.25", "atlas_asymmetry_low": "0.1", "atlas_asymmetry_high": "0.4"}
+    for row in rows:
+        value = ends.get(row["metric"], row["value"])
+        is_cut = row["run"] == "rl" and row["metric"] != "atlas_asymmetry"
+        row["value"] = "" if is_cut and row["metric"] in ends else value
+    file.write_text(csv_text([*rows[0]], rows))
+    last = [line.split(" | ")[-1].strip("| ") for line in kept.digits_table().splitlines()[2:]]
+    assert last == ["25 [10, 40]", "–", "25 [10, 40]", "–"]
+
+
+def test_the_table_of_forecasts_says_which_are_given_and_leaves_out_methods_without_harm(digits):
+    _, results = digits
+    kept.keep_digits(results)
+    columns = [
+        *("method", "stratum", "emitter", "net_hurt", "auc", "low", "high", "rule", "gain"),
+        *("gain_low", "gain_high", "precision_at_hurt", "refusal"),
+    ]
+    values = [
+        ["ga", "others", "all", 31, 0.91, 0.88, 0.94, "gradient", -0.02, -0.03, 0.01, 0.2, "no"],
+        ["ga", "others", "class_a", "", 0.7, "", "", "gradient", 0.1, "", "", "", ""],
+        ["rl", "own", "all", 12, 0.81, 0.7, 0.92, "hardness", 0.06, 0.02, 0.1, 0.5, ""],
+        ["rl", "others", "all", 9, 0.99, 0.98, 1.0, "hardness", 0.3, 0.2, 0.4, 0.9, "few"],
+    ]
+    rows = [dict(zip(columns, line, strict=True)) for line in values]
+    (kept.DIGITS / "forecast.csv").write_text(csv_text(columns, rows))
+    first, second = kept.forecast_table().splitlines()[2:]
+    assert first.startswith("| GA, all other classes | 31 | 0.910 [0.880, 0.940] |")
+    assert "| −0.020 [−0.030, +0.010] |" in first
+    assert first.endswith("| 20 % | refused |")
+    assert second.startswith("| RL, the forgotten classes | 12 |")
+    assert second.endswith("| 50 % | given |")
+
+
 def write_public(folder: Path, monkeypatch) -> None:
     """GA takes 20 points from similar classes; random images cost 1 point, but once 6."""
     names, rng = dict(zip(WIDE, NAMES, strict=True)), np.random.default_rng(4)

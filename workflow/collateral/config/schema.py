@@ -51,9 +51,9 @@ class CellConfig(Strict):
         (),
         min_length=2,
         max_length=99,
-        description="Sequence of deletion requests, in place of `forget`. Each request becomes a "
-        "cell of its own (`stream-01`, `stream-02` ...), in which every method starts from the "
-        "model that it unlearned in the round before.",
+        description="Deletion requests in sequence, in place of `forget`; each is written as "
+        "`forget` is. Each request has results of its own (`stream-01`, `stream-02` "
+        "...), and a method starts from the model that it made for the request before.",
     )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
@@ -220,8 +220,9 @@ class TrustConfig(Strict):
     )
     dose_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
         30,
-        description="Number of judged seeds (see `references`) that train a model for every share "
-        "in `shares`.",
+        description="Number of seeds for which one model is trained for each of the `shares` of "
+        "the forget set. They are taken from the seeds after the first `references` "
+        "ones.",
     )
     damage: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict,
@@ -245,10 +246,11 @@ class TrustConfig(Strict):
     )
     impostors: bool = Field(
         True,
-        description="Whether to make impostors: models that only seem to have forgotten. A silent "
-        "model only gives other outputs on the forget set; a damaged model has noise in its "
-        "weights. With `impostors: false`, `shares: []` and `edit_seeds: 0`, only base models and "
-        "Retrains are compared: metrics then have an AUC, but no verdict.",
+        description="Whether to make impostors, i.e. models that only seem to have forgotten: "
+        "silent ones (their outputs on the forget set are changed, but they still know "
+        "it) and damaged ones (noise in the weights). With `impostors: false`, "
+        "`shares: []` and `edit_seeds: 0`, metrics get an AUC of base models against "
+        "Retrains, but no verdict.",
     )
     method_seeds: Annotated[StrictInt, Field(ge=1, le=MOST)] = Field(
         5,
@@ -257,8 +259,8 @@ class TrustConfig(Strict):
     )
     least_models: Annotated[StrictInt, Field(ge=2, le=MOST)] = Field(
         20,
-        description="Minimum number of seeds. With fewer, the benchmark says of no metric whether "
-        "it can be trusted.",
+        description="Minimum number of seeds for a verdict. With fewer, no metric is called "
+        "trusted or not trusted.",
     )
     least_auc: Share = Field(
         0.8,
@@ -267,8 +269,8 @@ class TrustConfig(Strict):
     )
     least_dose: Share = Field(
         0.75,
-        description="Minimum share of pairs of doses (see `shares`) that a trusted metric puts in "
-        "the right order.",
+        description="Minimum share (0 to 1) of pairs of models, trained on different `shares` of "
+        "the forget set, that a metric must order correctly to be trusted.",
     )
     passes: Share = Field(
         0.65,
@@ -402,9 +404,9 @@ class BenchmarkConfig(Strict):
     )
     support_size: SupportSizeConfig | None = Field(
         None,
-        description="Experiment on LTD's support, i.e. the retained examples on which its teacher "
-        "is trained: one teacher is trained per size of the support, which the key `k` "
-        "lists. Default: the experiment is not run.",
+        description="Experiment on the support of LTD, i.e. the retained examples that train its "
+        "teacher: one teacher is trained for each size in the list `k` below. Default: "
+        "the experiment is not run.",
     )
     probe: Probes | None = Field(
         None,
@@ -419,8 +421,8 @@ class BenchmarkConfig(Strict):
     )
     trust: TrustConfig | None = Field(
         None,
-        description="Judge the numbers themselves: do they tell models that saw the forget set "
-        "from models that did not? Only for benchmarks made for this question.",
+        description="Tests the metrics: does each one tell models that saw the forget set from "
+        "models that did not? Only for benchmarks that are made for this test.",
     )
     margin: dict[MarginKey, Annotated[float, Field(gt=0, le=100)]] = Field(
         default_factory=dict,

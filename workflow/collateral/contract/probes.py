@@ -57,8 +57,8 @@ class Residual(Strict):
     count: Whole = Field(
         100,
         ge=1,
-        description="Number of noisy copies of each forgotten image, which the probe `residual` "
-        "lets a finished model classify. RURK, the method that proposed this test: 100.",
+        description="Number of noisy copies of each forgotten image that the unlearned model "
+        "classifies in the probe `residual`. RURK, which proposed this test: 100.",
     )
     std: float = Field(
         0.03,
@@ -180,8 +180,8 @@ class Probes(Strict):
 
     relearn: Relearn | None = Field(
         None,
-        description="Relearning: fine-tune on one half of the forget set, and measure accuracy on "
-        "the other half after each step.",
+        description="Probe relearning: fine-tune on one half of the forget set, and measure "
+        "accuracy on the other half after each step.",
     )
     residual: Residual | None = Field(
         None,
@@ -190,8 +190,8 @@ class Probes(Strict):
     )
     zrf: Zrf | None = Field(
         None,
-        description="Zero retrain forgetting (ZRF): measure how similar the model's predictions on "
-        "the forget set are to those of an untrained network.",
+        description="Probe zero retrain forgetting (ZRF): measure how similar the model's "
+        "predictions on the forget set are to those of an untrained network.",
     )
     linear: Linear | None = Field(
         None,

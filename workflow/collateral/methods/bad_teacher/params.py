@@ -34,8 +34,8 @@ class Params(TrainedParams):
     epochs: Epochs = Field(
         1,
         ge=0,
-        description="Number of epochs, i.e. passes over the forget set and the drawn retained "
-        "examples. SSD's code: 1.",
+        description="Number of epochs, i.e. passes over the forget set and over the random part of "
+        "the retained examples that `share` sets. SSD's code: 1.",
     )
     lr: float = Field(
         1e-4, ge=0, description="Learning rate, constant during training. SSD's code: 1e-4."

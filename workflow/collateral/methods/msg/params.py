@@ -60,8 +60,9 @@ class Params(TrainedParams):
     lr: float = Field(
         1e-3,
         ge=0,
-        description="Highest learning rate. With `msg` the rate rises linearly until the middle "
-        "epoch and then falls; with `ct` it falls along half a cosine wave. Public code: 1e-3.",
+        description="Highest learning rate. With `variant: msg` the rate rises linearly until the "
+        "middle epoch and then falls; with `variant: ct` it falls along half a cosine "
+        "wave. Public code: 1e-3.",
     )
     batch_size: Whole = Field(64, ge=1, description="Number of examples per step. Public code: 64.")
     weight_decay: float = Field(

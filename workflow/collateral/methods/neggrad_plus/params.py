@@ -56,8 +56,9 @@ class Params(TrainedParams):
     proximal: float = Field(
         0.0,
         ge=0,
-        description="Strength p of a penalty on the distance from the base model's weights, alpha "
-        "p / 2 |w - w0|^2. 0: no penalty, as in the publication. SCRUB's code: 0.1.",
+        description="Strength p of the penalty alpha p / 2 |w - w0|^2 on the distance from the "
+        "base model's weights w0, with alpha as above. 0: no penalty, as in the "
+        "publication. SCRUB's code: 0.1.",
     )
     batch_size: Whole = Field(
         128, ge=1, description="Number of retained examples per step. SCRUB's code: 128."

@@ -26,7 +26,7 @@ class Prepare(MethodParams):
         1000,
         ge=1,
         description="Number of nearest retained examples whose labels form the soft label of a "
-        "forget example; all of them if fewer are searched. Paper: 500 and 1000.",
+        "forget example; all candidates if there are fewer. Paper: 500 and 1000.",
     )
     within: Literal["retain", "support"] = Field(
         "retain",

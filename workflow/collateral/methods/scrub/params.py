@@ -78,8 +78,8 @@ class Params(TrainedParams):
     gamma: float = Field(
         1.0,
         ge=0,
-        description="Weight in the loss of the cross-entropy with the labels of the retained "
-        "examples. Authors' code: 1.",
+        description="Weight that the cross-entropy on the retained examples and their labels has "
+        "in the loss. Authors' code: 1.",
     )
     alpha: float = Field(
         0.5,

@@ -103,9 +103,9 @@ def test_below_the_headline_they_are_named_and_how_sure_has_their_intervals():
         untested=[untested("A", "RMIA AUC"), untested("A", "TA of the affected classes")],
     )
     assert write(decision, "details").startswith(
-        "Every tested measure of A is within its margin. Not tested, "
-        "but shown to differ: RMIA AUC (0.744, Retrain’s 0.459) and TA of the affected classes "
-        "(0.744, Retrain’s 0.459)."
+        "Every tested measure of A is within its margin. Outside the "
+        "verdict, shown to differ: RMIA AUC (0.744, Retrain’s 0.459) and TA of the affected "
+        "classes (0.744, Retrain’s 0.459)."
     )
     assert (
         "Outside the verdict, the difference from Retrain is: A, RMIA AUC [+0.2, +0.4]; A, TA of "
@@ -116,7 +116,7 @@ def test_below_the_headline_they_are_named_and_how_sure_has_their_intervals():
 
 def test_without_a_difference_it_says_what_was_compared():
     decision = replace(decide(A=[LIKE]), compared=["RMIA AUC"])
-    assert "Not tested" not in write(decision, "details")
+    assert "Outside the verdict" not in write(decision, "details")
     assert "no difference is shown in RMIA AUC; that they are equal is not shown" in write(
         decision, "certainty"
     )

@@ -466,16 +466,32 @@ def test_the_least_memorised_are_nearest_to_zero():
     assert chosen[0] != chosen[1] and not ties[chosen[0]].any()
 
 
-def test_the_middle_and_the_thirds_of_memorisation_are_by_rank():
-    """202 values from -0.1 to 0.7, of which the one nearest to 0 has the place 25."""
-    values = np.linspace(-0.1, 0.7, len(TRAIN))
-    middle = choose("memorised", {"share": 0.02, "level": "mid"}, values)
-    assert middle.tolist() == [*range(99, 103)]
-    found = choose("memorised", {"share": 0.05, "level": "thirds"}, values)
-    assert found.tolist() == [24, 25, 26, *range(99, 103), 199, 200, 201]
+# Nearly all examples are hardly memorised, as by shadow models of real data: 202 values, of which
+# the middle rank has 0.0001, ten are below 0, and ten are 0.3 and more.
+MOSTLY_NEAR_ZERO = np.r_[
+    np.linspace(-0.2, -0.02, 10),
+    np.linspace(-0.0009, 0.0011, 182),
+    [0.3, 0.41, 0.47, 0.5, 0.54, 0.6, 0.8, 0.9, 0.95, 1.0],
+]
+
+
+def test_the_middle_of_memorisation_is_nearest_to_one_half_and_not_the_middle_rank():
+    middle = choose("memorised", {"share": 0.02, "level": "mid"}, MOSTLY_NEAR_ZERO)
+    assert MOSTLY_NEAR_ZERO[middle].tolist() == [0.41, 0.47, 0.5, 0.54]
+
+
+def test_thirds_of_memorisation_are_the_lowest_those_nearest_to_one_half_and_the_highest():
+    found = choose("memorised", {"share": 0.05, "level": "thirds"}, MOSTLY_NEAR_ZERO)
+    assert found.tolist() == [0, 1, 2, *range(193, 197), 199, 200, 201]
     shuffled = np.random.default_rng(1).permutation(len(TRAIN))
-    moved = choose("memorised", {"share": 0.05, "level": "thirds"}, values[shuffled])
+    moved = choose("memorised", {"share": 0.05, "level": "thirds"}, MOSTLY_NEAR_ZERO[shuffled])
     assert sorted(shuffled[moved]) == found.tolist()
+
+
+def test_an_example_that_is_among_the_highest_is_not_also_the_middle():
+    """Of 30 examples, the ten highest and eight of the ten nearest to 0.5 would be the same."""
+    found = choose("memorised", {"share": 0.15, "level": "thirds"}, MOSTLY_NEAR_ZERO)
+    assert found.tolist() == [*range(10), *range(182, 202)]
 
 
 def test_thirds_of_everything_are_all_examples_once():

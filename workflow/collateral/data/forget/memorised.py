@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Labels
 
 NEEDS = "shadows"  # `select` gets the memorisation of every train example
+MIDDLE = 0.5  # RUM's middle memorisation; the median is near 0
 
 
 class Params(hardest.Params):
@@ -30,8 +31,9 @@ class Params(hardest.Params):
 
     level: Literal["high", "mid", "low", "thirds"] = Field(
         description="Which examples are forgotten. `high`: those with the highest memorisation. "
-        "`low`: those with memorisation nearest to 0. `mid`: those in the middle of the order by "
-        "memorisation. `thirds`: a third of each, as in RUM. Memorisation of an example is the "
+        "`low`: those with memorisation nearest to 0. `mid`: those nearest to 0.5. `thirds`, as in "
+        "RUM: one third has the highest memorisation, one the lowest (also far below 0, unlike "
+        "`low`), and one is nearest to 0.5 among the others. Memorisation of an example is the "
         "mean probability of its true class by shadow models trained on it, minus that by shadow "
         "models not trained on it."
     )
@@ -44,16 +46,18 @@ def select(labels: Labels, params: Params, memorised: NDArray[np.float64]) -> ND
     """Return the sorted indices of the train examples with this level of memorisation."""
     import numpy as np
 
-    highest = hardest.rank(labels, params, memorised)
-    # The least memorised examples have values near 0; values far below 0 are estimation noise.
-    lowest = hardest.rank(labels, params, -abs(memorised))
-    total = count_part("share", len(highest), params.share)
+    by_level = {
+        "high": memorised,
+        "low": -abs(memorised),  # values far below 0 are estimation noise
+        "mid": -abs(memorised - MIDDLE),
+    }
+    ranked = {level: hardest.rank(labels, params, values) for level, values in by_level.items()}
+    total = count_part("share", len(ranked["high"]), params.share)
     if params.level != "thirds":
-        order = {"high": highest, "low": lowest, "mid": _from_middle(highest)}[params.level]
-        return np.sort(order[:total])
-    high = highest[: total // 3]
-    low = _without(lowest, high)[: total // 3]
-    others = _from_middle(_without(highest, np.concatenate([high, low])))
+        return np.sort(ranked[params.level][:total])
+    high = ranked["high"][: total // 3]
+    low = _without(hardest.rank(labels, params, -memorised), high)[: total // 3]
+    others = _without(ranked["mid"], np.concatenate([high, low]))
     return np.sort(np.concatenate([high, low, others[: total - 2 * (total // 3)]]))
 
 
@@ -62,11 +66,3 @@ def _without(ranked: NDArray[np.int64], taken: NDArray[np.int64]) -> NDArray[np.
     import numpy as np
 
     return ranked[~np.isin(ranked, taken)]
-
-
-def _from_middle(ranked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices by the distance of their rank from the middle rank."""
-    import numpy as np
-
-    distance = abs(np.arange(len(ranked)) - (len(ranked) - 1) / 2)
-    return ranked[np.argsort(distance, kind="stable")]

@@ -1,6 +1,8 @@
 """The shadow pool: who sees what, how a model is trained on its share, and a method on all."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ from collateral.contract.conventions import Skipped
 from collateral.jobs.expose import ExposeJob
 from collateral.methods.ft import method as ft
 from collateral.results import layout
+from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.outputs import Exposure, ShadowMargins
 from collateral.results.provenance import read_record, write_record
+from collateral.results.split import Split
 from collateral.stages import expose
 from collateral.stages._workspace import Workspace
 from collateral.training import fit as fitting
@@ -220,6 +224,44 @@ def test_a_method_sees_of_a_member_nothing_but_its_share(workshop, exposed, monk
         share = set(np.flatnonzero(is_in).tolist())
         assert set(forget) == share & gone
         assert set(retain) == share - gone
+
+
+def memorised_split(workshop: Workshop, cell: str) -> tuple[Path, dict[int, float]]:
+    """Return a split that shadow models chose, and the memorisation of each forget example."""
+    split = Split.load(workshop.split, workshop.folder)
+    values = np.linspace(0.9, -0.1, len(split.forget))
+    path = workshop.folder / cell / "split.json"
+    path.parent.mkdir()
+    chosen = replace(split, memorised=values)
+    chosen.save(path, Labels.load(workshop.labels), workshop.labels)
+    return path, dict(zip(split.forget.tolist(), values.tolist(), strict=True))
+
+
+def test_a_method_gets_the_memorisation_of_the_forget_examples_of_each_member(
+    workshop, monkeypatch
+):
+    path, known = memorised_split(workshop, "known")
+    tasks, unlearn = [], ft.unlearn
+
+    def spy(model, task, *rest):
+        tasks.append(task)
+        return unlearn(model, task, *rest)
+
+    monkeypatch.setattr(ft, "unlearn", spy)
+    main(exposing(workshop, "of-known", params={**FT, "epochs": 1}, split=path))
+    assert len({len(task.forget) for task in tasks}) > 1
+    for task in tasks:
+        wanted = [known[row] for row in task.forget.rows.tolist()]
+        assert task.memorised.tolist() == wanted
+
+
+def test_rum_by_memorisation_is_not_skipped_on_shadow_models(workshop):
+    path, _ = memorised_split(workshop, "known-to-rum")
+    params = {"score": "memorisation", "low": None, "mid": {"uses": "ft", **FT}, "high": None}
+    main(exposing(workshop, "rum", "rum", params, split=path))
+    record = read_record(workshop.folder / "rum" / "record.json")
+    assert record["status"] == "ok" and "reason" not in record
+    assert (read(workshop, "rum").after != read(workshop, "rum").before).any(axis=1).all()
 
 
 def test_a_method_draws_differently_on_each_member_and_seed(workshop, monkeypatch):

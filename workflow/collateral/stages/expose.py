@@ -69,4 +69,8 @@ def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> T
     """Return the retained and forgotten examples on which a shadow model was trained."""
     rows = (part[is_in[part]] for part in (split.retain, split.forget))
     retain, forget = (torch.from_numpy(part).to(session.device) for part in rows)
-    return Task(session.train.select(retain), session.train.select(forget), session.data.info)
+    memorised = None
+    if len(split.memorised):
+        memorised = torch.from_numpy(split.memorised[is_in[split.forget]])
+    train = session.train
+    return Task(train.select(retain), train.select(forget), session.data.info, memorised)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from collateral.config.schema import TrustConfig
 from collateral.metrics.discrimination import (
     adjacent_auc,
     auc,
@@ -109,3 +110,11 @@ def test_change_is_relative_to_the_distance_and_not_to_zero():
     moved = relative_change(values + 10.05, values + 10, saw + 10, not_saw + 10)
     assert moved == pytest.approx(0.1)
     assert math.isnan(relative_change(values, values, saw, saw))
+
+
+def test_change_is_of_medians_as_the_config_says():
+    saw, not_saw = np.array([0.9, 1.0, 9.0]), np.array([0.4, 0.5, 0.6])
+    edited = np.array([0.95, 1.05, 18.0])
+    assert relative_change(edited, saw, saw, not_saw) == pytest.approx(0.1)
+    said = TrustConfig.model_fields["most_change"].description
+    assert "median change" in said and "mean" not in said

@@ -280,9 +280,9 @@ class TrustConfig(Strict):
     )
     most_change: Annotated[float, Field(gt=0)] = Field(
         0.2,
-        description="Maximum change of a trusted metric by an edit that forgets nothing (see "
-        "`edit_seeds`). Unit: the metric's mean difference between models that saw the forget set "
-        "and models that did not.",
+        description="Maximum median change of a trusted metric by an edit that forgets nothing "
+        "(see `edit_seeds`). Unit: the distance between the metric's median over models that saw "
+        "the forget set and its median over models that did not.",
     )
     flat: Annotated[float, Field(gt=0, lt=0.5)] = Field(
         0.1,

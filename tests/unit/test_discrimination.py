@@ -44,6 +44,20 @@ def test_values_that_differ_by_more_are_no_ties():
     assert auc(np.array([0.0]), np.array([0.0])) == 0.5
 
 
+def test_rounding_about_zero_is_a_tie():
+    assert auc(np.array([1e-17, 0.0, -2e-16]), np.array([0.0, 3e-17])) == 0.5
+    assert auc(np.array([1e-11]), np.array([0.0])) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_values_are_ordered_and_tie_only_with_themselves():
+    inf = np.inf
+    assert auc(np.array([inf]), np.array([1.0, -inf, 0.0])) == 1
+    assert auc(np.array([-inf]), np.array([1.0, inf])) == 0
+    assert auc(np.array([inf, -inf]), np.array([inf])) == 0.25
+    assert auc(np.array([-inf]), np.array([-inf])) == 0.5
+
+
 def test_variance_of_delong_and_of_pairs():
     assert delong_variance(SAW, NOT) == pytest.approx(0.030599, abs=1e-6)
     assert paired_variance(SAW, NOT) == pytest.approx(0.006510, abs=1e-6)

@@ -12,7 +12,8 @@ from collateral.metrics.arrays import Floats
 
 NORMAL = 1.96  # quantile of the normal distribution for intervals of 95 %
 LAST_BITS = 1e-12
-TIE = 1e-9  # values that differ by less, relative to the larger of the two, are equal
+# Values are equal that differ by less, relative to the larger of the two, or by less than LAST_BITS.
+TIE = 1e-9
 
 
 def auc(high: Floats, low: Floats) -> float:
@@ -99,6 +100,9 @@ def _any(*groups: Floats) -> bool:
 
 def _wins(high: Floats, low: Floats) -> Floats:
     """Return for every pair 1 if the value of `high` is larger, 1/2 if equal, 0 if smaller."""
-    difference = np.subtract.outer(high, low)
-    smallest = TIE * np.maximum.outer(np.abs(high), np.abs(low))
-    return (difference > smallest) + 0.5 * (np.abs(difference) <= smallest)
+    with np.errstate(invalid="ignore"):  # the difference of two equal infinities is NaN
+        difference = np.subtract.outer(high, low)
+    smallest = np.maximum(TIE * np.maximum.outer(np.abs(high), np.abs(low)), LAST_BITS)
+    is_close = np.isfinite(difference) & (np.abs(difference) < smallest)
+    is_tie = is_close | np.equal.outer(high, low)
+    return np.where(is_tie, 0.5, np.greater.outer(high, low))

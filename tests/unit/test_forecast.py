@@ -154,6 +154,21 @@ def test_an_atlas_is_forecast_by_leaving_one_out(tmp_path, results, capsys):
     assert f"{precision[3]} hurt" in text
 
 
+def test_one_file_is_not_for_an_atlas_and_a_request(tmp_path, results, base, capsys, monkeypatch):
+    whole = {**REQUEST, "atlas": {"each": "class", "fractions": [0.5]}}
+    del whole["cells"]
+    path, out = tmp_path / "both.yaml", tmp_path / "both.csv"
+    both = {"benchmarks": {"rings_atlas": whole, "rings": REQUEST}}
+    path.write_text(str(both).replace("'", '"'))
+    run(capsys, path, "--results", results)
+    monkeypatch.setattr(forecast, "_describe", None)  # nothing is computed before
+    with pytest.raises(SystemExit) as stopped:
+        main(["forecast", str(path), "--results", str(results), "--out", str(out)])
+    said = " ".join(f"{stopped.value} {capsys.readouterr().err}".split())
+    assert "--out: rings_atlas is a finished atlas" in said and "of rings; leave" in said
+    assert not out.exists()
+
+
 def test_five_emitters_forecast_nothing(tmp_path, base, results, capsys):
     small = write_atlas(tmp_path / "small" / "few", emitters=5)
     text = run(capsys, write_config(tmp_path), "--results", results, "--atlas", small)

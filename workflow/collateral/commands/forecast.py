@@ -36,7 +36,10 @@ from collateral.metrics.forecast import STRATA, Evaluation, Interval, describe_r
 from collateral.plan import estimate as plan
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, build_grid
+from collateral.results import layout
+from collateral.results.dataset import Labels
 from collateral.results.files import atomic, csv_text
+from collateral.results.provenance import verify
 
 MOST_NAMED = 3  # number of classes, and of values of a group, that are named
 QUALITY = [
@@ -65,7 +68,8 @@ def forecast(
     results: Annotated[Path, "folder of results"] = Path(paths.RESULTS),
     out: Annotated[
         Path | None,
-        "CSV file for the probability of every example; of an atlas: for the quality by emitter",
+        "CSV file for the probability of every example; of an atlas: for the quality by emitter; "
+        "not of both in one config",
     ] = None,
 ) -> None:
     """Print the forecast of every request in a config."""
@@ -74,7 +78,10 @@ def forecast(
     if atlas is not None and read_atlas(atlas) is None:
         raise ValueError(f"--atlas: {atlas} is a benchmark without the config key `atlas`")
     rows: list[dict[str, object]] = []
-    for name, benchmark in build_grid(read(config, "config")).items():
+    benchmarks = build_grid(read(config, "config"))
+    if out is not None:
+        _check_one_kind(benchmarks.values(), results, atlas)
+    for name, benchmark in benchmarks.items():
         print(f"{name}:")
         for line in _describe(benchmark, results, atlas, rows):
             print(line)
@@ -84,18 +91,47 @@ def forecast(
             temporary.write_text(csv_text(columns, rows), encoding="utf-8")
 
 
+def _check_one_kind(benchmarks: Iterable[Benchmark], results: Path, folder: Path | None) -> None:
+    """Raise if a CSV file would have the quality of an atlas and probabilities of examples."""
+    names: dict[bool, str] = {}
+    for benchmark in benchmarks:
+        root = results / benchmark.name
+        if not (root / layout.LABELS).exists():
+            continue
+        labels = Labels.load(verify(root / layout.LABELS, root))
+        found = _find(benchmark, results, folder, labels)
+        if found is not None and not found.problem:
+            names[_is_its_own(benchmark, found, results)] = benchmark.name
+    if len(names) == 2:
+        raise ValueError(
+            f"--out: {names[True]} is a finished atlas, whose rows have other columns than those "
+            f"of {names[False]}; leave --out out, or name a config with one of them"
+        )
+
+
+def _find(
+    benchmark: Benchmark, results: Path, folder: Path | None, labels: Labels | None
+) -> FinishedAtlas | None:
+    return read_atlas(folder) if folder else find_atlas(results, benchmark, labels)
+
+
+def _is_its_own(benchmark: Benchmark, found: FinishedAtlas, results: Path) -> bool:
+    """Whether a benchmark is the atlas itself; each of its emitters is forecast from the others."""
+    return benchmark.config.atlas is not None and found.root == results / benchmark.name
+
+
 def _describe(
     benchmark: Benchmark, results: Path, folder: Path | None, rows: list[dict[str, object]]
 ) -> Iterator[str]:
     """Yield what is forecast for a benchmark, or what is missing; add a row for each example."""
     base = read_base(results / benchmark.name, benchmark)
     labels = base.labels if base else None
-    found = read_atlas(folder) if folder else find_atlas(results, benchmark, labels)
+    found = _find(benchmark, results, folder, labels)
     if found is None or found.problem:
         yield from _describe_missing(benchmark, found, results)
         return
     yield hang("  ", f"Learned from the atlas {found.root}: {_size(found)}.")
-    if benchmark.config.atlas is not None and found.root == results / benchmark.name:
+    if _is_its_own(benchmark, found, results):
         yield hang("  ", "Each class or group of the atlas is forecast from all others.")
         for method, stratum, evaluation in evaluate_atlas(found):
             yield from _describe_evaluation(_label(found, method), stratum, evaluation)

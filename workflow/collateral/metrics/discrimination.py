@@ -12,7 +12,7 @@ from collateral.metrics.arrays import Floats
 
 NORMAL = 1.96  # quantile of the normal distribution for intervals of 95 %
 LAST_BITS = 1e-12
-# Values are equal that differ by less, relative to the larger of the two, or by less than LAST_BITS.
+# Values that differ by less, relative to the larger of the two, or by less than LAST_BITS, tie.
 TIE = 1e-9
 
 

@@ -69,6 +69,7 @@ STANDS_FOR = {
     "results/digits": "results/smoke",
     "digits/untypical_3": "smoke/digit_3-50",
     "<benchmark>": "digits",
+    "suite/NAME": "suite/cifar20",  # needs no files for a plan
 }
 # Modules that are imported once for all commands.
 IMPORTED = ("collateral.cli", "collateral.config.load", "collateral.jobs")

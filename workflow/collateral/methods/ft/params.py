@@ -24,7 +24,8 @@ class Params(WarmedParams):
         "DEL": {"epochs": Between(30, 50), "lr": 0.015, "weight_decay": 0},
         "DELETE's scripts, CIFAR-10": {"epochs": 20, "lr": 0.02, "batch_size": 128}
         | {"weight_decay": 0},
-        "SSD's code, class": {"epochs": 5, "lr": 0.02},
+        "SSD's code": {"epochs": 5, "lr": 0.02, "momentum": 0.9, "weight_decay": 5e-4}
+        | {"batch_size": [64, 128], "augment": False},
     }
 
     epochs: Epochs = Field(

@@ -37,7 +37,8 @@ class Params(WarmedParams):
         "SFRon": {"epochs": 10, "lr": 3e-3, "batch_size": 128, "weight_decay": 5e-4}
         | {"labels": "wrong"},
         "RUM": {"epochs": 10, "lr": 0.1},
-        "SSD's code, class": {"optimizer": "adam", "epochs": 3, "lr": 1e-4},
+        "SSD's code": {"optimizer": "adam", "epochs": 3, "lr": 1e-4, "batch_size": 128}
+        | {"labels": "wrong", "augment": False},
         "DELETE's scripts, CIFAR-10": {"retain": False, "epochs": 20, "lr": 3e-4}
         | {"batch_size": 128, "weight_decay": 0},
         "NatMU, CIFAR-10": {"optimizer": "adamw", "epochs": 5, "lr": 1.8e-5}

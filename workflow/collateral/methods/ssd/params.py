@@ -60,7 +60,10 @@ class Params(Prepare):
         "text": {"gradients": "example"},
         "authors' code": {"alpha": 10, "dampening": 1}
         | {"gradients": "batch", "batch_size": [128, 64]},
-        "authors' code, ViT": {"alpha": [25, 5], "dampening": 1},
+        "authors' code, ViT, subclass": {"alpha": 25},
+        "authors' code, ViT, class": {"alpha": 5},
+        "authors' code, ViT, random": {"alpha": 10},
+        "authors' code, Pins": {"alpha": 50, "dampening": 0.1},
         "DEL": {"alpha": 1},
         "DEL, two classes": {"alpha": 16},
     }

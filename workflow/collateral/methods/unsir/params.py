@@ -67,8 +67,10 @@ class Params(TrainedParams, Prepare):
         | {"noise_penalty": 0.1, "per_class": 1000, "optimizer": "adam", "lr": 0.02}
         | {"repair_lr": 0.01, "impair_epochs": 1, "repair_epochs": 1},
         "UNSIR's code": {"noises": 3},
-        "SSD's code": {"lr": 1e-4, "noise_steps": 25},
-        "SSD's code, subclass": {"lr": 1e-4, "noise_steps": 250},
+        "SSD's code": {"noises": 3, "copies": 80, "noise_steps": 25, "noise_lr": 0.1}
+        | {"noise_penalty": 0.1, "per_class": 500, "optimizer": "adam", "lr": 1e-4}
+        | {"repair_lr": 1e-4, "batch_size": [32, 128], "augment": False},
+        "SSD's code, CIFAR-20 subclass": {"noise_steps": 250, "per_class": 2500},
     }
 
     copies: Count = Field(

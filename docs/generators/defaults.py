@@ -17,6 +17,7 @@ OURS: dict[str, dict[str, Any]] = {
     "munba": {"bargain": "exact"},
     "neighbor": {"within": "retain", "candidates": None},
     "rum": {"low": None},
+    "unsir": {"augment": True},
 }
 
 

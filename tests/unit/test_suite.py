@@ -8,15 +8,39 @@ import numpy as np
 import pytest
 import suite
 from plug_ins import forgotten_after
+from test_defaults import has
 
 from collateral.config.load import load
 from collateral.config.yaml import read_file
 from collateral.plan.estimate import SHIPPED, estimate
-from collateral.plugins.find import add_plugins
+from collateral.plugins.find import add_plugins, params_class
 
 pytest.importorskip("PIL")
 NAMES = suite.names()
 PAGE = Path(__file__).parents[2] / "docs/settings.md"
+# Rows of docs/published.csv that a benchmark of a setting follows: method, its name there, source.
+FOLLOWED = {
+    ("cifar10", "cifar10_ssd"): [
+        ("ft", "ft", "SSD's code"),
+        ("rl", "amnesiac", "SSD's code"),
+        ("ssd", "ssd", "authors' code"),
+        ("unsir", "unsir", "SSD's code"),
+    ],
+    ("cifar20", "cifar20"): [
+        ("ft", "ft", "SSD's code"),
+        ("rl", "amnesiac", "SSD's code"),
+        ("ssd", "ssd", "authors' code"),
+        ("unsir", "unsir", "SSD's code", "SSD's code, CIFAR-20 subclass"),
+    ],
+    ("faces", "pins"): [
+        ("ssd", "ssd", "authors' code", "authors' code, Pins"),
+        ("unsir", "unsir", "SSD's code"),
+    ],
+    ("faces", "mufac"): [("ssd", "ssd", "authors' code")],
+    ("vit", "vit_small"): [("ssd", "ssd", "authors' code", "authors' code, ViT, random")],
+    ("imagenet100", "imagenet100"): [("l1_sparse", "l1_sparse", "DEL"), ("ft", "ft", "DEL")],
+}
+OWN_NOISE = {"noises", "copies"}  # the heads say so
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +80,19 @@ def test_a_miniature_plans_with_the_files_that_are_made(name, tmp_path, monkeypa
         for cell in work.benchmark.cells.values():
             assert 0 < work.sizes(cell).forget < work.sizes(cell).retain
     assert found.of_rule["unlearn"].jobs > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "method", "key", "sources"),
+    [(*where, *row[:2], row[2:]) for where, rows in FOLLOWED.items() for row in rows],
+)
+def test_a_setting_has_the_published_values_it_names(name, benchmark, method, key, sources):
+    chosen = read_file(suite.SUITE / f"{name}.yaml")["benchmarks"][benchmark]["methods"][key]
+    kind = params_class(method)
+    params = kind.model_validate({k: v for k, v in chosen.items() if k != "uses"})
+    said = {k: v for source in sources for k, v in kind.published[source].items()}
+    for field in said.keys() - OWN_NOISE:
+        assert has(said[field], getattr(params, field)), field
 
 
 def touch(path):

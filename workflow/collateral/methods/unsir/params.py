@@ -66,7 +66,7 @@ class Params(TrainedParams, Prepare):
         "UNSIR": {"noises": 256, "copies": 20, "noise_steps": 40, "noise_lr": 0.1}
         | {"noise_penalty": 0.1, "per_class": 1000, "optimizer": "adam", "lr": 0.02}
         | {"repair_lr": 0.01, "impair_epochs": 1, "repair_epochs": 1},
-        "UNSIR's code": {"noises": 3},
+        "UNSIR's code": {"noises": 3, "batch_size": 256, "augment": False},
         "SSD's code": {"noises": 3, "copies": 80, "noise_steps": 25, "noise_lr": 0.1}
         | {"noise_penalty": 0.1, "per_class": 500, "optimizer": "adam", "lr": 1e-4}
         | {"repair_lr": 1e-4, "batch_size": [32, 128], "augment": False},

@@ -1,13 +1,10 @@
 """RUM: split the forget set by a score, and unlearn each part by a method of its own.
 
-After kairanzhao/RUM (f593c9d). A method is named in the config, found by its name, and run here as
-it is; methods do not import one another. Deviations: the score is by default the base model's loss,
-where RUM takes memorisation from a stored file; the parts are shares of the forget set that is
-given, where RUM draws the lowest, the middle and the highest 1,000 of the train set (here the
-forget set `memorised` does so). RUM's code randomises labels for CIFAR-10 and SVHN only: on
-CIFAR-100, its RL and SalUn train on the true labels of the forget set; here labels are random on
-every data set. In the first part, a method with two phases prepares again what its own run would
-have prepared.
+After kairanzhao/RUM (f593c9d). Deviations: the score is by default the base model's loss, where RUM
+takes memorisation from a stored file; the parts are shares of the given forget set, where RUM draws
+the lowest, the middle and the highest 1,000 of the train set (as the forget set `memorised` does);
+RUM's code randomises labels for CIFAR-10 and SVHN only, and trains RL and SalUn on true labels on
+CIFAR-100.
 """
 
 from torch import Tensor, nn

@@ -86,17 +86,16 @@ def list_borders(folder: Path, cpu: str) -> Iterator[dict[str, Any]]:
 
 
 def borders_table() -> str:
-    """Return the table of docs/reading.md: one row per method, two columns per kind of CPU."""
+    """Return the table of docs/reading.md: one row per method, one column per kind of CPU."""
     found = pd.read_csv(FILE)
     cpus, rows = list(found["cpu"].unique()), []
     for method, of in found.groupby("method", sort=False):
         by_cpu = of.set_index("cpu")
-        texts = [
-            f"{by_cpu.loc[cpu, 'points']:.1f} ({NAMES[by_cpu.loc[cpu, 'measure']]})" for cpu in cpus
-        ]
         verdicts = ", ".join(dict.fromkeys(of["verdict"]))
-        rows.append([str(method), verdicts, *texts])
-    return table(["method", "verdict", *cpus], rows)
+        measures = ", ".join(NAMES[at] for at in dict.fromkeys(of["measure"]))
+        points = [f"{by_cpu.loc[cpu, 'points']:.1f}" for cpu in cpus]
+        rows.append([str(method), verdicts, measures, *points])
+    return table(["method", "verdict", "nearest measure", *cpus], rows)
 
 
 def main() -> None:

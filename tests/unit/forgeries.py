@@ -76,7 +76,7 @@ HEAD = ("#", "what was done", "outcome", "what was said")
 
 
 def describe_forgery(one: Forgery, found: tuple[str, list[str]], folder: Path) -> list[str]:
-    """Return a row of the table in docs/board.md."""
+    """Return a row of the table in docs/data/forgeries.md."""
     outcome, said = found
     if one.outcome == IGNORED:
         outcome = IGNORED

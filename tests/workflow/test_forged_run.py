@@ -42,7 +42,7 @@ def judge(world) -> Judge:
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, list[str]]:
-    """Rows of the table in docs/board.md, by the number of the forgery."""
+    """Rows of the table in docs/data/forgeries.md, by the number of the forgery."""
     return {}
 
 

@@ -41,7 +41,7 @@ RECORD = "evidence/my-digits-withdrawn-retrain-0/evidence.json"
 SMOKE_RESULTS = "results/smoke"
 OF_SMOKE = ("Retrain", "FT", "SalUn", "AMUN", "*Original*")
 # Checks that the page speaks of.
-TO_READ = ("something to forget", "Retrain as the base", "near copies", "seeds")
+TO_READ = ("something to forget", "Retrain as the base", "near copies")
 MEASURES = ("Method", "UA (%)", "RA (%)", "TA (%)", "MIA (%)", "Avg. Gap")
 
 
@@ -159,7 +159,9 @@ def test_the_tutorial_shows_the_results(walked, pytestconfig):
 
 def test_the_tutorial_shows_the_verdicts(walked, pytestconfig):
     head, *rows = rows_of(walked.folder / TABLES / "verdict.md")
-    hold("walk: verdicts", table(head, rows), pytestconfig, masked)
+    some = [row for row in rows if row[0] in ("FT", "SalUn")]  # one of each verdict
+    assert (len(rows), len(some)) == (4, 2)
+    hold("walk: verdicts", table(head, some), pytestconfig, masked)
 
 
 def test_the_tutorial_shows_the_neighbours(walked, pytestconfig):

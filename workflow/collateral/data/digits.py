@@ -1,10 +1,8 @@
 """scikit-learn's digits: 1,797 handwritten digits of 8x8 pixels; the package contains the files.
 
-The original order is by writer (for 58 % of the images the most similar image is less than 130
-positions away; by chance it would be 14 %). Therefore the images are shuffled once: the first half
-of a class is then as good as a random half, as in CIFAR-100, and train and test set have the same
-writers. The shuffle sorts by a hash of the position and never changes. The first quarter of each
-class is the test set: about 45 images, enough to see an accuracy fall; 135 remain for training.
+The original order is by writer. Therefore the images are shuffled once, always in the same way: the
+first half of a class is as good as a random half, and train and test set have the same writers. The
+first quarter of each class is the test set: about 45 images; 135 remain for training.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 The prototype of a class is sqrt(closeness) * pattern of its family + sqrt(1 - closeness) * its own
 pattern, both with standard normal pixels. Prototypes of one family have correlation `closeness`,
-those of different families have none. An example is the prototype of its class plus noise. By
-default, a small network misclassifies a tenth of the test examples, always as another class of the
-same family.
+those of different families none. An example is the prototype of its class plus noise.
 """
 
 from __future__ import annotations

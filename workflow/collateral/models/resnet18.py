@@ -1,10 +1,9 @@
 """ResNet-18 for small images, as papers on CIFAR-10 and CIFAR-100 have it.
 
 The ResNet-18 of torchvision (He et al., CVPR 2016) with a 3x3 stem of stride 1 and without max
-pooling: 512 features, 11,173,962 weights with 10 classes. `timm/resnet18` keeps the 7x7 stem and
-the pooling, and needs a fifteenth of the operations. Weights are drawn as in torchvision and in the
-public code of OPTML-Group (He, fan out); other public code keeps PyTorch's defaults. The ResNet-18
-of LoTUS is another network (max pooling, 1x1 convolutions without batch norm in every shortcut).
+pooling. `timm/resnet18` keeps the 7x7 stem and the pooling, and needs a fifteenth of the
+operations. Weights are drawn as in torchvision and in the public code of OPTML-Group (He, fan out);
+other public code keeps PyTorch's defaults. The ResNet-18 of LoTUS is another network.
 """
 
 from functools import partial

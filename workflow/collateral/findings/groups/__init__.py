@@ -2,11 +2,9 @@
 
 If the config has `groups:`, every value of these metadata columns is a group. A run is compared
 with Retrain of the same seed on each group: error, false negatives and false positives of the class
-`positive:`, and confidence minus accuracy. Near are the examples that are near the forget set by
-their mean similarity over seeds, so that a group has the same examples in every seed. Differences
-are tested by a paired t-test over seeds; the p-values of a run and measure are adjusted by Holm
-over all groups, subsets and parts. Groups of fewer than 20 examples are not tested. A missing value
-(empty, or nan) is no group.
+`positive:`, and confidence minus accuracy. Differences are tested by a paired t-test over seeds;
+the p-values of a run and measure are adjusted by Holm over all groups, subsets and parts. Groups of
+fewer than 20 examples are not tested. A missing value (empty, or nan) is no group.
 """
 
 from collateral.contract.metrics import Metric

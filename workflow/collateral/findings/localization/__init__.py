@@ -2,8 +2,8 @@
 
 The difference of an example is |Retrain's true-class confidence - the run's|, seed i against seed
 i. Near examples may only be hard ones: rows with `at` hardness compare examples within deciles of
-Retrain's margin. Retrain's own numbers compare Retrain with Retrain of the next seed; such pairs
-share retrainings, so that there is no interval over seeds.
+Retrain's margin. Retrain's own numbers compare Retrain with Retrain of the next seed, without an
+interval over seeds.
 """
 
 from dataclasses import replace

@@ -1,9 +1,9 @@
 """Can an attacker distinguish forgotten examples from test examples? (RMIA)
 
 RMIA, offline (Zarifzadeh et al., 2024): the score of an example is log p(y|x) minus the logarithm
-of its mean over OUT models. The OUT models are the Retrains of all other seeds, for forgotten and
-for test examples. The AUC separates forgotten examples from test examples of the affected classes:
-0.5 means that no trace is left, and it is compared with Retrain's.
+of its mean over the Retrains of all other seeds. The AUC separates forgotten examples from test
+examples of the affected classes: 0.5 means that no trace is left, and it is compared with
+Retrain's.
 """
 
 from collateral.contract.metrics import Metric

@@ -1,10 +1,9 @@
 """What do many deletion requests, one after another, do to a model?
 
-For a cell with `rounds:`, these numbers are in the cell of the last round, and `at` is the round.
-Sets are fixed over rounds, and every round is compared with its own Retrain, which never saw any
-request so far: request 1, 2 ...; the examples that are retained after the last round; and those of
-them that are near request 1 by the base's features. Retrain's own numbers compare Retrain of the
-next seed with it: what retraining again gives.
+The numbers are in the cell of the last round, and `at` is the round. Sets are fixed over rounds,
+and every round is compared with its own Retrain, which never saw any request so far: request 1, 2
+...; the examples that are retained after the last round; and those of them that are near request 1
+by the base's features. Retrain's own numbers compare Retrain of the next seed with it.
 """
 
 from collateral.contract.metrics import Metric

@@ -1,9 +1,9 @@
 """What becomes of a forgotten subclass and of its siblings, such as rocket among vehicles?
 
-It is answered where a forget set of `kind: where` takes values of a column that divides the
-classes, as `fine` divides CIFAR-20, and the test set has these values too. The subclass's own test
-images were never trained on, so a model that forgot only the given images may still know them. The
-siblings are the other subclasses of the same classes: they receive what a method does to the class.
+Needs a forget set of `kind: where` on a column that divides the classes, as `fine` divides
+CIFAR-20, and the test set must have these values too. The subclass's own test images were never
+trained on, so a model that forgot only the given images may still know them. The siblings are the
+other subclasses of the same classes.
 """
 
 from collateral.contract.metrics import Metric

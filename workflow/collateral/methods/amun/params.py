@@ -80,7 +80,6 @@ class Params(TrainedParams, Prepare):
 
     Each forget image is perturbed until the model misclassifies it, and is then trained with that
     wrong label. `standard` also trains on the forget set with its true labels, `advonly` does not.
-    Weight decay is the paper's; its code has 5e-4, and divides the rate by ten every 5 epochs.
 
     Formula: min CE over D_r, D_f and D_adv = {(x + d, y')}: x of D_f, d short, y' = argmax p0(x +
     d) != y.

@@ -1,9 +1,9 @@
 """Bad Teacher: distil an untrained network on the forget set, and the base model on other examples.
 
 The loss is the mean over images of KL(teacher, student). Public code also divides it by the number
-of classes. With SGD, this is a smaller learning rate. With Adam, it acts like a larger eps, which
-is not divided: with 100 classes a first update differs by about 1 %, in the weights with the
-smallest gradients. The untrained network is the base model with all weights re-initialised.
+of classes: with SGD a smaller learning rate, with Adam a larger eps (a first update differs by
+about 1 % with 100 classes). The untrained network is the base model with all weights
+re-initialised.
 """
 
 import copy

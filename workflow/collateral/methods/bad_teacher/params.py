@@ -12,8 +12,8 @@ class Params(TrainedParams):
     forget set.
 
     At the same time, the base model is distilled on a share of the retained examples, drawn once.
-    No label is read. Defaults are those of the authors' notebook that forgets part of a class (a
-    fine class of CIFAR-100, with the 20 coarse classes as labels); SSD's repository has the same.
+    No label is read. Defaults are those of the authors' notebook that forgets a fine class of
+    CIFAR-100, with the 20 coarse classes as labels.
 
     Formula: min mean of KL(p_untrained, p) over D_f and KL(p0, p) over a share of D_r.
     """

@@ -3,9 +3,9 @@
 Public code: TY-LEE-KR/Boundary-Unlearning-Code (86c2f1f), and OPTML-Group/Unlearn-Saliency. Both
 train an image on its true label if the attack does not change the prediction (`uncrossed:
 true_class`); the text has incorrect labels only. OPTML-Group's `expand` never removes the new
-output, so that every forgotten image is classified as no class at all and its unlearning accuracy
-is 100 %; the authors remove it, and so do we. OPTML-Group rounds the attacked image to 1/255; here
-it is only kept in [0, 1]. A new output starts with PyTorch's initial weights.
+output, so that every forgotten image is classified as no class at all; the authors remove it, and
+so do we. OPTML-Group rounds the attacked image to 1/255; here it is only kept in [0, 1]. A new
+output starts with PyTorch's initial weights.
 """
 
 import copy

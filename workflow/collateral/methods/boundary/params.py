@@ -11,10 +11,9 @@ from collateral.contract.work import Sizes, Work, inference_work, training_work
 class Params(TrainedParams):
     """Boundary unlearning (Chen et al., CVPR 2023): move the decision boundary of the forget set.
 
-    `shrink`: each forgotten image trains with the label that the base model gives to the same image
-    after one step of the attack FGSM. `expand`: the forget set trains with the label of a new
-    class, whose output is removed afterwards. No retained example is seen. It is made for whole
-    classes.
+    `shrink`: each forgotten image trains with the base model's label of the same image after one
+    step of the attack FGSM. `expand`: the forget set trains with the label of a new class, whose
+    output is removed afterwards. No retained example is seen. It is made for whole classes.
 
     Formula: shrink: min CE(x, y') on D_f, y' = argmax f0(x + epsilon sign grad CE(x, y)) over the
     classes without y; expand: min CE(x, C + 1) on D_f, then without the output C + 1.

@@ -1,11 +1,8 @@
 """EU-k: draw the last k blocks anew, then train them on the retained examples.
 
-Layers are drawn as PyTorch draws new ones, and batch norm starts with the statistics 0 and 1; the
-He initialisation of our ResNets is not repeated. Deviations from the code of SCRUB's authors, whose
-EU-k others copied: their learning rate falls from 0.01 to 5e-5 after epoch 10, here it is constant;
-they train in eval mode, which is `batchnorm: frozen` and leaves new layers without statistics; in
-their ResNets the head stays frozen, which is `head: false`; they pull the weights to those at the
-start, which is `proximal: 0.1`.
+Layers are drawn as PyTorch draws new ones (no He initialisation), and batch norm starts with the
+statistics 0 and 1. Deviations are those of CF-k; `batchnorm: frozen` leaves new layers without
+statistics.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,8 @@
 """IU: a step along F^-1 v; F is the Fisher matrix, v the gradient on all data minus that on D_r.
 
-v = (n_f / n) (mean gradient of D_f - mean gradient of D_r): ascent on the forget set, descent on
-the retained set. Public code: `Wfisher` in OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations:
-images are clean unless `augment` is set, as in the paper's code; retained examples are in data-set
-order, while that code puts those of the affected class last.
+Public code: `Wfisher` in OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations: images are clean
+unless `augment` is set, as in the paper's code; retained examples are in data-set order, while that
+code puts those of the affected class last.
 """
 
 from collections.abc import Callable
@@ -82,9 +81,9 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run, prepared: Te
 def solve(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> Tensor:
     """Return F^-1 v by Woodbury's identity: one N x N system for N examples.
 
-    F = damping I + (1/N) sum of g g^T over the gradients g of all `examples`.
-    F^-1 v = (v - G^T c) / damping and (N damping I + G G^T) c = G v, where the rows of G are the
-    gradients. G^T c is the gradient of a weighted sum of losses: it needs no per-example gradients.
+    F = damping I + (1/N) sum of g g^T over the gradients g of all `examples`. F^-1 v = (v - G^T c)
+    / damping and (N damping I + G G^T) c = G v, where the rows of G are the gradients. G^T c is the
+    gradient of a weighted sum of losses: it needs no per-example gradients.
     """
     gram, along_v = gram_and_products(model, examples, v)
     # The small system is solved on the CPU, because not every device has float64.
@@ -129,9 +128,9 @@ def run_woodfisher(model: nn.Module, retain: Examples, v: Tensor, params: Prepar
     """Return the direction that the public code's WoodFisher recursion computes from v.
 
     The recursion starts with k = v and with o = g_0, the gradient of the first example. It updates
-    k -= <k, g> / (N + <o, g>) o;  o -= <o, g> / (N + <o, g>) o
-    for the next N + 1 gradients g. Because o is never rebuilt from g, it stays o = s g_0, and so
-    k = v / damping - c g_0: a rank-one correction that two scalars, s and c, determine.
+    k -= <k, g> / (N + <o, g>) o; o -= <o, g> / (N + <o, g>) o for the next N + 1 gradients g.
+    Because o is never rebuilt from g, it stays o = s g_0, and so k = v / damping - c g_0: a
+    rank-one correction that two scalars, s and c, determine.
     """
     first = summed_gradient(model, retain.select(torch.tensor([0])))
     following = torch.arange(1, min(params.samples + 2, len(retain)))

@@ -223,10 +223,9 @@ class Params(StudentParams, Prepare):
     """LTD, Local Teacher Distillation (Dolgova and Stich, 2026, section 4): train the forget set on
     soft labels of a small teacher that knows only its retained neighbours.
 
-    A small teacher is trained on retained examples near the forget set; its predictions replace
-    the labels of the forget set, which are used only to report the teacher's accuracy. Deviation
-    from the public code: features and, by default, the teacher's predictions are of clean images;
-    the public code augments both.
+    A small teacher is trained on retained examples near the forget set; its predictions replace the
+    labels of the forget set, which are used only to report the teacher's accuracy. Deviation:
+    features and teacher's predictions are of clean images; the public code augments both.
 
     Formula: min [sum of CE(y, p) over D_r + beta sum of CE(top(q), p) over D_f] / batch, q the
     teacher's probabilities, of which top(q) keeps the largest few.

@@ -2,7 +2,7 @@
 
 Deviations: public code (DeepUnlearn) sums the gradients of mean losses over batches in train mode,
 and also re-initialises the biases of the convolutions. Here, gradients are of clean images in eval
-mode, every example has the same weight, and biases are kept.
+mode, examples weigh the same, and biases are kept.
 """
 
 import math

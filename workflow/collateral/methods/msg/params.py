@@ -16,9 +16,8 @@ class Params(TrainedParams):
     In every convolution, the fraction `ratio` of weights with the smallest difference between the
     gradients of retained and of forget examples is re-initialised; then the model trains on the
     retained examples, with the gradients of the other convolution weights times `kept_rate`. `ct`
-    is the challenge's convolution transpose: height and width of every kernel are swapped before
-    training. Models without convolutions are skipped. The method is from the NeurIPS 2023
-    challenge; the only paper is DeepUnlearn's.
+    is the convolution transpose of the NeurIPS 2023 challenge: height and width of every
+    kernel are swapped before training. Models without convolutions are skipped.
 
     Formula: redraw where |grad CE(D_r) - grad CE(D_f)| is among the smallest `ratio` of its layer;
     then min CE(D_r), gradients of kept kernel weights times kept_rate.

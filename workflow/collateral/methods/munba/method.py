@@ -1,13 +1,10 @@
 """MUNBa: each step follows the bisector of the retain gradient r and the forget gradient u.
 
 Public code weights the losses by a closed form that is 0/0 for perpendicular gradients, and adds
-1e-8 to its denominators (`bargain: public`). With c the cosine of r and u, its weights without the
-1e-8 are 1 / (|r| sqrt(1 + c)) and 1 / (|u| sqrt(1 + c)); these are used here (`bargain: exact`).
-The 1e-8 matters if the retain gradient is small, with |r|^2 |u| sqrt(1 - c^2) not far above 1e-4:
-for |u| = 1, |r| = 0.004 and c = -0.2, public code falls back to 1 and 0.1, which is 49 degrees off
-the bisector. With a base model that knows its train set, as on digits, this is the rule: there |r|
-is 0.004 to 0.014, and the first step is 4 to 47 degrees off. Public code also fails if the forget
-set has more batches than the retained set.
+1e-8 to its denominators (`bargain: public`). Here the formula's weights, those without the 1e-8,
+are used (`bargain: exact`). The 1e-8 matters if the retain gradient is small, as with a base model
+that knows its train set: on digits the first step of public code is 4 to 47 degrees off the
+bisector. Public code also fails if the forget set has more batches than the retained set.
 """
 
 from collections.abc import Sequence

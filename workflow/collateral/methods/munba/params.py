@@ -11,11 +11,11 @@ class Params(TrainedParams):
     """MUNBa (Wu and Harandi, ICCV 2025): take steps that bisect the gradients of keeping and of
     forgetting.
 
-    A step pairs a batch of retained examples with one of forget examples. The bargain weights
-    their gradients so that the sum has the direction of their bisector and the norm sqrt 2,
-    whatever their norms are; opposed gradients have no bisector and get the weights 1 and 0.1.
-    When the forget set is used up, the remaining batches of retained examples are plain steps. If
-    the forget set has more batches, the rest of it is not used in that epoch.
+    A step pairs a batch of retained examples with one of forget examples. The bargain weights their
+    gradients so that the sum has the direction of their bisector and the norm sqrt 2, whatever
+    their norms are; opposed gradients have no bisector and get the weights 1 and 0.1. When the
+    forget set is used up, the remaining batches of retained examples are plain steps; batches of
+    the forget set beyond those of the retained set are not used.
 
     Formula: w <- w - lr (a_r r + a_u u), r = grad CE(D_r), u = grad of forgetting, c = cos(r, u),
     a_r = 1 / (|r| sqrt(1 + c)), a_u = 1 / (|u| sqrt(1 + c)).

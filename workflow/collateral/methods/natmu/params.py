@@ -47,9 +47,8 @@ class Params(TrainedParams, Prepare):
     A forget image is blended with a retained image of each of the most likely wrong classes, by a
     mask that rises or falls from the edges, and gets the label of the retained image. No retained
     image is used twice; if a class has none left, the next most likely class takes its place, and
-    if no class has, there are fewer blends. The model trains on the retained examples and the
-    blends. Public code needs five classes and squares of 32 or 64 pixels; here any number of
-    classes and any size are allowed.
+    if no class has, there are fewer blends. Public code needs five classes and squares of 32 or 64
+    pixels; here any number and size are allowed.
 
     Formula: min CE over D_r and blends (M x_f + (1 - M) x_r, y_r).
     """

@@ -1,8 +1,7 @@
 """RFE: constrained gradient ascent on the forget set, then repair of adjacent retained examples.
 
-It follows the two stages of the authors' code; the RFE of torchunlearn is another algorithm. The
-authors' code states no augmentation. Images are not augmented here, so that the losses after stage
-1 have to be computed only once.
+It follows the two stages of the authors' code, which states no augmentation; here images are not
+augmented.
 """
 
 from collections.abc import Callable, Iterator

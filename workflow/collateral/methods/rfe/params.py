@@ -42,9 +42,8 @@ class Params(Prepare):
     with momentum, orthogonally to two gradients: that of the remote examples, and that of the
     forget set, whose objective includes the Wasserstein-2 distance of its losses from those after
     stage 1. Eval mode throughout, clean images. The authors' adjacent set is the superclass of the
-    forgotten class; here it is the retained examples that are most similar to the forget set.
-    Their learning rates are for a pre-trained ViT and ResNet; none are published for small
-    networks: tune `ascent_lr` and `lr`.
+    forgotten class; here it is the retained examples most similar to the forget set. No rates are
+    published for small networks: tune `ascent_lr` and `lr`.
 
     Formula: 1. min -CE(D_f) + q c + penalty / 2 c^2, c = CE(remote) - that of the base, q <- q +
     penalty c. 2. v <- P(momentum v + grad CE(adjacent)), w <- w - lr v; P takes out the plane of

@@ -1,15 +1,11 @@
 """RUM: split the forget set by a score, and unlearn each part by a method of its own.
 
-After kairanzhao/RUM (f593c9d). A method is named in the config, found by its name, and run here as
-it is; methods do not import one another. Deviations: the score is by default the base model's loss,
-where RUM takes memorisation from a stored file; the parts are shares of the forget set that is
-given, where RUM draws from the train set the 1,000 examples with the lowest memorisation, the 1,000
-nearest to 0.5 and the 1,000 with the highest (here the forget set `memorised` with `level: thirds`
-does so; an example that is among both the highest and those nearest to 0.5 counts as one of the
-highest, and the next nearest takes its place). RUM's code randomises labels for CIFAR-10 and SVHN
-only: on CIFAR-100, its RL and SalUn train on the true labels of the forget set; here labels are
-random on every data set. In the first part, a method with two phases prepares again what its own
-run would have prepared.
+After kairanzhao/RUM (f593c9d). Deviations: the score is by default the base model's loss, where RUM
+takes memorisation from a stored file; the parts are shares of the given forget set, where RUM draws
+from the train set the 1,000 examples with the lowest memorisation, the 1,000 nearest to 0.5 and the
+1,000 with the highest (as the forget set `memorised` with `level: thirds` does; an example that is
+among both the highest and those nearest to 0.5 counts as one of the highest); RUM's code randomises
+labels for CIFAR-10 and SVHN only, and trains RL and SalUn on true labels on CIFAR-100.
 """
 
 from torch import Tensor, nn

@@ -35,12 +35,11 @@ def read_part(part: Mapping[str, Any]) -> tuple[str, MethodParams]:
 class Params(MethodParams):
     """RUM, refined unlearning (Zhao et al., NeurIPS 2024): a method for each part of a request.
 
-    The forget set is split by a score into a low, a middle and a high part, and each is unlearned
-    by a method of its own, the low part first; a method starts from the model of the part before.
-    Parts that are still to come are retained examples until then, so that they are rehearsed. The
-    score of the paper is memorisation, which is known for a forget set of the kind `memorised`. The
-    base model's loss is a substitute for other forget sets. In a config, a part is a mapping:
-    `high: {uses: salun, lr: 0.01}`.
+    The forget set is split by a score into a low, a middle and a high part. Each is unlearned by a
+    method of its own, the low part first, from the model of the part before. Parts that are still
+    to come are retained examples until then. The score of the paper is memorisation, which is known
+    for a forget set of the kind `memorised`; for others it is the base model's loss. In a config, a
+    part is a mapping: `high: {uses: salun, lr: 0.01}`.
 
     Formula: D_f = D_1, D_2, D_3 by score; w_j = M_j(w_(j-1); D_j, D without D_1 ... D_j).
     """

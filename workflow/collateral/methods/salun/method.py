@@ -1,7 +1,6 @@
 """SalUn: train on random labels for the forget set, with the least salient weights frozen.
 
-Frozen weights are reset after every step, which also undoes weight decay and momentum; optimisers
-treat each scalar separately, so a frozen one affects no other. Public code:
+Frozen weights are reset after every step, which also undoes weight decay. Public code:
 OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations: that code sums the gradients of mean losses over
 augmented batches; here images are clean and every example has the same weight. Running statistics
 of batch norm are not weights and are not frozen (see `batchnorm`).

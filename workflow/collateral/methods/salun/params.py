@@ -28,8 +28,7 @@ class Params(TrainedParams, Prepare):
 
     The saliency of a weight is the absolute gradient of the summed loss on the forget set. The
     fraction `ratio` of all weights with the largest saliency, over all layers together, is trained
-    like RL: new random labels in every epoch, forget and retained examples shuffled together. All
-    other weights stay unchanged.
+    like RL; all other weights stay unchanged.
 
     Formula: RL's step times a mask: 1 on the top `ratio` of |grad CE(D_f)| at w0, else 0.
     """

@@ -1,9 +1,8 @@
 """SCRUB: move away from the teacher on the forget set, and stay close to it on retained examples.
 
-Written from the formulas of the paper. One optimiser takes the steps on the forget set and on the
-retained examples. At the start, student and teacher are equal and the divergence has zero gradient.
-The ascent can begin because batch norm is in train mode in the student or, with `batchnorm:
-frozen`, after the first epoch on the retained examples.
+Written from the formulas of the paper. One optimiser takes all steps. At the start, student and
+teacher are equal and the divergence has zero gradient, so with `batchnorm: frozen` the ascent
+begins after the first epoch on the retained examples.
 """
 
 import copy

@@ -25,12 +25,12 @@ class Params(TrainedParams, Prepare):
     """SFRon (Huang et al., NeurIPS 2024): gradient ascent in the weights that matter to the forget
     set, descent on retained examples.
 
-    Every fifth step first ascends on the forget set, in which an example has less weight the
-    larger its loss is, and only in weights that are at least as important for the forget set as
-    for the retained examples; every step then descends on the retained examples. Strength of the
-    ascent and learning rate follow cosines. One optimiser takes both steps: its momentum and weight
-    decay move all weights. The moving average of weights in the public code has no effect at its
-    default and is not implemented.
+    Every fifth step first ascends on the forget set, where an example has less weight the larger
+    its loss is, only in weights at least as important for the forget set as for the retained
+    examples; every step then descends on the retained examples. Strength of the ascent and learning
+    rate follow cosines. One optimiser takes both steps: its momentum and weight decay move all
+    weights. The moving average of weights in the public code has no effect at its default and is
+    not implemented.
 
     Formula: in every fifth step max k_s sum w_i CE_i over D_f, w_i ~ CE_i^-power, on weights with
     I_f / I_r >= threshold; in every step min CE(D_r).

@@ -2,11 +2,9 @@
 
 After the authors' notebook (vikram2000b/Fast-Machine-Unlearning, 252bc92). Deviations: their loop
 `for i in range(batch[0].size(0))` counts the channels of an image, so that only the first 3 of 256
-images of noise are used, 20 times each (`noises: 3` is that; copies of the notebook have 240 or
-2,560 images, by other counts); the noise of a class has that class as its label, where they label
-the noise of every class 0; retained examples are drawn at random, where they take the first ones.
-Noise is learned in eval mode, in units of normalised pixels, and is not clipped to the range of
-pixels, as theirs. LoTUS and the authors of MUFAC learn noise for each instance: another method.
+images of noise are used, 20 times each (`noises: 3` is that); the noise of a class has that class
+as its label, where they label the noise of every class 0; retained examples are drawn at random,
+where they take the first ones. Noise is learned in eval mode and not clipped, as theirs.
 """
 
 from typing import Any

@@ -54,9 +54,9 @@ class Params(TrainedParams, Prepare):
     """UNSIR (Tarun et al., IEEE TNNLS 2023): impair by noise with the forgotten label, then repair.
 
     For each class of the forget set, images of noise are learned that maximise the base model's
-    loss. The model trains on them, labelled as that class, together with some retained examples of
-    each class, and then on these retained examples alone. No forgotten image is seen: it is made
-    for whole classes. Of a part of a class, the rest of the class suffers too.
+    loss. The model trains on them, labelled as that class, with some retained examples of each
+    class, and then on these alone. No forgotten image is seen: it is made for whole classes; of a
+    part of a class, the rest suffers too.
 
     Formula: N = argmin -CE(N, c) + noise_penalty mean |N|^2; min CE over (N, c) and part of D_r;
     then min CE over that part.

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import subprocess
 import tarfile
 import zipfile
 from io import BytesIO
@@ -10,7 +11,7 @@ from io import BytesIO
 import numpy as np
 import pandas as pd
 import pytest
-from made_submissions import CELL, NAME, RUN, SEEDS, World, change, place, sign
+from made_submissions import CELL, NAME, RUN, SEEDS, World, change, place, read, sign
 from numpy.lib import format as npy
 
 from collateral.cli import main
@@ -126,6 +127,43 @@ def test_what_is_no_plain_file_or_too_much_is_refused(world, tmp_path, harm, exp
     assert expected in refusal("judge", folder, "--results", world.results)
 
 
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "\ud800", "a/" * 3000], ids=range(4))
+def test_names_that_no_file_has_are_refused(world, tmp_path, name):
+    folder = world.submit(tmp_path / "evil")
+    content = json.loads((folder / STATEMENT).read_text())
+    restate(folder, files={**content["files"], name: "0"})
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault.endswith(": a link, or outside of the submission's folder")
+    assert fault.isprintable()
+
+
+def test_a_link_to_itself_is_refused(world, tmp_path):
+    folder = world.submit(tmp_path / "evil")
+    (folder / "round").symlink_to("round")
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault == "round: a link, or outside of the submission's folder"
+
+
+@pytest.mark.parametrize("function", ["find_faults", "name_likeness"])
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, np.linalg.LinAlgError])
+def test_harm_of_one_submission_refuses_it_alone(
+    world, tmp_path, monkeypatch, capsys, function, error
+):
+    evil, mine = world.submit(tmp_path / "evil", run="evil"), world.submit(tmp_path / "mine")
+    sound = getattr(_judging, function)
+
+    def harmed(one, *rest):
+        if (one if function == "find_faults" else one.submission).folder == evil:
+            raise error("too\nmuch")
+        return sound(one, *rest)
+
+    monkeypatch.setattr(_judging, function, harmed)
+    refusal("judge", evil, mine, "--results", world.results, "--out", tmp_path / "out")
+    said = capsys.readouterr().out
+    assert f"{evil}: Evil: refused\n  cannot be judged: {error.__name__}: too much\n" in said
+    assert f"{mine}: Mine: level of evidence 1" in said
+
+
 def test_nothing_is_read_through_a_link_to_a_folder(world, tmp_path):
     folder, other = world.submit(tmp_path / "evil"), world.submit(tmp_path / "other")
     place(folder, SEEDS[0]).unlink()
@@ -167,6 +205,18 @@ def test_a_compressed_tar_file_is_not_unpacked(world, tmp_path):
         archive.add(world.submit(tmp_path / "sent"), ".")
     (tmp_path / "sent.tgz").write_bytes(gzip.compress((tmp_path / "sent.tar").read_bytes()))
     assert "uncompressed tar file" in refusal("judge", tmp_path / "sent.tgz")
+
+
+@pytest.mark.parametrize("kind", ["gnu", "0.0", "0.1", "1.0"])
+def test_a_member_with_holes_is_not_unpacked(tmp_path, kind):
+    """10 kB of it would fill a disk."""
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(2**22)
+    layout = ["--format=gnu"] if kind == "gnu" else ["--format=pax", f"--sparse-version={kind}"]
+    words = ["tar", "--sparse", *layout, "-C", tmp_path, "-cf", tmp_path / "sent.tar", "large"]
+    subprocess.run(words, check=True)
+    assert (tmp_path / "sent.tar").stat().st_size < 2**15
+    assert "'large' is no plain file inside" in refusal("judge", tmp_path / "sent.tar")
 
 
 # Arrays.
@@ -250,6 +300,38 @@ def test_no_array_is_allocated_before_its_header_is_compared(world, tmp_path, de
     assert fault.startswith("ox-50, seed 2: train_confidence: ")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5000,
+        "-" * 9000 + "1",
+        "{'descr':" + "[" * 90 + "]" * 90 + ", 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': ',', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': {'names': 1}, 'fortran_order': False, 'shape': (1,)}",
+        "{[]: 1}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (",
+    ],
+)
+def test_a_header_that_is_no_literal_is_broken(world, tmp_path, text):
+    folder = world.submit(tmp_path / "evil")
+    with zipfile.ZipFile(place(folder, SEEDS[0]), "a") as archive:
+        length = len(text).to_bytes(2, "little")
+        archive.writestr("more.npy", b"\x93NUMPY\x01\x00" + length + text.encode())
+    sign(folder)
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault.startswith("ox-50, seed 2: outputs.npz: broken: ")
+
+
+def test_a_header_that_may_be_larger_than_memory_is_not_read(world, tmp_path):
+    folder = world.submit(tmp_path / "evil")
+    with zipfile.ZipFile(place(folder, SEEDS[0]), "a", zipfile.ZIP_DEFLATED) as archive:
+        text = bytes(2**26)
+        archive.writestr("more.npy", b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text)
+    sign(folder)
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault == "ox-50, seed 2: outputs.npz: broken: more is not of version 1.0"
+
+
 def test_a_file_larger_than_its_arrays_is_not_opened(world, tmp_path):
     folder = world.submit(tmp_path / "evil")
     with place(folder, SEEDS[0]).open("ab") as file:
@@ -279,6 +361,21 @@ def test_the_largest_numbers_are_judged(world, tmp_path, factor, faults):
     found = judge.judge(Submission.load(folder), [])
     assert found.faults == faults
     judge.write(found, tmp_path / "out")
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_numbers_of_a_rival_harm_nobody(world, tmp_path):
+    mine = world.submit(tmp_path / "mine")
+    evil = world.submit(tmp_path / "evil", lambda s: world.method(s, "evil"), run="evil")
+    logits = np.float32(read(evil, SEEDS[0])["test_logits"])
+    logits[0] = [3e38, 3e38, 2.9e38, 3e38]
+    arrays = dict.fromkeys(("test_confidence", "test_prediction"))
+    change(evil, SEEDS[0], test_logits=logits, **arrays)
+    sign(evil)
+    judge = _judging.Judge.open(world.root)
+    found = judge.judge(Submission.load(mine), [Submission.load(evil)])
+    assert judge.find_faults(Submission.load(evil)) == []
+    assert (found.faults, found.names) == ([], [])
 
 
 def test_a_submission_that_does_not_fit_is_no_rival(world, tmp_path):

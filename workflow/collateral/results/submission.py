@@ -6,9 +6,9 @@
     CELL/seed-S/model.safetensors  weights, where they are sent
     CELL/trials.csv, CELL/selected.json, config.yaml    how the method was tuned, where it is sent
 
-Numbers come from the logits alone. Labels, forget sets, similarities, base models and Retrains are
-those of the published benchmark, and a submission can only state the hashes of those it was made
-with. All other files are ignored, and named.
+Numbers come from the logits alone; how the method was tuned is for a reader. Labels, forget sets,
+similarities, base models and Retrains are those of the published benchmark, and a submission can
+only state the hashes of those it was made with. All other files are ignored, and named.
 
 Whoever wrote it may mean harm. Names that become part of a path are words of one folder, texts have
 no control characters, and files that are no plain files, or too many or too large, are refused.
@@ -82,7 +82,7 @@ class CellStatement(_Stated):
     forget_set: str = ""  # `hash` in split.json
     base: dict[int, str] = Field(default_factory=dict)  # SHA-256 of outputs.npz, by seed
     retrain: dict[int, str] = Field(default_factory=dict)
-    diverged: tuple[int, ...] = ()  # seeds in which the method diverged: their logits may be NaN
+    diverged: tuple[int, ...] = ()  # seeds in which the method diverged: their logits are NaN
     seconds: Seconds | None = None  # mean time of one run, without tuning
     tuning_seconds: Seconds | None = None
     device: Text = ""
@@ -156,9 +156,10 @@ class Submission:
         """Tell whether a path is below the folder, and neither it nor a folder of it a link."""
         try:
             place = self.folder.resolve() / path.relative_to(self.folder)
-        except ValueError:
+            path.is_file()  # raises if the name is too long
+            return path.resolve() == place and ".." not in place.parts
+        except (ValueError, OSError, RuntimeError):  # no name of a file, or links in a circle
             return False
-        return path.resolve() == place and ".." not in place.parts
 
     def is_own_file(self, path: Path) -> bool:
         """Tell whether there is a file that is inside."""
@@ -176,15 +177,15 @@ class Submission:
         )
 
     def is_diverged(self, cell: str, seed: int) -> bool:
-        """Tell whether the author states that the method diverged."""
-        return seed in self.stated.cells[cell].diverged
+        """Tell by the arrays, as `find_status`, if a train example has no confidence."""
+        return not np.isfinite(self.logits(cell, seed, "train").max(axis=1)).all()
 
     @property
     def unread(self) -> list[str]:
-        """Names of the files that nobody reads."""
-        return [name for name in self.names if not self._is_read(PurePosixPath(name))]
+        """Names of the files that are no part of a submission."""
+        return [name for name in self.names if not self._is_part(PurePosixPath(name))]
 
-    def _is_read(self, name: PurePosixPath) -> bool:
+    def _is_part(self, name: PurePosixPath) -> bool:
         cell = name.parts[0]
         if len(name.parts) == 1:
             return cell in (STATEMENT, CONFIG)
@@ -228,7 +229,7 @@ def open_submission(path: Path) -> Iterator[Submission]:
 def _unpack(path: Path, folder: Path) -> None:
     """Extract an uncompressed tar file of plain files; raise if a member is anything else.
 
-    A compressed one could be small and hold more than a disk.
+    A compressed one, or a sparse member, could be small and hold more than a disk.
     """
     try:
         with tarfile.open(path, "r:") as archive:
@@ -240,7 +241,8 @@ def _unpack(path: Path, folder: Path) -> None:
                     raise ValueError(f"{path}: {TOO_MUCH}")
                 if member.isdir():
                     continue
-                if not member.isreg() or ".." in place.parts or place.is_absolute():
+                is_plain = member.isreg() and not member.issparse()
+                if not is_plain or ".." in place.parts or place.is_absolute():
                     raise ValueError(f"{path}: {member.name!r} is no plain file inside the folder")
                 _extract(archive, member, folder / place)
     except (tarfile.TarError, EOFError, OSError) as error:

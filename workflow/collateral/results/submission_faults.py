@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,8 @@ TYPES = {
     **dict.fromkeys(("prediction", "classes", "num_classes"), INTEGERS),
 }
 MOST_ARRAYS = 100
+# Errors by a header, which numpy reads as a Python literal, besides those of a damaged file.
+BAD_HEADER = (*BROKEN, MemoryError, RecursionError, SyntaxError, TypeError, tokenize.TokenError)
 BYTES_OF_ROW = 128  # largest size of what is stored of an example besides its logits
 ROUNDING = 2.0**-11  # largest relative error of a number rounded to float16
 # Largest absolute error of a confidence besides that of the logits' rounding.
@@ -112,15 +115,19 @@ def _find_output_faults(submission: Submission, cell: PublishedCell, seed: int) 
         if wrong := list(_find_shape_faults(submission.path(cell.name, seed), cell)):
             yield from (f"{place}: {text}" for text in wrong)
             return
+        is_lost = submission.is_diverged(cell.name, seed)
+        is_stated = seed in submission.stated.cells[cell.name].diverged
+        if is_stated and not is_lost:
+            yield f"{place}: stated as diverged, and every train example has a confidence"
         for name, label in (("train", cell.labels.train), ("test", cell.labels.test)):
             logits = submission.logits(cell.name, seed, name)
             if np.isfinite(logits).all():
                 stated = _read_stated(submission.path(cell.name, seed), name)
                 wrong = list(_find_inconsistencies(logits, label, stated))
                 yield from (f"{place}, {name}: {text}" for text in wrong)
-            elif not submission.is_diverged(cell.name, seed):
-                remedy = "if the method diverged, state it (--diverged)"
-                yield f"{place}, {name}: logits are not finite; {remedy}"
+            elif not (is_lost and is_stated):
+                remedy = "; if the method diverged, state it (--diverged)" if is_lost else ""
+                yield f"{place}, {name}: logits are not finite{remedy}"
     except InvalidResultError as error:
         yield f"{place}: {error.path.name}: {error.reason}"
 
@@ -183,7 +190,7 @@ def _find_wrong_headers(
 def _read_headers(path: Path) -> Headers:
     """Return shape and type of every array in an .npz file; each name must be there once."""
     found: Headers = {}
-    with report_broken_file(path, *BROKEN), zipfile.ZipFile(path) as archive:
+    with report_broken_file(path, *BAD_HEADER), zipfile.ZipFile(path) as archive:
         if len(archive.infolist()) > MOST_ARRAYS:
             raise ValueError(f"more than {MOST_ARRAYS} arrays")
         for entry in archive.infolist():
@@ -191,8 +198,9 @@ def _read_headers(path: Path) -> Headers:
             if name == entry.filename or name in found:
                 raise ValueError(f"{printable(entry.filename)}: no array, or twice there")
             with archive.open(entry) as member:
-                read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-                shape, _, dtype = read[npy.read_magic(member)](member)
+                if npy.read_magic(member) != (1, 0):  # others may have a header of 4 GB
+                    raise ValueError(f"{printable(name)} is not of version 1.0")
+                shape, _, dtype = npy.read_array_header_1_0(member)
                 found[name] = (shape, str(dtype))
     return found
 

@@ -469,3 +469,31 @@ def a_run_that_is_a_folder_above(world: World, folder: Path) -> None:
 def a_benchmark_of_its_own(world: World, folder: Path) -> None:
     content = json.loads((folder / STATEMENT).read_text())
     (folder / STATEMENT).write_text(json.dumps({**content, "benchmark": "../sent/evil/fake"}))
+
+
+@forgery(33, REFUSED, "seed {first}: stated as diverged, and every train example has a confidence")
+def retrain_stated_as_diverged(world: World, folder: Path) -> None:
+    outputs_of(world, folder, world.retrain)
+    state(folder, diverged=world.seeds)
+
+
+@forgery("33, on test", REFUSED, "seed {last}, test: logits are not finite")
+def retrain_and_infinity_on_test(world: World, folder: Path) -> None:
+    retrain_stated_as_diverged(world, folder)
+    with_a_number(world, folder, "test", np.inf)
+
+
+@forgery("33, minus", REFUSED, "seed {last}, train: logits are not finite")
+def retrain_and_minus_infinity(world: World, folder: Path) -> None:
+    """One of the smallest logits: all confidences are those of Retrain."""
+    retrain_stated_as_diverged(world, folder)
+    with_a_number(world, folder, "train", -np.inf)
+
+
+def with_a_number(world: World, folder: Path, part: str, number: float) -> None:
+    """Replace the smallest logit of an example in all seeds."""
+    for seed in world.seeds:
+        logits = read(folder, seed, world.cell_name)[f"{part}_logits"]
+        logits[3, logits[3].argmin()] = number
+        change(folder, seed, world.cell_name, **{f"{part}_logits": logits})
+    sign(folder)

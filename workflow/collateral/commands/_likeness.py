@@ -69,7 +69,7 @@ class Compared:
 
     @cached_property
     def seeds(self) -> list[int]:
-        """Seeds in which the method has not diverged."""
+        """Seeds in which the method has not diverged, whatever its author states."""
         return [s for s in self.cell.seeds if not self.submission.is_diverged(self.cell.name, s)]
 
     @property

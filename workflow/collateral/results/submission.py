@@ -82,7 +82,7 @@ class CellStatement(_Stated):
     forget_set: str = ""  # `hash` in split.json
     base: dict[int, str] = Field(default_factory=dict)  # SHA-256 of outputs.npz, by seed
     retrain: dict[int, str] = Field(default_factory=dict)
-    diverged: tuple[int, ...] = ()  # seeds in which the method diverged: their logits may be NaN
+    diverged: tuple[int, ...] = ()  # seeds in which the method diverged: their logits are NaN
     seconds: Seconds | None = None  # mean time of one run, without tuning
     tuning_seconds: Seconds | None = None
     device: Text = ""
@@ -176,8 +176,8 @@ class Submission:
         )
 
     def is_diverged(self, cell: str, seed: int) -> bool:
-        """Tell whether the author states that the method diverged."""
-        return seed in self.stated.cells[cell].diverged
+        """Tell by the arrays, as `find_status`, if an example of the train set has no confidence."""
+        return not np.isfinite(self.logits(cell, seed, "train").max(axis=1)).all()
 
     @property
     def unread(self) -> list[str]:

@@ -112,15 +112,19 @@ def _find_output_faults(submission: Submission, cell: PublishedCell, seed: int) 
         if wrong := list(_find_shape_faults(submission.path(cell.name, seed), cell)):
             yield from (f"{place}: {text}" for text in wrong)
             return
+        is_lost = submission.is_diverged(cell.name, seed)
+        is_stated = seed in submission.stated.cells[cell.name].diverged
+        if is_stated and not is_lost:
+            yield f"{place}: stated as diverged, and every train example has a confidence"
         for name, label in (("train", cell.labels.train), ("test", cell.labels.test)):
             logits = submission.logits(cell.name, seed, name)
             if np.isfinite(logits).all():
                 stated = _read_stated(submission.path(cell.name, seed), name)
                 wrong = list(_find_inconsistencies(logits, label, stated))
                 yield from (f"{place}, {name}: {text}" for text in wrong)
-            elif not submission.is_diverged(cell.name, seed):
-                remedy = "if the method diverged, state it (--diverged)"
-                yield f"{place}, {name}: logits are not finite; {remedy}"
+            elif not (is_lost and is_stated):
+                remedy = "; if the method diverged, state it (--diverged)" if is_lost else ""
+                yield f"{place}, {name}: logits are not finite{remedy}"
     except InvalidResultError as error:
         yield f"{place}: {error.path.name}: {error.reason}"
 

@@ -250,6 +250,28 @@ def test_no_array_is_allocated_before_its_header_is_compared(world, tmp_path, de
     assert fault.startswith("ox-50, seed 2: train_confidence: ")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5000,
+        "-" * 9000 + "1",
+        "{'descr':" + "[" * 90 + "]" * 90 + ", 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': ',', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': {'names': 1}, 'fortran_order': False, 'shape': (1,)}",
+        "{[]: 1}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (",
+    ],
+)
+def test_a_header_that_is_no_literal_is_broken(world, tmp_path, text):
+    folder = world.submit(tmp_path / "evil")
+    with zipfile.ZipFile(place(folder, SEEDS[0]), "a") as archive:
+        length = len(text).to_bytes(2, "little")
+        archive.writestr("more.npy", b"\x93NUMPY\x01\x00" + length + text.encode())
+    sign(folder)
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault.startswith("ox-50, seed 2: outputs.npz: broken: ")
+
+
 def test_a_file_larger_than_its_arrays_is_not_opened(world, tmp_path):
     folder = world.submit(tmp_path / "evil")
     with place(folder, SEEDS[0]).open("ab") as file:

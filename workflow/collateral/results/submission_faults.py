@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,8 @@ TYPES = {
     **dict.fromkeys(("prediction", "classes", "num_classes"), INTEGERS),
 }
 MOST_ARRAYS = 100
+# Errors by a header, which numpy reads as a Python literal, besides those of a damaged file.
+BAD_HEADER = (*BROKEN, MemoryError, RecursionError, SyntaxError, TypeError, tokenize.TokenError)
 BYTES_OF_ROW = 128  # largest size of what is stored of an example besides its logits
 ROUNDING = 2.0**-11  # largest relative error of a number rounded to float16
 # Largest absolute error of a confidence besides that of the logits' rounding.
@@ -187,7 +190,7 @@ def _find_wrong_headers(
 def _read_headers(path: Path) -> Headers:
     """Return shape and type of every array in an .npz file; each name must be there once."""
     found: Headers = {}
-    with report_broken_file(path, *BROKEN), zipfile.ZipFile(path) as archive:
+    with report_broken_file(path, *BAD_HEADER), zipfile.ZipFile(path) as archive:
         if len(archive.infolist()) > MOST_ARRAYS:
             raise ValueError(f"more than {MOST_ARRAYS} arrays")
         for entry in archive.infolist():

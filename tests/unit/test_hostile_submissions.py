@@ -126,6 +126,43 @@ def test_what_is_no_plain_file_or_too_much_is_refused(world, tmp_path, harm, exp
     assert expected in refusal("judge", folder, "--results", world.results)
 
 
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "\ud800", "a/" * 3000], ids=range(4))
+def test_names_that_no_file_has_are_refused(world, tmp_path, name):
+    folder = world.submit(tmp_path / "evil")
+    content = json.loads((folder / STATEMENT).read_text())
+    restate(folder, files={**content["files"], name: "0"})
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault.endswith(": a link, or outside of the submission's folder")
+    assert fault.isprintable()
+
+
+def test_a_link_to_itself_is_refused(world, tmp_path):
+    folder = world.submit(tmp_path / "evil")
+    (folder / "round").symlink_to("round")
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault == "round: a link, or outside of the submission's folder"
+
+
+@pytest.mark.parametrize("function", ["find_faults", "name_likeness"])
+@pytest.mark.parametrize("error", [MemoryError, RecursionError, np.linalg.LinAlgError])
+def test_harm_of_one_submission_refuses_it_alone(
+    world, tmp_path, monkeypatch, capsys, function, error
+):
+    evil, mine = world.submit(tmp_path / "evil", run="evil"), world.submit(tmp_path / "mine")
+    sound = getattr(_judging, function)
+
+    def harmed(one, *rest):
+        if (one if function == "find_faults" else one.submission).folder == evil:
+            raise error("too\nmuch")
+        return sound(one, *rest)
+
+    monkeypatch.setattr(_judging, function, harmed)
+    refusal("judge", evil, mine, "--results", world.results, "--out", tmp_path / "out")
+    said = capsys.readouterr().out
+    assert f"{evil}: Evil: refused\n  cannot be judged: {error.__name__}: too much\n" in said
+    assert f"{mine}: Mine: level of evidence 1" in said
+
+
 def test_nothing_is_read_through_a_link_to_a_folder(world, tmp_path):
     folder, other = world.submit(tmp_path / "evil"), world.submit(tmp_path / "other")
     place(folder, SEEDS[0]).unlink()

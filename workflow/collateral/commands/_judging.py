@@ -51,6 +51,8 @@ WEIGHTS_TOLERANCE = 2e-3
 COLLAPSE_MARGIN = 0.05  # as in training.job_io
 OUTPUTS, WEIGHTS, RERUN = 1, 2, 3  # levels of evidence
 OFFERED = {"outputs": OUTPUTS, "weights": WEIGHTS, "config": RERUN}
+# What numbers, names and files that mean harm can raise.
+HARM = (ArithmeticError, MemoryError, RecursionError, UnicodeError, np.linalg.LinAlgError)
 OF_CELL = (layout.SPLIT, layout.NEIGHBOURS, layout.NEIGHBOURS_RECORD)
 
 
@@ -95,8 +97,13 @@ class Judge:
 
     def find_faults(self, submission: Submission) -> list[str]:
         """Return why a submission does not fit the benchmark; each is looked at once."""
+        published = self.published  # a fault of these files is no fault of the submission
         if submission.folder not in self.faults:
-            self.faults[submission.folder] = find_faults(submission, self.published)
+            try:
+                found = find_faults(submission, published)
+            except (*HARM, ValueError, OSError) as error:
+                found = [_unreadable(error)]
+            self.faults[submission.folder] = found
         return self.faults[submission.folder]
 
     def judge(
@@ -110,6 +117,20 @@ class Judge:
         """Check a submission; raise if a published file is not as its record says."""
         if faults := self.find_faults(submission):
             return Judgement(submission, faults)
+        try:
+            return self._compare(submission, others, weights=weights, rerun=rerun)
+        except HARM as error:
+            return Judgement(submission, [_unreadable(error)])
+
+    def _compare(
+        self,
+        submission: Submission,
+        others: Iterable[Submission],
+        *,
+        weights: bool,
+        rerun: Rerun | None,
+    ) -> Judgement:
+        """Compare a submission that fits with other models, and find its level of evidence."""
         cells = self._of(submission)
         # Nothing is read of a submission that does not fit.
         others = [one for one in others if not self.find_faults(one)]
@@ -273,7 +294,11 @@ def _find_status(outputs: ModelOutputs, cell: CellResults) -> str:
     return "collapsed" if is_guessing else "ok"
 
 
-def _one_line(error: Exception) -> str:
+def _unreadable(error: BaseException) -> str:
+    return f"cannot be judged: {type(error).__name__}: {_one_line(error)}"
+
+
+def _one_line(error: BaseException) -> str:
     return printable(" ".join(str(error).split()))
 
 

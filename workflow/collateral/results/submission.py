@@ -156,9 +156,10 @@ class Submission:
         """Tell whether a path is below the folder, and neither it nor a folder of it a link."""
         try:
             place = self.folder.resolve() / path.relative_to(self.folder)
-        except ValueError:
+            path.is_file()  # raises if the name is too long
+            return path.resolve() == place and ".." not in place.parts
+        except (ValueError, OSError, RuntimeError):  # no name of a file, or links in a circle
             return False
-        return path.resolve() == place and ".." not in place.parts
 
     def is_own_file(self, path: Path) -> bool:
         """Tell whether there is a file that is inside."""

@@ -10,7 +10,7 @@ from io import BytesIO
 import numpy as np
 import pandas as pd
 import pytest
-from made_submissions import CELL, NAME, RUN, SEEDS, World, change, place, sign
+from made_submissions import CELL, NAME, RUN, SEEDS, World, change, place, read, sign
 from numpy.lib import format as npy
 
 from collateral.cli import main
@@ -338,6 +338,21 @@ def test_the_largest_numbers_are_judged(world, tmp_path, factor, faults):
     found = judge.judge(Submission.load(folder), [])
     assert found.faults == faults
     judge.write(found, tmp_path / "out")
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_numbers_of_a_rival_harm_nobody(world, tmp_path):
+    mine = world.submit(tmp_path / "mine")
+    evil = world.submit(tmp_path / "evil", lambda s: world.method(s, "evil"), run="evil")
+    logits = np.float32(read(evil, SEEDS[0])["test_logits"])
+    logits[0] = [3e38, 3e38, 2.9e38, 3e38]
+    arrays = dict.fromkeys(("test_confidence", "test_prediction"))
+    change(evil, SEEDS[0], test_logits=logits, **arrays)
+    sign(evil)
+    judge = _judging.Judge.open(world.root)
+    found = judge.judge(Submission.load(mine), [Submission.load(evil)])
+    assert judge.find_faults(Submission.load(evil)) == []
+    assert (found.faults, found.names) == ([], [])
 
 
 def test_a_submission_that_does_not_fit_is_no_rival(world, tmp_path):

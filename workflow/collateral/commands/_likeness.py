@@ -94,15 +94,19 @@ class Compared:
         name = self.cell.name
 
         def read(seed: int, subset: str) -> NDArray[Any]:
-            # As in `compute_outputs`; sums of larger numbers would not be finite.
-            found: NDArray[Any] = np.clip(self.submission.logits(name, seed, subset), -6e4, 6e4)
-            return found
+            return _clip(self.submission.logits(name, seed, subset))
 
         return {s: self.divide(read(s, "train"), read(s, "test")) for s in self.seeds}
 
     def model(self, result: Result) -> Parts:
         """Return the logits of a published model."""
         return self.divide(result.train.logits, result.test.logits)
+
+
+def _clip(logits: NDArray[Any]) -> NDArray[Any]:
+    """Clip as `compute_outputs` does; sums of larger numbers would not be finite."""
+    found: NDArray[Any] = np.clip(logits, -6e4, 6e4)
+    return found
 
 
 def find_copies(compared: Compared) -> Iterator[str]:
@@ -189,7 +193,7 @@ def _name_entries(compared: Compared) -> Iterator[str]:
                 continue
             own = centre(compared.own[seed]["test"])
             base = centre(compared.cell.result(ORIGINAL, seed).test.logits)
-            left = explain(own, [centre(logits)])[0]
+            left = explain(own, [centre(_clip(logits))])[0]
             if left < LEAST_LEFT < explain(own, [base])[0]:
                 yield (
                     f"copy: seed {seed} has the logits of {name}, up to a common factor "

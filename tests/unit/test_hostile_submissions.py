@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import subprocess
 import tarfile
 import zipfile
 from io import BytesIO
@@ -204,6 +205,18 @@ def test_a_compressed_tar_file_is_not_unpacked(world, tmp_path):
         archive.add(world.submit(tmp_path / "sent"), ".")
     (tmp_path / "sent.tgz").write_bytes(gzip.compress((tmp_path / "sent.tar").read_bytes()))
     assert "uncompressed tar file" in refusal("judge", tmp_path / "sent.tgz")
+
+
+@pytest.mark.parametrize("kind", ["gnu", "0.0", "0.1", "1.0"])
+def test_a_member_with_holes_is_not_unpacked(tmp_path, kind):
+    """10 kB of it would fill a disk."""
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(2**22)
+    layout = ["--format=gnu"] if kind == "gnu" else ["--format=pax", f"--sparse-version={kind}"]
+    words = ["tar", "--sparse", *layout, "-C", tmp_path, "-cf", tmp_path / "sent.tar", "large"]
+    subprocess.run(words, check=True)
+    assert (tmp_path / "sent.tar").stat().st_size < 2**15
+    assert "'large' is no plain file inside" in refusal("judge", tmp_path / "sent.tar")
 
 
 # Arrays.

@@ -229,7 +229,7 @@ def open_submission(path: Path) -> Iterator[Submission]:
 def _unpack(path: Path, folder: Path) -> None:
     """Extract an uncompressed tar file of plain files; raise if a member is anything else.
 
-    A compressed one could be small and hold more than a disk.
+    A compressed one, or a sparse member, could be small and hold more than a disk.
     """
     try:
         with tarfile.open(path, "r:") as archive:
@@ -241,7 +241,8 @@ def _unpack(path: Path, folder: Path) -> None:
                     raise ValueError(f"{path}: {TOO_MUCH}")
                 if member.isdir():
                     continue
-                if not member.isreg() or ".." in place.parts or place.is_absolute():
+                is_plain = member.isreg() and not member.issparse()
+                if not is_plain or ".." in place.parts or place.is_absolute():
                     raise ValueError(f"{path}: {member.name!r} is no plain file inside the folder")
                 _extract(archive, member, folder / place)
     except (tarfile.TarError, EOFError, OSError) as error:

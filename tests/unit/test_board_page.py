@@ -46,7 +46,8 @@ def test_an_entry_of_an_author_has_the_benchmark_too_and_whether_it_starts_anew(
     assert "<small>A. Person, animals</small>" in page
     assert "<small>animals; starts anew §</small>" in page
     assert page.count("§: its author states that it trains a new model") == 1
-    assert page.count("No Retrain: losses are against the base model") == 1
+    assert page.count("No Retrain: losses are against the base model.</p>") == 1
+    assert page.count("Every number but times is computed from model outputs") == 1
     assert "starts anew" not in render_board(Board([ONE]))
 
 

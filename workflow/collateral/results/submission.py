@@ -6,9 +6,9 @@
     CELL/seed-S/model.safetensors  weights, where they are sent
     CELL/trials.csv, CELL/selected.json, config.yaml    how the method was tuned, where it is sent
 
-Numbers come from the logits alone. Labels, forget sets, similarities, base models and Retrains are
-those of the published benchmark, and a submission can only state the hashes of those it was made
-with. All other files are ignored, and named.
+Numbers come from the logits alone; how the method was tuned is for a reader. Labels, forget sets,
+similarities, base models and Retrains are those of the published benchmark, and a submission can
+only state the hashes of those it was made with. All other files are ignored, and named.
 
 Whoever wrote it may mean harm. Names that become part of a path are words of one folder, texts have
 no control characters, and files that are no plain files, or too many or too large, are refused.
@@ -182,10 +182,10 @@ class Submission:
 
     @property
     def unread(self) -> list[str]:
-        """Names of the files that nobody reads."""
-        return [name for name in self.names if not self._is_read(PurePosixPath(name))]
+        """Names of the files that are no part of a submission."""
+        return [name for name in self.names if not self._is_part(PurePosixPath(name))]
 
-    def _is_read(self, name: PurePosixPath) -> bool:
+    def _is_part(self, name: PurePosixPath) -> bool:
         cell = name.parts[0]
         if len(name.parts) == 1:
             return cell in (STATEMENT, CONFIG)

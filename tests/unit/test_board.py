@@ -1,6 +1,7 @@
 """The commands submit, judge and board: what they print, write, and show."""
 
 import re
+import shutil
 import tarfile
 
 import numpy as np
@@ -10,7 +11,7 @@ from made_submissions import CELL, NAME, RUN, SEEDS, World, change, place, write
 from page_reading import Links
 
 from collateral.cli import main
-from collateral.commands import _judging
+from collateral.commands import _judging, _rerun
 from collateral.commands._rerun import Rerun
 from collateral.metrics.kinship import centre, equal_rows, explain, match, seed_parts
 from collateral.report.board import Board, Entry, build_board, list_kept, read_entries
@@ -196,6 +197,20 @@ def test_a_config_that_does_not_make_the_benchmark_is_named(world, tmp_path, con
     assert found.level == _judging.OUTPUTS
     assert len(found.names) == 1 and found.names[0].startswith("rerun: ")
     assert expected in found.names[0]
+
+
+def test_the_seeds_that_were_run_again_are_named_on_the_board(tmp_path, monkeypatch):
+    world = World(tmp_path / "results").write()
+    sent = world.submit(tmp_path / "sent", lambda s: world.method(s, "ours", 0.8))
+    for seed in (SEEDS[0], SEEDS[2]):
+        shutil.rmtree(world.root / layout.RUN.format(cell=CELL, seed=seed, run="ours"))
+    monkeypatch.setattr(_rerun, "_read_plan", lambda *_: {})  # no config makes this world
+    monkeypatch.setattr(_rerun, "_needed_records", lambda *_: [])
+    judge = _judging.Judge.open(world.root)
+    found = judge.judge(Submission.load(sent), [], rerun=Rerun("ours"))
+    assert (found.level, found.names) == (3, [f"{CELL}: rerun: seeds 5, 3 of 2, 5, 11, 3"])
+    judge.write(found, tmp_path / "out")
+    assert [entry.names for entry in read_entries(tmp_path / "out")] == [tuple(found.names)]
 
 
 def test_plug_ins_that_a_config_names_are_not_loaded(world, tmp_path):

@@ -86,6 +86,7 @@ def test_only_a_config_that_makes_the_run_raises_the_level_to_3(folder):
         for name in ("none", "other", "same")
     }
     assert "level of evidence 3" in said["same"] and "copy: " not in said["same"]
+    assert f"  {CELL}: rerun: seeds 0, 1 of 0, 1\n" in said["same"]
     assert "level of evidence 1" in said["none"]
     assert "rerun: no config.yaml was sent" in said["none"]
     assert "level of evidence 1" in said["other"]

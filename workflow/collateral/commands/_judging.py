@@ -19,7 +19,7 @@ from scipy.special import softmax
 
 import collateral
 from collateral.commands._likeness import Compared, find_copies, name_likeness
-from collateral.commands._rerun import Rerun, find_rerun_faults
+from collateral.commands._rerun import Rerun, find_rerun_faults, name_rerun_seeds
 from collateral.contract.messages import printable
 from collateral.plugins.find import STAGE
 from collateral.results import layout
@@ -213,6 +213,7 @@ class Judge:
         found.level = RERUN
         own = f"the logits of {self._name_run(rerun.run)}"  # a rerun is no copy
         found.names = [text for text in found.names if own not in text]
+        found.names += [name_rerun_seeds(rerun, cell) for cell in cells]
 
     def write(self, found: Judgement, out: Path) -> None:
         """Write the numbers of a submission that was not refused: long tables, plan, checks."""

@@ -67,19 +67,15 @@ def _compare(
     rerun: Rerun, submission: Submission, planned: Mapping[str, Planned], cell: CellResults
 ) -> Iterator[str]:
     """Yield how the runs of a cell differ from the config or from the outputs that were sent."""
-    root, count = cell.folder, 0
-    for seed in cell.seeds:
+    root, seeds = cell.folder, _list_seeds(rerun, cell)
+    for seed in seeds:
         place = layout.RUN.format(cell=cell.name, seed=seed, run=rerun.run)
-        path = root / place / layout.OUTPUTS
-        if not path.is_file():
-            continue
-        count += 1
         for name in _needed_records(f"{place}/{layout.RECORD}", planned):
             if name not in planned:
                 yield f"{CONFIG} has no run {rerun.run} in {cell.name}, seed {seed}"
             elif lines := record_differences(planned[name], root, name):
                 yield f"{root.name}/{name} is not of the {CONFIG} that was sent: {lines[0]}"
-        stored = verify(path, root)
+        stored = verify(root / place / layout.OUTPUTS, root)
         if not all(
             np.array_equal(
                 submission.logits(cell.name, seed, name),
@@ -89,8 +85,20 @@ def _compare(
             for name in SETS
         ):
             yield f"{place} has other outputs"
-    if not count:
+    if not seeds:
         yield f"{root / cell.name} has no run {rerun.run}"
+
+
+def _list_seeds(rerun: Rerun, cell: CellResults) -> list[int]:
+    """Return the seeds of a cell in which the run was made here."""
+    places = {s: layout.RUN.format(cell=cell.name, seed=s, run=rerun.run) for s in cell.seeds}
+    return [s for s, place in places.items() if (cell.folder / place / layout.OUTPUTS).is_file()]
+
+
+def name_rerun_seeds(rerun: Rerun, cell: CellResults) -> str:
+    """Return which seeds of a cell were run again; level 3 holds for these alone."""
+    again, planned = (", ".join(map(str, of)) for of in (_list_seeds(rerun, cell), cell.seeds))
+    return f"{cell.name}: rerun: seeds {again} of {planned}"
 
 
 def _needed_records(record: str, planned: Mapping[str, Planned]) -> list[str]:

@@ -38,7 +38,7 @@ EVIDENCE = {
     RUN_HERE: "the maintainers ran the method",
     "1": "outputs were sent, and the numbers computed from them",
     "2": "the weights that were sent give these outputs",
-    "3": "the config that was sent gives these outputs here, bit by bit",
+    "3": "the config that was sent gives these outputs here, bit by bit, in the seeds named (†)",
 }
 
 

@@ -177,7 +177,7 @@ class Submission:
         )
 
     def is_diverged(self, cell: str, seed: int) -> bool:
-        """Tell by the arrays, as `find_status`, if an example of the train set has no confidence."""
+        """Tell by the arrays, as `find_status`, if a train example has no confidence."""
         return not np.isfinite(self.logits(cell, seed, "train").max(axis=1)).all()
 
     @property

@@ -322,6 +322,16 @@ def test_a_header_that_is_no_literal_is_broken(world, tmp_path, text):
     assert fault.startswith("ox-50, seed 2: outputs.npz: broken: ")
 
 
+def test_a_header_that_may_be_larger_than_memory_is_not_read(world, tmp_path):
+    folder = world.submit(tmp_path / "evil")
+    with zipfile.ZipFile(place(folder, SEEDS[0]), "a", zipfile.ZIP_DEFLATED) as archive:
+        text = bytes(2**26)
+        archive.writestr("more.npy", b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text)
+    sign(folder)
+    [fault] = _judging.Judge.open(world.root).judge(Submission.load(folder), []).faults
+    assert fault == "ox-50, seed 2: outputs.npz: broken: more is not of version 1.0"
+
+
 def test_a_file_larger_than_its_arrays_is_not_opened(world, tmp_path):
     folder = world.submit(tmp_path / "evil")
     with place(folder, SEEDS[0]).open("ab") as file:

@@ -198,8 +198,9 @@ def _read_headers(path: Path) -> Headers:
             if name == entry.filename or name in found:
                 raise ValueError(f"{printable(entry.filename)}: no array, or twice there")
             with archive.open(entry) as member:
-                read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-                shape, _, dtype = read[npy.read_magic(member)](member)
+                if npy.read_magic(member) != (1, 0):  # others may have a header of 4 GB
+                    raise ValueError(f"{printable(name)} is not of version 1.0")
+                shape, _, dtype = npy.read_array_header_1_0(member)
                 found[name] = (shape, str(dtype))
     return found
 

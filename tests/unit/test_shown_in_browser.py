@@ -22,7 +22,7 @@ pytestmark = [
 # What only a screen needs: the rail, what is clicked, and what is said only after a click.
 ON_SCREEN = (
     "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style, #print-all, "
-    "[role=tablist], #who option, #who .hurt[hidden], [popover], template"
+    "[role=tablist], #who option, #who .hurt[hidden], [popover], template, .on-screen"
 )
 
 
@@ -183,7 +183,7 @@ def test_all_that_the_page_says_is_printed(printed):
 
 def test_what_only_a_screen_needs_is_not_printed(printed):
     buttons = ("[role=tablist]", "#print-all", ".csv", ".gallery form")
-    for selector in ("nav", *buttons, ".files", "#methods", "dialog"):
+    for selector in ("nav", *buttons, ".files", "#methods", "dialog", ".on-screen"):
         assert not any(one.is_visible() for one in printed.locator(selector).all()), selector
 
 

@@ -361,7 +361,7 @@ def check_sbatch(words: Words) -> None:
 
 
 def check_git(words: Words) -> None:
-    assert words[0] == "clone"
+    assert words[0] in ("clone", "worktree")
 
 
 def check_editor(words: Words) -> None:
